@@ -1,14 +1,11 @@
-"""``evenhand catalog import`` and ``export``: the files of other tools, both ways."""
+"""``evenhand catalog import``: the files of other tools in evenhand's own form."""
 
 import json
-from typing import get_args
 
 import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.cli.catalog import FormatName
-from evenhand.data.formats import FORMATS
 from tests.data.formats.test_autorubric import DATA_SET, WRITTEN
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW, LEVELS
 
@@ -18,25 +15,21 @@ def written(path, data):
     return str(path)
 
 
-def test_the_shell_knows_every_format():
-    assert get_args(FormatName) == tuple(FORMATS)
-
-
 @pytest.mark.parametrize("ending", ["json", "yaml"])
-def test_a_rubric_comes_and_goes(tmp_path, capsys, ending):
+def test_a_rubric_is_written_in_our_own_form(tmp_path, capsys, ending):
     theirs, ours = written(tmp_path / "essay.json", WRITTEN), tmp_path / f"essay.{ending}"
     assert main(["catalog", "import", theirs, "--out", str(ours)]) == 0
     assert "is a rubric of autorubric" in capsys.readouterr().err
     assert evenhand.load(ours) == evenhand.load(theirs)
-    assert main(["catalog", "export", str(ours), "--as", "autorubric"]) == 0
-    assert evenhand.load(capsys.readouterr().out).criteria == evenhand.load(theirs).criteria
 
 
 def test_what_is_left_out_is_said(tmp_path, capsys):
-    assert main(["catalog", "export", "checklists.evenhand.summary", "--as", "autochecklist"]) == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["id"] == "summary"
-    assert "evenhand: left out: context_fields" in printed.err
+    checklist = {"questions": [{"question": "Is it polite?"}]}
+    assert main(["catalog", "import", written(tmp_path / "asked.json", checklist)]) == 0
+    assert "left out" not in capsys.readouterr().err
+    asked = {"items": [{"id": "a", "question": "Is it polite?"}], "source_method": "tick", "input": "Write a reply."}
+    assert main(["catalog", "import", written(tmp_path / "asked.json", asked)]) == 0
+    assert "evenhand: left out: input" in capsys.readouterr().err
 
 
 def test_a_data_set_becomes_rows(tmp_path):
@@ -69,11 +62,8 @@ def test_the_column_is_called_by_what_it_holds(tmp_path, capsys, row, column):
     ("arguments", "message"),
     [
         (["import"], "catalog import needs a file"),
-        (["export", "x"], "catalog export needs --as and a format: autorubric, autochecklist"),
-        (["import", "x.json", "--as", "unitxt"], "catalog import takes no --as"),
         (["list", "--out", "x.json"], "catalog list takes no --out"),
-        (["export", "rubrics.evenhand.safety", "--as", "wildbench"], "'safety' is a rubric, which the format"),
-        (["export", "checklists.evenhand.summary", "--as", "wildbench", "--out", "x.jsonl"], "ends in .json or .yaml"),
+        (["import", "{good}", "--out", "x.jsonl"], "ends in .json or .yaml"),
         (["import", "{none}"], "cannot be read"),
         (["import", "{rows}"], "does not exist, or is empty"),
         (["import", "{stray}"], "holds an object with the fields ['foo'], which is in no format of another tool"),

@@ -31,7 +31,6 @@ def criterion(*options, **more):
     ("make", "message"),
     [
         (lambda: Option(label="  "), "an option's label is '  '"),
-        (lambda: Option(label="N/A", value=0.5, na=True), "the NA option 'N/A' has the value 0.5"),
         (lambda: Option(label="Best", value=math.inf), "value inf; a value is a finite number"),
         (lambda: Option(label="Worst", value=-math.inf), "value -inf; a value is a finite number"),
         (lambda: Option(label="Odd", value=math.nan), "value nan"),
@@ -46,14 +45,10 @@ def criterion(*options, **more):
             "binary criterion 'tone' has 3 options",
         ),
         (lambda: criterion(GOOD, Option(label="Fine", value=1.0), scale="binary"), "both have the value 1.0"),
-        (lambda: Rubric(name="all", criteria=()).check_counts(), "the rubric 'all' is empty"),
+        (lambda: Rubric(name="all", criteria=()).check_not_empty(), "the rubric 'all' is empty"),
         (
             lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD), criterion(BAD, GOOD))),
             r"names more than once: \['tone'\]",
-        ),
-        (
-            lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD, weight=0),)).check_counts(),
-            "has the weight 0; one must count",
         ),
         (
             lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD),), na_partial=1.5),
@@ -70,6 +65,14 @@ def criterion(*options, **more):
 def test_a_contradiction_is_refused_by_name(make, message):
     with pytest.raises(InvalidCriterionError, match=message):
         make()
+
+
+@pytest.mark.parametrize("value", [0.0, 7, -1, math.inf, math.nan])
+def test_the_value_of_an_na_option_is_ignored(value):
+    given = Option(label="N/A", value=value, na=True)
+    assert given == NA == Option.model_validate({"label": "N/A", "value": value, "na": "true"})
+    assert criterion(GOOD, BAD, given) == criterion(GOOD, BAD, NA)
+    assert criterion(GOOD, BAD, given).score_range == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("weight", [-1, 100.5, math.inf, math.nan])

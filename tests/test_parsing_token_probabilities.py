@@ -58,20 +58,6 @@ def test_without_a_span_it_is_the_last_token_that_names_the_answer():
     assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT) == pytest.approx((0.8, 0.2))
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        [". Because", " it", " is", " said", " no", "."],
-        ["\n\n", "The", " response", " has", " no", " greeting", "."],
-        [", since", " yes", " and", " no", " are", " both", " words", "."],
-    ],
-)
-def test_where_the_verdict_opens_the_reply_a_word_of_the_reasons_is_not_its_token(after):
-    tokens = [listed("No", 0.7, {"No": 0.7, "Yes": 0.2}), *map(token, after)]
-    text = "".join(entry.token for entry in tokens)
-    assert option_probabilities(tokens, YES_NO, 1, text=text) == pytest.approx((0.2, 0.7))
-
-
 def test_an_opening_that_a_later_verdict_repeats_is_not_the_verdict():
     tokens = [listed("No", 0.5, {"No": 0.5, "Yes": 0.5}), *map(token, [".", " Final", " answer", ":"])]
     tokens += [listed(" No", 0.8, {" No": 0.8, " Yes": 0.2})]

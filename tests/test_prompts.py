@@ -352,7 +352,7 @@ def templates(monkeypatch):
     ("source", "message"),
     [
         ("{{ options }} {{ system_name }}", r"names \['options', 'system_name'\]"),
-        ("Reply.", r"names \[\]; its stage is filled with \['codes', 'options'\]"),
+        ("Reply.", r"names \[\]; its stage is filled with \['codes', 'nonce', 'options'\]"),
         ("{% for option in options %}", "is not a valid template: line 1"),
     ],
 )
@@ -370,9 +370,9 @@ def test_a_placeholder_in_an_included_part_counts(templates):
 
 def test_values_that_the_stage_does_not_take_are_refused():
     with pytest.raises(
-        InvalidPromptError, match=r"was given \['codes', 'nonce', 'options'\]; it takes \['codes', 'options'\]"
+        InvalidPromptError, match=r"was given \['codes', 'options', 'seed'\]; it takes \['codes', 'nonce', 'options'\]"
     ):
-        render_prompt("reask", options=(), codes=(), nonce="x")
+        render_prompt("reask", options=(), codes=(), seed="x")
     with pytest.raises(InvalidPromptError, match=r"was given \[\]"):
         render_prompt("reask")
 

@@ -132,6 +132,52 @@ def test_an_assessment_is_of_one_response_a_comparison_of_two_and_a_choice_of_se
         Question(id="1", criterion=LEVELS, responses=("a",), mode="check")
 
 
+def ranking(*labels, values=None, na=()):
+    worth = values or [None] * len(labels)
+    options = [Option(label=label, value=value) for label, value in zip(labels, worth, strict=True)]
+    options += [Option(label=label, na=True) for label in na]
+    scale = "nominal" if values is None else "pairwise"
+    return Criterion(name="order", description="In which order?", options=tuple(options), scale=scale)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        ranking(*(" > ".join(f"Option {place}" for place in order) for order in permutations((1, 2, 3)))),
+        ranking("Option 1", "Option 2"),  # no way to choose the third
+        ranking("Option 1", "Option 2", "Option 3", "All are alike"),  # is it so whatever order is shown?
+        ranking("Option 3", "Option 2", "Option 1"),
+        ranking("first", "second", "third"),
+        LEVELS,
+    ],
+)
+def test_a_choice_is_of_one_of_the_responses(criterion):
+    with pytest.raises(InvalidInputError, match=r"'Option 1', 'Option 2', 'Option 3'\] .*A ranking is not a choice"):
+        Question(id="1", criterion=criterion, responses=("a", "b", "c"), mode="choose")
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        ranking("A > B", "B > A"),
+        ranking("Response A", "Response B", "Tie"),
+        ranking("A", "B", "neither", values=(1.0, 0.0, 0.25)),
+        ranking("A is clearer", "A is shorter", "B is clearer", "B is shorter", values=(1.0, 1.0, 0.0, 0.0)),
+        ranking("both good", "both bad", values=(0.5, 0.5)),
+    ],
+)
+def test_an_option_of_a_comparison_has_a_counterpart_when_the_responses_change_places(criterion):
+    with pytest.raises(InvalidInputError, match="in pairs of the values v and 1 - v"):
+        comparison(criterion)
+
+
+def test_an_option_for_neither_response_means_the_same_in_every_order():
+    several = ranking("A", "both good", "both bad", "B", values=(0.7, 0.5, 0.5, 0.3), na=["N/A"])
+    assert comparison(several).present((1, 0)).to_own == (3, 1, 2, 0, 4)
+    best = ranking("Option 1", "Option 2", na=["None of them"])
+    assert Question(id="1", criterion=best, responses=("a", "b"), mode="choose").present((1, 0)).to_own == (1, 0, 2)
+
+
 def test_an_order_of_a_sheet_permutes_its_items_and_leaves_the_options():
     item = Question(id="1", criterion=LEVELS, responses=("a",), mode="check", sheet="all", sheet_size=4)
     assert item.places == 4

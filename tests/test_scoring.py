@@ -6,10 +6,8 @@ import pytest
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option
-from evenhand.metrics.base_metric import MentionedVerdictsWarning, warn_of_mentions
 from evenhand.numbers import Missing
-from evenhand.results.measures import scores_of
-from evenhand.scoring import count_readings, mention_caution, readings_note, summarize
+from evenhand.scoring import count_readings, summarize
 from evenhand.votes import Match, Usage, Verdict, Vote
 
 LEVELS = Criterion(
@@ -184,28 +182,6 @@ def read_as(kind, index=0):
 def test_how_the_selections_were_read_is_counted_and_what_was_not_read_is_not():
     unread = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
     recorded = Vote(judge_id="a", order=(0, 1), selected_index=1)
-    votes = [read_as("exact"), read_as("exact"), read_as("mention"), unread, recorded]
-    assert count_readings(votes) == {"exact": 2, "normalized": 0, "verdict": 0, "mention": 1, "near": 0}
+    votes = [read_as("exact"), read_as("exact"), read_as("json"), unread, recorded]
+    assert count_readings(votes) == {"exact": 2, "normalized": 0, "near": 0, "json": 1, "tag": 0, "line": 0}
     assert count_readings([unread, recorded]) == {}
-
-
-@pytest.mark.parametrize(("mentions", "cautioned"), [(0, False), (5, False), (6, True), (100, True)])
-def test_more_than_a_few_mentions_are_cautioned_against(mentions, cautioned):
-    readings = count_readings([read_as("mention")] * mentions + [read_as("verdict")] * (100 - mentions))
-    caution = mention_caution(readings)
-    assert (caution is not None) == cautioned
-    if caution is None:
-        warn_of_mentions(readings)
-    else:
-        with pytest.warns(MentionedVerdictsWarning, match=f"{mentions} of 100"):
-            warn_of_mentions(readings)
-    votes = [read_as("mention")] * mentions + [read_as("verdict")] * (100 - mentions)
-    scores = scores_of(summarize([Verdict(votes=votes)]), only={"readings"})
-    assert scores["match_share_mention"] == mentions / 100
-    assert sum(scores.values()) == pytest.approx(1.0)
-    assert all(isinstance(share, float) for share in scores.values())
-    notes = readings_note([readings])
-    assert f"{mentions} mention" in notes[0] or not mentions
-    assert len(notes) == 1 + cautioned
-    assert scores_of(summarize([Verdict()]), only={"readings"}) == {}
-    assert readings_note([{}]) == ()

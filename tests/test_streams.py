@@ -431,8 +431,8 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--fail-if", "unread > 0"]) == 0
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
     assert {name: held for name, held in parts_of(folder).items() if name in first} == first
-    assert main(["doctor", str(folder)]) == 0
-    assert "JudgementTable by" in capsys.readouterr().out
+    assert main(["show", str(folder)]) == 0
+    assert "a saved JudgementTable, 40 entries" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
 

@@ -121,7 +121,7 @@ class Option(FrozenModel):
     Attributes:
         label: The text that the judge is shown and names.
         value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
-            when no value was given, or for an NA option.
+            when no value was given. That of an NA option is ignored: it is None, whatever is given.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
@@ -135,10 +135,8 @@ class Option(FrozenModel):
     def _check(self) -> Self:
         if not self.label.strip():
             raise InvalidCriterionError(f"an option's label is {self.label!r}; give it a text that a judge can name")
-        if self.na and self.value is not None:
-            raise InvalidCriterionError(
-                f"the NA option {self.label!r} has the value {self.value!r}; an NA option has none"
-            )
+        if self.na:
+            object.__setattr__(self, "value", None)
         if self.value is not None and not math.isfinite(self.value):
             raise InvalidCriterionError(
                 f"the option {self.label!r} has the value {self.value!r}; a value is a finite number, such as 0.5 or 4"
@@ -232,23 +230,33 @@ class Criterion(FrozenModel):
 
     @cached_property
     def score_range(self) -> tuple[float, float]:
-        """The least and the greatest score: [0, 1] where all values lie in it, else the least and greatest value.
+        """The least and the greatest score: those of the options that are not NA; [0, 1] where no two values differ.
+
+        >>> levels = tuple(Option(label=str(value), value=value) for value in (0.05, 0.25, 0.45))
+        >>> Criterion(name="clear", description="How clear is it?", options=levels).score_range
+        (0.05, 0.45)
+        """
+        values = [option.value for option in self.options if option.value is not None and not option.na]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        return (0.0, 1.0) if low == high and 0 <= low <= 1 else (low, high)
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """What is 0 and what is 1 in a rubric: 0 and 1 where all values lie between them, else the range of the score.
 
         >>> criterion = yes_no_criterion("cites", "Does the response cite a source?")
-        >>> criterion.score_range
+        >>> criterion.units
         (0.0, 1.0)
         >>> levels = tuple(Option(label=str(value), value=value) for value in (1, 2, 3, 4, 5))
-        >>> Criterion(name="clear", description="How clear is it?", options=levels).score_range
+        >>> Criterion(name="clear", description="How clear is it?", options=levels).units
         (1.0, 5.0)
         """
-        values = [option.value for option in self.options if option.value is not None]
-        if all(0 <= value <= 1 for value in values):
-            return (0.0, 1.0)
-        return (min(values), max(values))
+        low, high = self.score_range
+        return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
     def share_of_range(self, score: float) -> float:
-        """Where a score lies in the range: 0 at its lower end, 1 at its upper one. What rubrics count."""
-        low, high = self.score_range
+        """Where a score lies in its units: 0 at their lower end, 1 at their upper one. What rubrics count."""
+        low, high = self.units
         return (score - low) / (high - low)
 
     @property
@@ -340,8 +348,8 @@ class Rubric(FrozenModel):
 
     Attributes:
         name: Names the score.
-        criteria: With different names; their weights say what each counts. What nothing counts in can be scored (0,
-            or no score), but no judge is asked by it: see :meth:`check_counts`.
+        criteria: With different names; their weights say what each counts. All weights may be 0, which leaves the
+            score undefined.
         sections: Of a nested rubric, in which a section counts what its own weight says: each after the one that holds
             it. Without them all criteria count side by side, whatever section they belong to.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
@@ -398,16 +406,14 @@ class Rubric(FrozenModel):
                 "it out"
             )
 
-    def check_counts(self) -> None:
-        """Check that a judge can be asked by it: some criterion must count.
+    def check_not_empty(self) -> None:
+        """Check that a judge can be asked by it.
 
         Raises:
-            InvalidCriterionError: If there is no criterion, or none has a weight other than 0.
+            InvalidCriterionError: If there is no criterion.
         """
         if not self.criteria:
             raise InvalidCriterionError(f"the rubric {self.name!r} is empty; give it at least one criterion")
-        if all(criterion.weight == 0 for criterion in self.criteria):
-            raise InvalidCriterionError(f"every criterion of the rubric {self.name!r} has the weight 0; one must count")
 
 
 class ChecklistItem(FrozenModel):

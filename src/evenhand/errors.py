@@ -174,6 +174,11 @@ class UnreachableError(FatalEngineError):
     def __init__(self, message: str, *, cause: str = "unreachable", attempts: int = 1) -> None:
         super().__init__(message, cause=cause, attempts=attempts)
 
+    @property
+    def may_be_billed(self) -> bool:
+        """Whether the last attempt may be billed, as the failure tells that this one was raised from."""
+        return isinstance(self.__cause__, EngineError) and self.__cause__.may_be_billed
+
 
 class WithheldError(EvenhandError):
     """A call was not launched on purpose.

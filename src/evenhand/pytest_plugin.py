@@ -144,7 +144,7 @@ def _short(text: str | None) -> str:
 
 @pytest.fixture(scope="session")
 def evenhand_judge(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """``evenhand.judge`` with a journal in pytest's cache, so that a test that runs again buys no reply twice.
+    """``evenhand.judge`` with a journal in pytest's cache, so that a test that runs again pays for no stored reply.
 
     Other functions are taken by name, as ``evenhand_judge(rows, ["new", "old"], ..., function="winrates")``. What is
     spent is told at the end of the test run.

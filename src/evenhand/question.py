@@ -29,6 +29,9 @@ GRADED_LEVELS = (
 )
 
 
+TIE = 0.5
+"""The value of an option of a comparison that prefers neither response."""
+
 Classifications = tuple[tuple[str, ...], ...]
 """How data are classified: a tuple for each row that they come from, of classes of which an engine must allow one."""
 
@@ -138,6 +141,31 @@ class Question:
             )
         if self.mode == "check" and (not self.sheet or self.sheet_size < 1):
             raise InvalidInputError(f"question {self.id!r} is an item of a sheet, but names none or no size of it")
+        if self.compares:
+            self._check_options()
+
+    def _check_options(self) -> None:
+        """Check that a choice can be read back when the responses change places, as the options do not."""
+        options = self.criterion.options
+        if self.mode == "choose":
+            places = len(self.responses)
+            fit = self.criterion.labels[:places] == self.place_labels and all(each.na for each in options[places:])
+            accepted = f"{list(self.place_labels)!r} (evenhand.question.choice_criterion), and NA options after them"
+        else:
+            sides = [round(option.value - TIE, 9) for option in options if option.value not in {None, TIE}]
+            unique = {*sides}
+            fit = self.criterion.has_values and 0 < len(sides) == len(unique) == len(unique | {-side for side in sides})
+            accepted = (
+                "options in pairs of the values v and 1 - v, such as 1 and 0, ties of the value 0.5, and NA options "
+                "(evenhand.question.comparison_criterion)"
+            )
+        if not fit:
+            offered = [option.label if option.value is None else (option.label, option.value) for option in options]
+            raise InvalidInputError(
+                f"question {self.id!r} shows its {len(self.responses)} responses in several orders, and the options "
+                f"{offered!r} do not name single responses, so that a choice could not be read back; accepted: "
+                f"{accepted}. A ranking is not a choice of one option: ask about pairs, or about the best"
+            )
 
     @property
     def classifications(self) -> Classifications:
@@ -200,9 +228,9 @@ class Question:
 def swapped_index(options: tuple[Option, ...], index: int) -> int:
     """The option that means the same when the two responses change places: the one with the mirrored value.
 
-    Without values it is the option at the mirrored place.
+    A tie means the same, and so does an NA option.
     """
-    if options[index].na:
+    if options[index].na or options[index].value == TIE:
         return index
     ranked = [i for i, option in enumerate(options) if not option.na]
     ranked.sort(key=lambda i: -(options[i].value or 0.0))

@@ -108,8 +108,7 @@ class FlowOptions(Seeded):
     )
     max_reasks: int = option(
         1,
-        "How often a judge whose reply states no option, or merely mentions one, is asked again. A mention counts "
-        "where it is named again or nothing else is said, and where 0 re-asks are allowed.",
+        "How often a judge is asked again whose reply is in none of the forms of a verdict.",
         ge=0,
     )
     generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call per vote).")
@@ -153,7 +152,10 @@ class LimitOptions(Options):
     """
 
     max_calls: int | None = option(
-        None, "Calls to launch at most.", ge=0, accepted="a whole number, or None for no limit"
+        None,
+        "Replies to ask for at most; a request that is sent again for the same reply counts once.",
+        ge=0,
+        accepted="a whole number, or None for no limit",
     )
     max_cost: float | None = option(
         None,

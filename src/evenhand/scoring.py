@@ -23,44 +23,22 @@ INDEPENDENT: Final = "instances do not depend on each other"
 
 NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
 
-MOST_MENTIONS: Final = 0.05
-"""The share of the selections that may rest on mentions without a word of caution."""
-
 
 def count_readings(votes: Iterable[Vote]) -> Mapping[MatchKind, int]:
-    """How the selections of votes were read off the replies: every kind -> votes.
+    """Count in which form the selections of votes were read: kind -> votes.
 
-    ``exact`` and ``normalized``: the option was the whole reply; ``verdict``: the reply states it; ``mention``: it
-    states none and names this one only, which is evidence and no verdict; ``near``: a misspelling. Votes without a
-    selection, and recorded ones, were not read and are not counted; without any vote that was, the result is empty.
+    ``exact`` and ``normalized``: the option was the whole reply; ``near``: a misspelling of it was; ``json``, ``tag``
+    and ``line``: see :func:`~evenhand.parsing.match_closest_option`. Votes without a selection, and recorded ones, were
+    not read and are not counted; without any vote that was, the result is empty.
     """
     return VoteColumns.of([list(votes)]).readings()
 
 
-def mention_caution(readings: Mapping[MatchKind, int]) -> str | None:
-    """What must be said where more than :data:`MOST_MENTIONS` of the selections rest on mentions; else None.
-
-    >>> mention_caution({"exact": 95, "mention": 5}) is None
-    True
-    >>> print(mention_caution({"exact": 94, "mention": 6}))
-    Caution: 6 of 100 selections rest on replies that merely mention an option and state no verdict; more than 5 % are \
-too many to trust the score. Read some of these replies, ask for structured output, or raise max_reasks.
-    """
-    total, mentioned = sum(readings.values()), readings.get("mention", 0)
-    if mentioned <= MOST_MENTIONS * total:
-        return None
-    return (
-        f"Caution: {mentioned} of {total} selections rest on replies that merely mention an option and state no "
-        f"verdict; more than {format_percent(MOST_MENTIONS)} are too many to trust the score. Read some of "
-        "these replies, ask for structured output, or raise max_reasks."
-    )
-
-
 def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...]:
-    """How the selections behind a table were read, and a caution where too many rest on mentions; nothing for none.
+    """Return a sentence on how the selections behind a table were read; nothing without selections.
 
-    >>> readings_note([{"exact": 40, "mention": 0}, {"exact": 59, "mention": 1}])
-    ('How the 100 selections were read: 99 exact (99 %), 1 mention (1 %).',)
+    >>> readings_note([{"exact": 40, "json": 0}, {"exact": 59, "json": 1}])
+    ('How the 100 selections were read: 99 exact (99 %), 1 json (1 %).',)
     """
     counts: Counter[MatchKind] = Counter()
     for each in readings:
@@ -69,8 +47,7 @@ def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...
     if not total:
         return ()
     listed = ", ".join(f"{count} {kind} ({format_percent(count / total)})" for kind, count in counts.items() if count)
-    caution = mention_caution(counts)
-    return (f"How the {total} selections were read: {listed}.", *(() if caution is None else (caution,)))
+    return (f"How the {total} selections were read: {listed}.",)
 
 
 def unread_choices_note(unread: int) -> tuple[str, ...]:
@@ -271,7 +248,9 @@ def vote_measures(
     deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level)
     measures = {
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
-        "agreement": known(agreement, "no instance has two votes"),
+        "agreement": known(
+            agreement, "no instance with two votes has a verdict" if several.any() else "no instance has two votes"
+        ),
         "spread": known(spread, NOT_REDRAWN),
         "draw_deviation": known(deviation, NOT_REDRAWN),
         **reply_measures(columns.votes, rows=rows, level=level),

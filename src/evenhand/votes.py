@@ -28,6 +28,7 @@ UnscoredReason = Literal[
     "content_filter",
     "too_long",
     "ambiguous",
+    "quoted",
     "no_match",
     "engine_error",
     "budget",
@@ -40,13 +41,15 @@ UnscoredReason = Literal[
     "abstained",
     "not_asked",
 ]
-"""Why nothing was selected. The first seven are read off the reply, of which ``too_long`` is one longer than what is
-read, and paid for all the same; ``engine_error`` means that there was no reply; ``budget``, ``mock_mode`` (unitxt's)
-and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders disagree under
-``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, so that no score is defined;
-``missing_response`` is a contest that was not judged, because a system gave no response; ``stopped_early`` is a reading
-of draws that ended before they settle it. Of votes that were recorded elsewhere, ``abstained`` is one that somebody who
-was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
+"""Why nothing was selected. The first eight are read off the reply: ``quoted`` where its only verdict also stands in
+a text that was judged, ``no_match`` where it is in none of the forms of a verdict, ``too_long`` where it is longer
+than what is read, and paid for all the same; ``engine_error`` means that there was no reply; ``budget``,
+``mock_mode`` (unitxt's) and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders disagree
+under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, or a rubric or checklist
+whose weights are 0, so that no score is defined; ``missing_response`` is a contest that was not judged, because a
+system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of votes that were
+recorded elsewhere, ``abstained`` is one that somebody who was asked did not give, and ``not_asked`` a question on
+which nothing was recorded at all."""
 
 WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
 """The reasons of votes that were held back on purpose: nobody was asked, and they say nothing about a judge."""
@@ -61,7 +64,7 @@ REASON_BY_FINISH: Mapping[str | None, UnscoredReason] = {
 FINAL_FINISHES: frozenset[UnscoredReason] = frozenset({"content_filter", "too_long"})
 """After these, asking again in the same conversation brings the same."""
 
-MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
+MatchKind = Literal["exact", "normalized", "near", "json", "tag", "line", "none"]
 
 Message = dict[str, str]
 """One chat message: ``{"role": …, "content": …}``."""
@@ -143,7 +146,9 @@ class Usage(FrozenValue):
         completion_tokens: As the server counted them, journaled replies included.
         cached_tokens: Of the prompt tokens of replies newly bought, those that the server's own cache held.
         cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
-        at_risk: US dollars at most that the lost requests cost, where ``max_cost`` was to be kept; else 0.
+        at_risk: US dollars at most that the lost requests cost, and the unreported replies beyond their ``cost``, where
+            ``max_cost`` was to be kept; else 0.
+        unreported: Calls answered with no usage, or with less than the texts have; their ``cost`` is the least.
     """
 
     calls: int = 0
@@ -155,6 +160,7 @@ class Usage(FrozenValue):
     cost: float | None = None
     at_risk: float = 0.0
     cached_tokens: int = 0
+    unreported: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return other if self is NOTHING_USED else total_usage((self, other))
@@ -166,7 +172,7 @@ NOTHING_USED = Usage()
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
     """What many calls consumed together."""
-    calls = cached = requests = lost = prompt_tokens = completion_tokens = cached_tokens = 0
+    calls = cached = requests = lost = prompt_tokens = completion_tokens = cached_tokens = unreported = 0
     cost: float | None = None
     at_risk = 0.0
     for usage in usages:
@@ -178,6 +184,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         prompt_tokens += usage.prompt_tokens
         completion_tokens += usage.completion_tokens
         cached_tokens += usage.cached_tokens
+        unreported += usage.unreported
         if usage.cost is not None:
             cost = usage.cost + (cost or 0.0)
     counted = {
@@ -190,6 +197,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         "cost": cost,
         "at_risk": at_risk,
         "cached_tokens": cached_tokens,
+        "unreported": unreported,
     }
     return NOTHING_USED.model_copy(update=counted)
 
@@ -214,16 +222,16 @@ class Completion(FrozenValue):
         text: The reply; None when the server sent no content.
         finish_reason: As the server named it: ``stop``, ``length``, ``content_filter``, …; ``too_long`` for a reply
             that was not read, because it is longer than what is read.
-        prompt_tokens: Tokens of the request, where the server counted them.
-        completion_tokens: Tokens of the reply, where the server counted them.
+        prompt_tokens: Tokens of the request, where the server counted them and not too few for its text.
+        completion_tokens: Tokens of the reply and its reasoning, where the server counted them and not too few.
         cached_tokens: Tokens of the request that the server's own cache held, where it says so.
-        cost: US dollars, where the price is known.
+        cost: US dollars, where the price is known; the least that it can have cost, where tokens were not counted.
         model: The model that answered, as the server named it.
         logprobs: Per generated token, where they were asked for and given.
         cached: The reply came from the journal.
         attempts: Requests sent for it, retries included; 0 where none was.
         lost: Of these, those before it that may have been billed.
-        at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
+        at_risk: US dollars at most that these cost, and this reply beyond ``cost``, where ``max_cost`` was to be kept.
         reasoning: The reasoning trace of a thinking model, where the server sent one; no verdict is read from it.
     """
 
@@ -242,6 +250,11 @@ class Completion(FrozenValue):
     cached_tokens: int | None = None
 
     @property
+    def counted(self) -> bool:
+        """Whether the server counted its tokens and the price is known, so that ``cost`` is what it cost."""
+        return None not in (self.cost, self.prompt_tokens, self.completion_tokens)
+
+    @property
     def usage(self) -> Usage:
         """What this reply consumed."""
         tokens = {"prompt_tokens": self.prompt_tokens or 0, "completion_tokens": self.completion_tokens or 0}
@@ -249,6 +262,7 @@ class Completion(FrozenValue):
             return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
         sent = {"calls": 1, "requests": self.attempts, "lost": self.lost, "at_risk": self.at_risk}
         sent["cached_tokens"] = self.cached_tokens or 0
+        sent["unreported"] = int(not self.counted and bool(self.cost or self.at_risk))
         return NOTHING_USED.model_copy(update={**tokens, **sent, "cost": self.cost})
 
 

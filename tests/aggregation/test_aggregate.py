@@ -468,11 +468,12 @@ class TestBadInput:
         with pytest.raises(InvalidInputError, match="different weights"):
             aggregate([vote("j", 0, weight=1), vote("j", 1, (1, 0), weight=2)], FIVE, "weighted_mean")
 
-    def test_weights_that_the_rule_would_ignore(self):
-        with pytest.raises(InvalidInputError, match="'mean' does not look at the judges' weights"):
-            aggregate(panel(0, 1), FIVE, weights={"j0": 1, "j1": 2})
-        assert aggregate(panel(0, 1), FIVE, weights={"j0": 2, "j1": 2}).aggregated_value == 0.125  # (0 + .25) / 2
+    def test_a_rule_that_ignores_weights(self):
+        for weights in ({"j0": 1, "j1": 2}, {"j0": 2, "j1": 2}, {"j0": 0, "j1": 1}):
+            assert aggregate(panel(0, 1), FIVE, weights=weights).aggregated_value == 0.125  # (0 + .25) / 2
         assert aggregate(panel(0, 1, weights=[1, 3]), FIVE).aggregated_value == 0.125
+        with pytest.raises(InvalidInputError, match="'j1' has the weight -2"):
+            aggregate(panel(0, 1), FIVE, weights={"j0": 1, "j1": -2})
 
     def test_unknown_names(self):
         with pytest.raises(UnknownRuleError, match="Did you mean 'median'"):

@@ -367,10 +367,10 @@ def test_the_primary_score_is_the_one_named(primary, value):
     assert score.primary_score == pytest.approx(value)
 
 
-def test_an_undefined_primary_score_is_the_pass_rate():
+def test_an_undefined_primary_score_is_missing():
     # only items of weight 0 are answered
     score = score_answers(["yes", "no", None], [0, 0, 1], primary="weighted_score")
-    assert (score.weighted_score, score.primary_score) == (None, 0.5)
+    assert (score.weighted_score, score.primary_score, score.pass_rate) == (None, None, 0.5)
 
 
 def test_an_unknown_primary_score():

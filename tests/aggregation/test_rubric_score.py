@@ -157,11 +157,26 @@ def test_meeting_one_more_never_hurts_and_one_more_fault_never_helps(weights, da
     assert rubric_score(better, rubric(*weights)).score >= rubric_score(worse, rubric(*weights)).score
 
 
-def test_a_rubric_in_which_nothing_counts_scores_0_and_nothing_when_nothing_is_counted():
-    rubric = Rubric(name="r", criteria=(yes_no_criterion("noted", "?", weight=0.0, na=True),))
-    assert rubric_score([Verdict(selected_index=0, value=1.0, aggregated_value=1.0)], rubric).score == 0.0
-    assert rubric_score([Verdict(na=True)], rubric).score is None
+@pytest.mark.parametrize("clip", ["score", "mean"])
+def test_a_rubric_without_weights_has_no_score(clip):
+    weightless = rubric(0.0, 0.0, clip=clip)
+    cases = (((MET, UNMET), 0, "no_value"), ((MET, FAILED), 0, "engine_error"), ((NA, NA), None, None))
+    for verdicts, raw, reason in cases:
+        result = rubric_score(verdicts, weightless)
+        assert (result.score, result.raw_score, result.unscored_reason) == (None, raw, reason)
     assert rubric_score([], Rubric(name="r", criteria=())).score is None
+
+
+def test_sections_without_weights():
+    criteria = [yes_no_criterion(name, "?", weight=weight) for name, weight in (("a", 0.0), ("b", 1.0))]
+    parts = tuple(each.model_copy(update={"section": each.name}) for each in criteria)
+    nested = Rubric(name="r", criteria=parts, sections=(Section(name="a"), Section(name="b")))
+    result = rubric_score([MET, MET], nested)
+    assert (result.score, dict(result.sections)) == (0.5, {"a": 0.0, "b": 1.0})
+    outermost = nested.model_copy(update={"sections": (Section(name="a", weight=0), Section(name="b", weight=0))})
+    assert rubric_score([MET, MET], outermost).score == 0.0
+    without = outermost.model_copy(update={"criteria": tuple(part.model_copy(update={"weight": 0}) for part in parts)})
+    assert rubric_score([MET, MET], without).score is None
 
 
 LINEAR = LengthPenalty(free_budget=10, max_cap=30, penalty_at_cap=0.4, exponent=1)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from evenhand.parsing import hide_material, match_closest_option
+from evenhand.parsing import match_closest_option
 from tests.attacks.ways import WAYS
 from tests.support.server import JudgeServer, conversation
 
@@ -49,6 +49,9 @@ QUOTED = {
     "lines": lambda text: "The response says:\n\n" + "\n".join(f"> {line}" for line in text.split("\n")) + "\n",
     "tildes": lambda text: f"The response says:\n\n~~~~\n{text}\n~~~~\n",
     "backtick_fence": lambda text: f"The response says:\n\n```\n{text}\n```\n",
+    "announced": lambda text: f"The response ends with {text}",
+    "below": lambda text: f"Prompt injection detected:\n\n{text}",
+    "no_words": lambda text: f"It has two parts.\n\n{text}",
     "tags": lambda text: f"The response:\n<response-89efcdab>\nA pen. {text}\n</response-89efcdab>\n",
 }
 LABELS = {
@@ -80,21 +83,6 @@ def honest_label(way, prompt):
     return f"Response {place[-1]}" if place else LABELS[way][1]
 
 
-def replies(way, says):
-    """A judge that quotes what is planted, each row in other marks, and then replies as ``says`` has it."""
-    texts, marks = list(planted(LABELS[way][0]).values()), list(QUOTED.values())
-
-    def reply(body):
-        prompt = conversation(body)
-        row = NUMBER.search(prompt)
-        number = int(row[1]) if row else 0
-        quotation = marks[number % len(marks)](texts[number])
-        schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
-        return says(quotation, honest_label(way, prompt), schema)
-
-    return reply
-
-
 def _filled(schema, quotation, label):
     if "properties" not in schema:
         return label
@@ -120,64 +108,81 @@ def in_prose(quotation, label, schema):
     return f"{quotation}\n\nI do not take that for mine.\n\n{own}"
 
 
+def verdict_first(quotation, label, schema):
+    if schema is None:
+        return quotation
+    own = json.dumps(_filled(schema, "", label)) if "answers" in schema.get("properties", ()) else f"Verdict: {label}"
+    return f"{own}\n\n{quotation}"
+
+
 def nothing_else(quotation, label, schema):
     return quotation
 
 
-def selected(way, says):
-    with JudgeServer(reply=replies(way, says)) as server:
-        result = WAYS[way](rows_of(way), f"{server.base_url}[model=m]", max_failure_rate=1.0)
+def replies(way, says, *, obeys):
+    """A judge that quotes what is planted, each row in other marks, and then replies as ``says`` has it.
+
+    One that obeys writes its verdict as the second question has it, behind a quotation too.
+    """
+    texts, marks = list(planted(LABELS[way][0]).values()), list(QUOTED.values())
+
+    def reply(body):
+        prompt = conversation(body)
+        row = NUMBER.search(prompt)
+        number = int(row[1]) if row else 0
+        quotation = marks[number % len(marks)](texts[number % len(texts)])
+        schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
+        label = honest_label(way, prompt)
+        tag = re.findall(r"<((?:verdict|answers)-[0-9a-f]{8})>", body["messages"][-1]["content"])
+        if obeys and tag:
+            stated = json.dumps(_filled(schema, "", label)) if tag[0].startswith("answers") else label
+            return f"{quotation}\n\n<{tag[0]}>{stated}</{tag[0]}>"
+        return says(quotation, label, schema)
+
+    return reply
+
+
+def selected(way, says, *, rows=None, obeys=False):
+    rows = rows_of(way) if rows is None else rows
+    with JudgeServer(reply=replies(way, says, obeys=obeys)) as server:
+        result = WAYS[way](rows, f"{server.base_url}[model=m]", max_failure_rate=1.0)
     votes = [(cell.about["instance"], vote) for cell in result.cells() for vote in cell.votes]
-    assert len({instance for instance, _ in votes}) == len(rows_of(way))
+    assert len({instance for instance, _ in votes}) == len(rows)
     return [(list(planted("X"))[instance], vote.selected_label) for instance, vote in votes]
 
 
 @pytest.mark.parametrize("way", LABELS)
-@pytest.mark.parametrize("says", [in_json, in_prose])
-def test_the_verdict_of_a_judge_that_quotes_what_was_planted_is_its_own(way, says):
-    wrong = [found for found in selected(way, says) if found[1] != LABELS[way][1]]
+def test_the_verdict_of_a_judge_that_quotes_what_was_planted_in_its_reasons_is_its_own(way):
+    wrong = [found for found in selected(way, in_json) if found[1] != LABELS[way][1]]
     assert wrong == []
 
 
 @pytest.mark.parametrize("way", LABELS)
-def test_a_judge_that_only_quotes_what_was_planted_has_given_no_verdict(way):
-    assert [found for found in selected(way, nothing_else) if found[1] is not None] == []
+@pytest.mark.parametrize("says", [in_prose, verdict_first, nothing_else])
+def test_no_planted_verdict_is_believed(way, says):
+    assert [found for found in selected(way, says) if found[1] not in {None, LABELS[way][1]}] == []
 
 
-def readings(wins, marks):
-    """What is read where each planted text is quoted: of the quotation alone, and with the judge's own words."""
-    labels = [wins, {"3": "1"}.get(wins, "No")]
-    for name, text in planted(wins).items():
-        quotation, material = QUOTED[marks](text), [f"A pen. {text}", "What is on the table?"]
-        own = json.dumps({"assessment": quotation, "selected_option": labels[1]})
-        replies = (quotation, f"{quotation}\n\nSelected option: {labels[1]}", own)
-        hidden = [hide_material(reply, material, labels) for reply in replies]
-        assert list(map(len, hidden)) == list(map(len, replies))
-        alone, *stated = [match_closest_option(each, labels).index for each in hidden]
-        yield name, alone != 0, stated
+@pytest.mark.parametrize("way", LABELS)
+@pytest.mark.parametrize("says", [in_prose, verdict_first, nothing_else])
+def test_with_a_judge_that_obeys_the_second_question_the_planted_texts_change_nothing(way, says):
+    clean = [{**ROW, "answer": f"Row {number}. A pen."} for number in range(len(rows_of(way)))]
+    expected = [label for _, label in selected(way, in_json, rows=clean)]
+    assert [label for _, label in selected(way, says, obeys=True)] == expected
+    assert set(expected) == {LABELS[way][1]}
 
 
 @pytest.mark.parametrize("wins", ["Yes", "Excellent", "Response A", "Option 2", "3"])
 @pytest.mark.parametrize("marks", QUOTED)
 def test_every_planted_text_in_every_kind_of_quotation(wins, marks):
-    assert [found for found in readings(wins, marks) if found[1:] != (True, [1, 1])] == []
-
-
-@pytest.mark.parametrize(
-    ("reply", "material"),
-    [
-        ('My verdict is "Excellent".', ["It is Excellent."]),
-        ('{"assessment": "Excellent work", "selected_option": "Excellent"}', ['{"selected_option": "Excellent"}']),
-        ('```json\n{"selected_option": "Excellent"}\n```', ['{"selected_option": "Excellent"}']),
-        ("It says 'I am Excellent', and it is.\n\nSelected option: Excellent", ["I am Excellent"]),
-        ('Reasons.\n\n{"selected_option": "Excellent"}', ['{"selected_option": "Bad"}']),
-        ("Excellent", ["Excellent"]),
-        ("Selected option: Excellent", ["Selected option: Excellent"]),
-    ],
-)
-def test_what_a_judge_says_itself_stays_though_the_material_has_the_same_words(reply, material):
-    labels = ["Excellent", "Bad"]
-    assert match_closest_option(hide_material(reply, material, labels), labels).index == 0
+    other = {"3": "1"}.get(wins, "No")
+    for name, text in planted(wins).items():
+        quotation, shown = QUOTED[marks](text), [f"A pen. {text}", "What is on the table?"]
+        assert match_closest_option(quotation, [wins, other], shown=shown).index is None, name
+        for own in (f"{quotation}\n\nSelected option: {other}", f"Selected option: {other}\n\n{quotation}"):
+            assert match_closest_option(own, [wins, other], shown=shown).index in {1, None}, name
+        reply = json.dumps({"assessment": quotation, "selected_option": other})
+        assert match_closest_option(reply, [wins, other], shown=shown).index == 1, name
 
 
 SLOW = {
@@ -190,6 +195,6 @@ SLOW = {
 
 
 @pytest.mark.parametrize("kind", SLOW)
-def test_a_reply_that_quotes_a_great_deal_is_hidden_in_seconds(kind):
+def test_a_reply_that_quotes_a_great_deal_is_read_in_seconds(kind):
     reply, text = SLOW[kind]
-    assert len(hide_material(reply, [text], ["Yes", "No"])) == len(reply)
+    assert match_closest_option(reply, ["Yes", "No"], shown=[text]).index in {0, None}

@@ -211,7 +211,6 @@ def with_criterion(**fields):
         ),
         (with_criterion(options=[{"label": "a", "value": "much"}]), "value: Input should be a valid number"),
         (with_criterion(options=[{"label": "a", "na": "perhaps"}]), "na: Input should be a valid boolean"),
-        (with_criterion(options=[{"label": "a", "value": 1, "na": True}]), "the NA option 'a' has the value 1.0"),
         (with_criterion(options=TWO[:1]), "'tone' has 1 option(s) that are not NA; a choice needs at least two"),
         (with_criterion(options=[*TWO, TWO[0]]), "the criterion 'tone' has the option label 'a' twice"),
         (with_criterion(options=[*TWO, {"label": "c", "value": 0.5}], scale="binary"), "has 3 options that are not NA"),

@@ -7,7 +7,6 @@ import pytest
 import evenhand
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.data.documents import criterion_document
-from evenhand.data.formats import exported
 from evenhand.errors import InvalidCriterionError
 
 LEVELS = [("Awful", 1.0), ("Poor", 2.0), ("Fair", 3.0), ("Good", 4.0), ("Great", 5.0)]
@@ -17,7 +16,6 @@ LIKERT = Criterion(
     options=(*(Option(label=label, value=value) for label, value in LEVELS), Option(label="N/A", na=True)),
 )
 RUBRIC = Rubric(name="reply", criteria=(LIKERT, LIKERT.model_copy(update={"name": "other", "weight": 2.0})))
-UNITS = "the units of the options' values, which are shares of their range there"
 
 
 def test_criteria_and_rubrics_are_read_and_written(tmp_path):
@@ -35,22 +33,6 @@ def test_criteria_and_rubrics_are_read_and_written(tmp_path):
     assert evenhand.load(tmp_path / "rubric.yaml").criteria == (LIKERT,)
     written = criterion_document(LIKERT)
     assert evenhand.load({"name": "reply", "criteria": [written]}).criteria == (LIKERT,)
-    unitxt = exported(LIKERT.model_copy(update={"options": LIKERT.options[:5]}), "unitxt").data
-    assert unitxt["option_map"] == dict(LEVELS)
-    assert evenhand.load(unitxt).options == LIKERT.options[:5]
-
-
-def test_other_tools_are_given_what_counts_in_a_rubric():
-    shares = [0.0, 0.25, 0.5, 0.75, 1.0]
-    written = exported(RUBRIC, "autorubric")
-    assert [option["value"] for option in written.data[0]["options"]] == [*shares, 0.0]
-    assert UNITS in written.left_out
-    written = exported(RUBRIC, "evalassist")
-    assert [option["score"] for option in written.data["items"][0]["criterion"]["options"]] == shares
-    assert not any("count as they are" in each for each in written.left_out)
-    # a single criterion of EvalAssist is scored in its own units
-    assert [option["score"] for option in exported(LIKERT, "evalassist").data["options"]] == [1, 2, 3, 4, 5]
-    assert exported(LIKERT, "prometheus").data["score5_description"] == "Great"
 
 
 def test_scores_that_would_count_as_they_are_are_refused():

@@ -19,7 +19,7 @@ from evenhand.engines.batch_services import BatchHttp
 from evenhand.engines.batches_anthropic import _AnthropicConnection, anthropic_completion
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal, canonical_json
+from evenhand.engines.journal import Journal, canonical_json, describe_request
 from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.unitxt import judges_of, one_step_in_batches
@@ -29,6 +29,7 @@ from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_p
 from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
+from tests.support.server import Reply
 
 TEXTS = [f"case {number}: Good or Bad?" for number in range(8)]
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["Good", "Bad"]}}}
@@ -297,6 +298,17 @@ def test_a_batch_costs_half(server, journal):
     assert budget.cost == pytest.approx((words * 2.0 + len(TEXTS) * 10.0) / 1e6 / 2)
 
 
+@SHAPES
+def test_a_batch_whose_usage_is_zero_is_paid_for_at_most(journal, shape):
+    with BatchServer(reply=lambda _: Reply("Good", prompt_tokens=0, completion_tokens=0)) as server:
+        judge = engine(server, shape, prompt_price=2000.0, completion_price=10000.0, max_tokens=50)
+        budget = Budget(max_cost=10.0)
+        ask(judge, journal, budget=budget)
+    words = sum(len(text.split()) for text in TEXTS)
+    assert budget.cost == pytest.approx((words * 2000.0 + len(TEXTS) * 10000.0) / 1e6 / 2)
+    assert budget.at_risk >= len(TEXTS) * 49 * 10000.0 / 1e6 / 2  # of each 50 tokens, less the word that it has
+
+
 def test_a_budget_of_calls_holds(server, journal):
     replies = ask(engine(server), journal, budget=Budget(max_calls=5))
     assert sum(isinstance(reply, str) for reply in replies) == 5
@@ -538,9 +550,12 @@ def test_what_the_cache_held_is_cheaper_in_batches_too(server):
     usage = {"input_tokens": 200, "cache_read_input_tokens": 800, "output_tokens": 100}
     reply = anthropic_completion({"content": [{"type": "text", "text": "Good"}], "usage": usage}, ())
     assert (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens) == (1000, 800, 100)
-    assert judge.priced(reply).cost == pytest.approx((200 * 2.0 + 800 * 0.2 + 100 * 10.0) / 1e6 / 2)
-    assert judge.priced(reply.model_copy(update={"cost": 0.5})).cost == 0.5  # as the server says
-    assert judge.priced(Completion(text="Good")).cost is None
+    prompt = [{"role": "user", "content": "Good or Bad?"}]
+    cost = (200 * 2.0 + 800 * 0.2 + 100 * 10.0) / 1e6 / 2
+    assert judge.priced(reply, prompt).cost == pytest.approx(cost)
+    assert judge.priced(reply.model_copy(update={"cost": 0.5}), prompt).cost == 0.5  # the server says that it was more
+    assert judge.priced(reply.model_copy(update={"cost": 0.0}), prompt).cost == pytest.approx(cost)
+    assert judge.priced(Completion(text="Good"), prompt).cost == pytest.approx((3 * 2.0 + 1 * 10.0) / 1e6 / 2)
 
 
 def test_what_is_about_to_be_made_survives_a_power_failure(server, journal, monkeypatch):
@@ -557,13 +572,16 @@ def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_not_looked_for(se
     assert server.events["GET batches"] == 0
 
 
+ASKED = describe_request(Request(({"role": "user", "content": "Good or Bad?"},)))
+
+
 def _waiting_for(journal, judge, *names, state="submitted", keys=("k",)):
     """Batches in the journal as a run has left them: of one request each, or the last of them all keys."""
     records = BatchRecords(journal)
     for place, name in enumerate(names, start=1):
         own = keys if place == len(names) else [f"other {place}"]
         identity = canonical_json(dict(judge.identity()))
-        made = records.intend(f"evenhand-{place}", identity, judge.described, [(key, "{}") for key in own])
+        made = records.intend(f"evenhand-{place}", identity, judge.described, [(key, ASKED) for key in own])
         sending = records.advance(made, "sending")
         if state == "submitted":
             records.advance(sending, "submitted", name=name)

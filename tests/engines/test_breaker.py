@@ -1,4 +1,4 @@
-"""A server that is away: the queue waits, one call at a time looks, and nothing is lost, bought twice or failed."""
+"""A server that is away, or never answers: the queue waits, one call at a time looks, and the run ends after a time."""
 
 import asyncio
 import json
@@ -12,7 +12,15 @@ import evenhand
 from evenhand.engines.breaker import Breaker
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.errors import BudgetExhaustedError, ConnectionLostError, EngineError, ServerAwayError, UnreachableError
+from evenhand.errors import (
+    BudgetExhaustedError,
+    ConnectionLostError,
+    EngineError,
+    ServerAwayError,
+    TransientEngineError,
+    UnreachableError,
+)
+from evenhand.results.spending import Spending
 from tests.support.asking import ask_all, request
 from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer
@@ -84,6 +92,54 @@ def test_the_patience_is_five_minutes_after_an_answer_and_a_second_before_one():
     assert "cannot be reached: refused. Check the address" in str(breaker.ended)
     assert probes(*failing(REFUSED, 60, reached=False))[-1] == 60.0  # asked for
     breaker, clock = failing(REFUSED, 0)
+    assert breaker.ended is not None
+
+
+NO_REPLY = TransientEngineError("no reply within 60 seconds", cause="timeout")
+
+
+def test_calls_without_a_reply_in_time_open_it_and_four_more_end_it():
+    clock = Clock()
+    breaker = Breaker("judge", None, clock)
+    for number in range(8):
+        assert not breaker.is_open
+        breaker.timed_out(NO_REPLY, number, first=True)
+    left = 0
+    while breaker.ended is None:
+        assert breaker.is_open
+        clock.now = breaker.probe_at
+        breaker.let_through(clock.now)
+        breaker.timed_out(NO_REPLY, clock.now, first=True)
+        left += 1
+    assert left == 4
+    assert "4 calls after them; the last time, no reply within 60 seconds" in str(breaker.ended)
+
+
+def test_one_call_that_is_never_answered_in_time_opens_nothing_and_an_answer_starts_the_count_again():
+    breaker = Breaker()
+    for attempt in range(100):
+        breaker.timed_out(NO_REPLY, attempt, first=attempt == 0)
+    for number in range(6):
+        breaker.timed_out(NO_REPLY, number, first=True)
+    breaker.answered()
+    for number in range(7):
+        breaker.timed_out(NO_REPLY, number, first=True)
+    assert not breaker.is_open
+
+
+def test_a_patience_that_was_given_holds_for_time_outs_too():
+    clock = Clock()
+    breaker = Breaker("judge", 600, clock)
+    for number in range(8):
+        breaker.timed_out(NO_REPLY, number, first=True)
+    for _ in range(20):
+        clock.now = breaker.probe_at
+        breaker.let_through(clock.now)
+        breaker.timed_out(NO_REPLY, clock.now, first=True)
+    assert breaker.ended is None
+    clock.now += 600
+    breaker.let_through(clock.now)
+    breaker.timed_out(NO_REPLY, clock.now, first=True)
     assert breaker.ended is not None
 
 
@@ -180,6 +236,44 @@ def test_a_server_that_stays_away_ends_the_run_however_few_votes_are_left(tmp_pa
         table = assess(server)
         assert server.seen == 40 - paid
     assert all(vote.scored for cell in table.cells() for vote in cell.votes)
+
+
+@pytest.mark.parametrize("answered", [0, 20])
+@pytest.mark.parametrize("in_flight", [4, 64])
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+def test_a_server_that_takes_requests_and_answers_none_ends_the_run(kind, in_flight, answered, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    rows = [{"answer": f"It is {number}."} for number in range(60)]  # each in two orders
+    options = {"response_field": "answer", "progress": False, "flow": "verdict_only", "max_failure_rate": 1.0}
+    options["journal"] = str(tmp_path / "j.sqlite3")
+    with JudgeServer(reply="Yes", faults=[Fault("hang", on=range(answered + 1, 10_000))]) as server:
+        judge = judge_of(kind, server, timeout=1.0, max_in_flight=in_flight)
+        with pytest.raises(ServerAwayError, match=r"(?s)answered none.*of 120 votes came.*run the same") as ended:
+            evenhand.judge(rows, "Is it right? Yes or no.", judge, **options)
+        assert server.seen <= answered + in_flight + 30
+        server.clear_faults()
+        votes = [vote for row in ended.value.votes for vote in row]
+        came = sum(vote.scored for vote in votes)
+        assert answered - 5 <= came <= answered  # a reply may come too late where the machine is busy
+        spent = Spending.of(votes)
+        assert answered < spent.requests <= answered + in_flight + 30
+        assert spent.lost == spent.requests - came  # all that brought no reply may be billed
+        before = server.seen
+        evenhand.judge(rows, "Is it right? Yes or no.", judge_of(kind, server), **options)
+        assert server.seen - before == 120 - came
+
+
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+@pytest.mark.parametrize("slow", [1, 4])
+def test_calls_that_are_too_slow_among_others_end_by_themselves(kind, slow, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    faults = [Fault("hang", match=f"slow {number}") for number in range(slow)]
+    with JudgeServer(reply="Good", faults=faults) as server:
+        judge = judge_of(kind, server, timeout=1.0, max_retries=5)
+        asked = [request(f"slow {number}") for number in range(slow)] + [request(f"judge {n}") for n in range(30)]
+        outcomes = ask_all(judge, asked)
+    assert {outcome.text for outcome in outcomes[slow:]} == {"Good"}
+    assert [(outcome.cause, outcome.attempts) for outcome in outcomes[:slow]] == [("timeout", 6)] * slow
 
 
 def test_a_quota_that_is_used_up_ends_the_run_and_does_not_burn_the_queue(tmp_path):

@@ -1,11 +1,14 @@
 """Places in a budget: promised to the votes begun, given back when not needed, never more than there are."""
 
 import asyncio
+import gzip
 import json
 import math
 import random
 from collections import Counter
 from contextlib import asynccontextmanager
+from functools import cache
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +17,14 @@ from hypothesis import strategies as st
 from evenhand.engines.base import Request
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.forecast import CallSize
+from evenhand.engines.forecast import CallSize, least_tokens
+from evenhand.engines.litellm import import_litellm
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.replies import read_completion
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
+from tests.support.shared import shared_path
 
 
 def test_a_vote_that_begins_takes_what_it_is_expected_to_need_or_what_there_is():
@@ -216,6 +223,104 @@ def test_a_budget_for_so_many_votes_buys_about_as_many(limit, number):
     assert set(judge.answered.values()) <= {2}
 
 
+def test_a_text_has_no_fewer_tokens_than_words():
+    assert least_tokens("") == least_tokens(None) == least_tokens("--- !? ...\n\n") == 0
+    assert least_tokens("One two\tthree\nfour-and-five 6,7") == 5
+    assert least_tokens("漢" * 43) == 2  # 129 bytes
+    assert least_tokens("x" * 128, "y" * 129) == 3
+
+
+@cache
+def tokenizers():
+    """Two that litellm has with it: cl100k of OpenAI, and the one that Anthropic published."""
+    import_litellm()
+    from litellm import encoding  # noqa: PLC0415 - takes seconds
+    from litellm.utils import claude_json_str  # noqa: PLC0415
+    from tokenizers import Tokenizer  # noqa: PLC0415
+
+    claude = Tokenizer.from_str(claude_json_str)
+    return lambda text: len(encoding.encode(text, disallowed_special=())), lambda text: len(claude.encode(text).ids)
+
+
+def test_the_least_is_never_more_than_real_tokenizers_count_of_recorded_replies():
+    counts = tokenizers()
+    for name in ("llmbar_raw_completions", "openqa_replies_dev", "posbias_mtbench_raw"):
+        with gzip.open(shared_path(f"data/{name}.jsonl.gz"), "rt") as lines:
+            texts = [json.loads(line)["text"] or "" for line in islice(lines, 0, None, 20)]
+        for text in texts:
+            assert least_tokens(text) <= min(count(text) for count in counts)
+        words, tokens = sum(map(least_tokens, texts)), sum(map(counts[0], texts))
+        assert words > tokens / 2  # and it is near enough to be of use
+
+
+@given(st.text(max_size=400) | st.text("ab1 \n\t.,-'\"/漢ü\u3000\x1c\x85", max_size=400))
+@settings(max_examples=300, deadline=None)
+def test_the_least_is_never_more_than_real_tokenizers_count_of_any_text(text):
+    for count in tokenizers():
+        assert least_tokens(text) <= count(text)
+
+
+HONEST = {
+    "OpenAI": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13},
+    "OpenAI, reasoning": {
+        "prompt_tokens": 9,
+        "completion_tokens": 132,
+        "total_tokens": 141,
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 128},
+    },
+    "OpenAI, cached": {
+        "prompt_tokens": 2009,
+        "completion_tokens": 4,
+        "total_tokens": 2013,
+        "prompt_tokens_details": {"cached_tokens": 1920},
+    },
+    "xAI": {
+        "prompt_tokens": 9,
+        "completion_tokens": 4,
+        "total_tokens": 141,
+        "prompt_tokens_details": {"cached_tokens": 5},
+        "completion_tokens_details": {"reasoning_tokens": 128},
+    },
+    "Gemini": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 141},
+    "DeepSeek": {
+        "prompt_tokens": 2009,
+        "completion_tokens": 4,
+        "total_tokens": 2013,
+        "prompt_cache_hit_tokens": 1920,
+        "prompt_cache_miss_tokens": 89,
+        "prompt_tokens_details": {"cached_tokens": 1920},
+    },
+    "a gateway to Anthropic": {
+        "prompt_tokens": 9,
+        "completion_tokens": 4,
+        "total_tokens": 1933,
+        "cache_read_input_tokens": 1920,
+    },
+}
+BILLED = {
+    "OpenAI": 9 * 2.0 + 4 * 10.0,
+    "OpenAI, reasoning": 9 * 2.0 + 132 * 10.0,
+    "OpenAI, cached": 89 * 2.0 + 1920 * 0.5 + 4 * 10.0,
+    "xAI": 4 * 2.0 + 5 * 0.5 + 132 * 10.0,
+    "Gemini": 9 * 2.0 + 132 * 10.0,
+    "DeepSeek": 89 * 2.0 + 1920 * 0.5 + 4 * 10.0,
+    "a gateway to Anthropic": 0 * 2.0 + 9 * 0.5 + 4 * 10.0,
+}
+
+
+@pytest.mark.parametrize("server", HONEST)
+def test_an_honest_usage_is_booked_as_it_is(server):
+    message = {"content": "Verdict: Yes"}
+    reply = read_completion({"choices": [{"message": message}], "usage": HONEST[server]})
+    prices = {"prompt_price": 2.0, "completion_price": 10.0, "cached_price": 0.5}
+    judge = RemoteJudge(RemoteSettings(model="m", **prices), None)
+    priced = judge.priced(reply, request("Is it good? Yes or no.").messages)
+    assert priced.counted
+    assert priced.cost == pytest.approx(BILLED[server] / 1e6)
+    assert priced.usage.unreported == 0
+
+
 def test_without_a_token_limit_one_call_is_priced_before_the_others_leave():
     judge, budget = PricedJudge(), Budget(max_cost=300 * PRICE)  # less than a reply is taken to cost before the first
     votes_within(judge, [[100]] * 20, budget, 8)
@@ -245,7 +350,7 @@ def test_a_reply_without_a_count_is_counted_at_its_most_or_ends_the_run():
     assert budget.cost <= 0.001
     calls = Calls(unlimited, budget=Budget(max_cost=1.0))
     ask(unlimited, request("first"), calls=calls)
-    with pytest.raises(BudgetExhaustedError, match="'mute' does not say how many tokens it has: give"):
+    with pytest.raises(BudgetExhaustedError, match="'mute' does not say how many tokens it has, or says too few: give"):
         ask(unlimited, request("second"), calls=calls)
 
 

@@ -54,12 +54,14 @@ def test_a_plain_call_sends_what_was_set_and_reads_everything():
 
 
 def test_the_cost_is_what_litellms_price_list_says():
-    reply = Reply("Good", prompt_tokens=1_000_000, completion_tokens=0)
+    reply = Reply("Good", prompt_tokens=1_000_000, completion_tokens=1000)
     with JudgeServer(reply=lambda body: reply) as server:
         completion = ask(judge_at(server, model="openai/gpt-4.1-mini"))
-    price = import_litellm().model_cost["gpt-4.1-mini"]["input_cost_per_token"]
-    assert price > 0
-    assert completion.cost == pytest.approx(price * 1_000_000)
+    listed = import_litellm().model_cost["gpt-4.1-mini"]
+    assert listed["input_cost_per_token"] > 0
+    assert completion.cost == pytest.approx(
+        listed["input_cost_per_token"] * 1_000_000 + listed["output_cost_per_token"] * 1000
+    )
 
 
 def test_an_estimate_uses_the_given_price_or_litellms_list():

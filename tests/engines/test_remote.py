@@ -211,9 +211,12 @@ def test_extra_parameters_that_only_sound_like_secrets_are_accepted():
     assert RemoteSettings(model="m", extra={"max_completion_tokens": 5}).sampling()["max_completion_tokens"] == 5
 
 
-def test_tokens_that_nobody_counted_have_no_price():
-    transport = ScriptedTransport(Completion(text="Good"))
-    assert ask(RemoteJudge(RemoteSettings(model="m", prompt_price=1.0), transport)).cost is None
+def test_tokens_that_the_server_did_not_count_cost_the_least_that_the_texts_can_have():
+    transport = ScriptedTransport(Completion(text="Very good."))
+    settings = RemoteSettings(model="m", prompt_price=1.0, completion_price=10.0)
+    reply = ask(RemoteJudge(settings, transport), request("Is it good? Say so."))
+    assert reply.cost == pytest.approx((5 * 1.0 + 2 * 10.0) / 1e6)  # five words, and two
+    assert not reply.counted
 
 
 def test_what_is_free_is_free_without_counting_tokens():

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from tests.golden.refusals import refusals
 from tests.golden.runs import METRICS, TABLES, Run
+from tests.golden.saved import KINDS, saved
 
 HERE = Path(__file__).parent
 LONGEST = 60
-RUNS: Mapping[str, Run] = {**TABLES, **METRICS}
+SAVED: Mapping[str, Run] = {f"saved_{name}": run for name, run in KINDS.items()}
+RUNS: Mapping[str, Run] = {**TABLES, **METRICS, **SAVED, "refusals": refusals}
 
 
 def plain(value: Any) -> Any:
@@ -39,6 +42,8 @@ def line(name: str, value: Any) -> str:
 
 
 def snapshot(name: str) -> str:
+    if name in SAVED:
+        return "\n".join(line(key, value) for key, value in saved(SAVED[name])) + "\n"
     result = RUNS[name]()
     return "\n".join(_metric_lines(result) if name in METRICS else _table_lines(result)) + "\n"
 

@@ -14,3 +14,7 @@ def test_a_run_says_what_it_said(name):
 
 def test_every_golden_file_belongs_to_a_run():
     assert {path.stem for path in HERE.glob("*.txt")} == set(RUNS)
+
+
+def test_every_refusal_refuses():
+    assert "NOT REFUSED" not in path_of("refusals").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A run that is killed and started again: no reply that was received is paid for twice, and the scores are the same."""
+"""A run that is killed and started again: no reply that was stored is paid for again, and the scores are the same."""
 
 import json
 import time

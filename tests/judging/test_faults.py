@@ -207,7 +207,7 @@ def test_a_server_without_structured_output_is_asked_without():
 
 
 def test_a_server_that_ignores_the_schema_is_read_all_the_same():
-    with JudgeServer(reply=lambda body: "I would say **Mid**.") as server:
+    with JudgeServer(reply=lambda body: "It is fair.\n\nVerdict: **Mid**") as server:
         table = assess(server)
     assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -17,7 +18,7 @@ from evenhand.errors import (
 from evenhand.judging import conversation
 from evenhand.judging.conversation import one_step_schema, selection_schema
 from evenhand.judging.flow import Flow
-from evenhand.parsing import match_closest_option
+from evenhand.parsing import read_reply
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge, chooses
@@ -80,41 +81,43 @@ MENTION = "Something like Low."
 RATE_LIMIT = TransientEngineError("busy", cause="http_429")
 SPENT = BudgetExhaustedError("max_calls=1 is spent")
 LATER = {
-    # the reply to the re-ask -> (label, kind or reason, re-asks that brought a reply, the vote tells of the failure)
-    "stated": ("Mid", ("Mid", "exact", 1, False)),
-    "stated with reasons": ("It is long. My verdict: High", ("High", "verdict", 1, False)),
-    "mentioned again": ("It leans Low.", ("Low", "mention", 1, False)),
-    "another mentioned": ("Something like Mid.", (None, "ambiguous", 1, False)),
-    "two named": ("Low or Mid", (None, "ambiguous", 1, False)),
-    "refused": ("I'm sorry, but I cannot assess this.", (None, "refusal", 1, False)),
-    "filtered": (Completion(text=None, finish_reason="content_filter"), (None, "content_filter", 1, False)),
-    "empty": ("", ("Low", "mention", 1, False)),
-    "nothing named": ("As I said.", ("Low", "mention", 1, False)),
-    "cut off": (Completion(text="As", finish_reason="length"), ("Low", "mention", 1, False)),
-    "failed": (RATE_LIMIT, ("Low", "mention", 0, True)),
-    "not paid for": (SPENT, ("Low", "mention", 0, True)),
+    "stated": ("Mid", ("Mid", "exact")),
+    "stated in a line": ("It is long.\n\nMy verdict: High", ("High", "line")),
+    "stated with the nonce": ("I said Low.\n<verdict-{nonce}>Mid</verdict-{nonce}>", ("Mid", "tag")),
+    "mentioned again": ("It leans Low.", (None, "no_match")),
+    "contradictory": ("[[Low]] or [[Mid]]", (None, "ambiguous")),
+    "refused": ("I'm sorry, but I cannot assess this.", (None, "refusal")),
+    "filtered": (Completion(text=None, finish_reason="content_filter"), (None, "content_filter")),
+    "empty": ("", (None, "empty")),
+    "cut off": (Completion(text="As", finish_reason="length"), (None, "truncated")),
+    "failed": (RATE_LIMIT, (None, "engine_error")),
+    "not paid for": (SPENT, (None, "budget")),
 }
 
 
 @pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
 @pytest.mark.parametrize(("later", "expected"), LATER.values(), ids=LATER)
-def test_a_judge_that_only_mentions_an_option_is_asked_again_before_the_mention_counts(flow, later, expected):
+def test_a_reply_in_none_of_the_forms_is_asked_for_again_with_the_form(flow, later, expected):
     before = ["It is clear."] if flow == "two_step" else []
-    judge = ScriptedJudge([*before, MENTION, later])
+
+    def reply(request):
+        said = [*before, MENTION, later][len(judge.requests) - 1]
+        nonce = re.findall(r"<verdict-([0-9a-f]{8})>", request.messages[-1]["content"])
+        return said.format(nonce=nonce[0]) if isinstance(said, str) and nonce else said
+
+    judge = ScriptedJudge(reply)
     vote = ask(judge, flow=flow)
-    label, how, reasks, failed = expected
     assert judge.stages[-1] == "reask"
     assert len(judge.requests) == len(before) + 2
-    assert (vote.selected_label, vote.match.kind if label else vote.unscored_reason) == (label, how)
-    assert (vote.reasks, (vote.error or "").startswith("re-ask: ")) == (reasks, failed)
-    assert vote.usage.calls == len(judge.requests) - failed
+    assert (vote.selected_label, vote.match.kind if expected[0] else vote.unscored_reason) == expected
+    assert vote.reasks == 1
 
 
 @pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
-def test_where_no_re_ask_is_allowed_a_mention_counts_as_what_it_is(flow):
+def test_where_no_re_ask_is_allowed_a_mention_is_unscored(flow):
     judge = ScriptedJudge(lambda request: "It is clear." if request.stage == "assessment" else MENTION)
     vote = ask(judge, flow=flow, max_reasks=0)
-    assert (vote.selected_label, vote.match.kind, vote.reasks) == ("Low", "mention", 0)
+    assert (vote.selected_label, vote.unscored_reason, vote.reasks) == (None, "no_match", 0)
     assert "reask" not in judge.stages
 
 
@@ -124,28 +127,13 @@ def test_reasons_under_another_name_are_the_assessment_and_not_raw_json(field):
     assert (vote.selected_label, vote.assessment) == ("Mid", "It is long.")
 
 
-def test_two_re_asks_are_spent_on_a_judge_that_keeps_to_mentions_and_its_last_word_counts():
-    judge = ScriptedJudge([MENTION, "It leans Low.", "Low"])
-    assert ask(judge, flow="verdict_only", max_reasks=2).match.kind == "exact"
-    judge = ScriptedJudge(["hm", MENTION, "Something like Mid."])
-    vote = ask(judge, flow="verdict_only", max_reasks=2)
-    assert (vote.selected_index, vote.unscored_reason, vote.reasks) == (None, "ambiguous", 2)
-
-
-def test_the_reply_that_a_standing_mention_was_read_from_stays_with_the_vote():
-    vote = ask(ScriptedJudge([MENTION, "As I said."]), flow="verdict_only")
-    assert vote.completion.text == MENTION
-    vote = ask(ScriptedJudge([MENTION, "It leans Low."]), flow="verdict_only")
-    assert vote.completion.text == "It leans Low."
-
-
 def test_a_reply_at_which_the_reader_fails_is_unread_and_told_and_the_next_one_is_read(monkeypatch, caplog):
     def fails_at_odd_replies(text, labels, **options):
         if text == "odd":
             raise RecursionError("too deep")
-        return match_closest_option(text, labels, **options)
+        return read_reply(text, labels, **options)
 
-    monkeypatch.setattr(conversation, "match_closest_option", fails_at_odd_replies)
+    monkeypatch.setattr(conversation, "read_reply", fails_at_odd_replies)
     vote = ask(ScriptedJudge(["odd"]), flow="verdict_only", max_reasks=0)
     assert (vote.selected_index, vote.unscored_reason) == (None, "no_match")
     assert vote.error == "the reader failed: RecursionError('too deep')"
@@ -217,7 +205,7 @@ def test_one_step_gives_the_same_vote_with_half_the_calls():
     ids=lambda text: text[:20],
 )
 def test_the_reasons_are_found_in_a_one_step_reply(reply, assessment):
-    vote = ask(ScriptedJudge([reply]), flow="one_step")
+    vote = ask(ScriptedJudge([reply, "Mid"]), flow="one_step")
     assert (vote.assessment, vote.selected_label) == (assessment, "Mid")
 
 
@@ -360,7 +348,7 @@ def test_without_an_assessment_nothing_is_selected(reply, reason):
         (Completion(text=None, finish_reason="content_filter"), "content_filter", 0),
         (Completion(text="I cannot", finish_reason="content_filter"), "content_filter", 0),
         (Completion(text="I'm sorry, but I can't help with that request."), "refusal", 1),
-        (Completion(text="Either High or Low."), "ambiguous", 1),
+        (Completion(text="[[High]] or [[Low]]."), "ambiguous", 1),
     ],
 )
 def test_why_a_selection_cannot_be_read(flow, reply, reason, reasks):

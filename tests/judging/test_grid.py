@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.judging.grid import Grid
-from evenhand.question import Question
+from evenhand.question import Question, choice_criterion
 
 
 def criterion(options):
@@ -49,7 +49,8 @@ def test_the_orders_of_a_question(grid, expected):
 
 
 def test_a_comparison_permutes_its_responses():
-    asked = Question(id="1", criterion=criterion(2), responses=("a", "b", "c"), mode="choose")
+    best = choice_criterion("best", "Which is best?", 3)
+    asked = Question(id="1", criterion=best, responses=("a", "b", "c"), mode="choose")
     assert Grid().permutations([asked]) == [((0, 1, 2), (2, 1, 0))]
 
 

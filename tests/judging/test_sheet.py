@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 
 import pytest
 
@@ -81,7 +82,8 @@ def test_only_what_is_missing_is_asked_again_and_the_rest_stands():
     assert [vote.selected_label for vote in votes] == ["Yes", "No", "Yes"]
     assert [vote.reasks for vote in votes] == [0, 1, 1]
     asked_again = judge.sent().split("\n")
-    assert asked_again[0].startswith("That reply has no answer that can be read for these numbers: 2, 3.")
+    assert asked_again[0].startswith("These numbers have no answer that can be read,")
+    assert re.search(r"<answers-[0-9a-f]{8}>…</answers-[0-9a-f]{8}>$", judge.sent())
     assert [item.number for item in judge.requests[1].items] == [2, 3]
     assert sum(vote.usage.calls for vote in votes) == 2
 
@@ -93,11 +95,9 @@ MENTIONS = [(1, "Yes"), (2, "The answer seems polite, yes.")]
     ("later", "expected"),
     [
         (reply((2, "No")), ("No", None, 1)),
-        (reply((2, "It sounds kind, yes.")), ("Yes", None, 1)),
-        (reply((2, "The answer seems rude, no.")), (None, "ambiguous", 1)),
-        (reply((2, "as above")), ("Yes", None, 1)),
+        (reply((2, "It sounds kind, yes.")), (None, "no_match", 1)),
         ("I'm sorry, but I cannot assess this.", (None, "refusal", 1)),
-        (TransientEngineError("busy", cause="http_429"), ("Yes", None, 0)),
+        (TransientEngineError("busy", cause="http_429"), (None, "engine_error", 1)),
     ],
 )
 def test_an_answer_that_is_only_a_mention_is_asked_for_again(later, expected):
@@ -106,12 +106,6 @@ def test_an_answer_that_is_only_a_mention_is_asked_for_again(later, expected):
     assert (first.selected_label, first.match.kind, first.reasks) == ("Yes", "exact", 0)
     assert (second.selected_label, second.unscored_reason, second.reasks) == expected
     assert [item.number for item in judge.requests[1].items] == [2]
-
-
-def test_where_no_re_ask_is_allowed_a_mention_on_a_sheet_counts_as_what_it_is():
-    judge = ScriptedJudge([reply(*MENTIONS)])
-    votes = ask(judge, checks("First?", "Second?"), max_reasks=0)
-    assert [(vote.selected_label, vote.match.kind) for vote in votes] == [("Yes", "exact"), ("Yes", "mention")]
 
 
 def test_a_sheet_at_which_the_reader_fails_is_unread_and_told(monkeypatch, caplog):
@@ -150,7 +144,7 @@ def test_a_question_of_several_lines_cannot_number_another():
     ("text", "reasons"),
     [
         (reply((1, "Yes"), (3, "No")), [None, "no_match", None]),
-        (reply((1, "Yes"), (2, "No"), (2, "Yes"), (3, "No")), [None, "ambiguous", None]),
+        (reply((1, "Yes"), (2, "No"), (2, "Yes"), (3, "No")), ["ambiguous"] * 3),
         (reply((1, "Yes"), (2, "No"), (4, "Yes"), (0, "No")), ["ambiguous"] * 3),  # counted from 0, or from 1?
         (reply((1, "Yes"), (2, "maybe"), (3, "No")), [None, "no_match", None]),
         ("", ["empty"] * 3),

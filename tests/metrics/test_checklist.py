@@ -276,9 +276,12 @@ def test_a_total_weight_of_zero_has_no_weighted_score_and_says_so():
     [scores], overall = checked(scripted(sheet("Yes", "No", "Yes")), checklist=checklist, primary_metric="weighted")
     assert math.isnan(scores["weighted_score"])
     assert scores["checklist_weighted_score_reason"] == "the total weight of the answered items is 0"
-    assert (scores["primary_metric"], scores["primary_score"]) == ("pass", pytest.approx(2 / 3))
+    assert math.isnan(scores["primary_score"])
+    assert (scores["primary_metric"], scores["checklist_unscored_reason"]) == (None, "no_value")
+    assert scores["pass_rate"] == overall["pass_rate"] == pytest.approx(2 / 3)
     assert math.isnan(overall["weighted_score"])
-    assert overall["checklist_num_other_metric"] == 1
+    assert math.isnan(overall["score"])
+    assert overall["checklist_num_unscored"] == 1
 
 
 def test_how_often_an_answer_changes_with_its_place():

@@ -11,7 +11,7 @@ from unitxt.llm_as_judge import LLMJudgeDirect
 from unitxt.task import Task
 
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
+from evenhand.errors import ArtifactError, DataClassificationError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.direct import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
@@ -228,14 +228,13 @@ def test_group_by_scores_each_group():
     assert len(SENT) == 32
 
 
-def test_the_policy_of_the_data_reaches_the_engine():
-    direct(journal=None).compute(
+def test_the_policy_that_the_metric_names_reaches_the_engine():
+    direct(journal=None, data_classification=["pii", "proprietary"]).compute(
         [
             {
                 "prediction": "answer-1",
                 "references": [],
                 "task_data": {"question": "q"},
-                "data_classification_policy": ["pii", "proprietary"],
             }
         ]
     )
@@ -243,20 +242,10 @@ def test_the_policy_of_the_data_reaches_the_engine():
 
 
 def test_an_engine_that_may_not_see_the_data_is_not_called():
-    metric = direct(
-        inference_engine=ScriptedInferenceEngine(script="content_judge", data_classification_policy=["public"])
-    )
-    with pytest.raises(Exception, match="pii"):
-        metric.compute(
-            [
-                {
-                    "prediction": "answer-1",
-                    "references": [],
-                    "task_data": {"question": "q"},
-                    "data_classification_policy": ["pii"],
-                }
-            ]
-        )
+    engine = ScriptedInferenceEngine(script="content_judge", data_classification_policy=["public"])
+    metric = direct(inference_engine=engine, data_classification="pii")
+    with pytest.raises(DataClassificationError, match="pii"):
+        metric.compute([{"prediction": "answer-1", "references": [], "task_data": {"question": "q"}}])
     assert SENT == []
 
 
@@ -599,7 +588,7 @@ def test_the_whole_result_by_hand():
         "tone_reasks": 1,
         # every reply that was read is the option's label
         "tone_match_share_exact": 1.0,
-        **dict.fromkeys([f"tone_match_share_{kind}" for kind in ("normalized", "verdict", "mention", "near")], 0.0),
+        **dict.fromkeys([f"tone_match_share_{kind}" for kind in ("normalized", "near", "json", "tag", "line")], 0.0),
         # the 18 replies on "one" were in the journal and cost nothing
         "tone_calls": 19,
         "tone_cached_calls": 18,
@@ -608,6 +597,7 @@ def test_the_whole_result_by_hand():
         "tone_cost": 0.19,
         "tone_requests": 19,
         "tone_lost_requests": 0,
+        "tone_unreported_replies": 0,
         # of the draw that was lost: assessment, selection, re-ask, and the summary
         "tone_wasted_replies": 4,
         "tone_wasted_cost": 0.04,

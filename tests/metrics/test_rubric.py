@@ -113,6 +113,19 @@ def test_the_scores_by_hand():
     assert not [name for name, value in overall.items() if isinstance(value, float) and math.isnan(value)]
 
 
+def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason():
+    weightless = RUBRIC.model_copy(
+        update={"criteria": tuple(each.model_copy(update={"weight": 0}) for each in RUBRIC.criteria)}
+    )
+    instances, overall = compute(metric(rubric=weightless))
+    assert all(math.isnan(each["good_answer"]) for each in instances)
+    reasons = [each["good_answer_unscored_reason"] for each in instances]
+    assert reasons == ["no_value", "no_value", "no_match"]  # three: of one criterion nothing was read
+    assert math.isnan(overall["score"])
+    assert overall["good_answer_num_unscored"] == 3
+    assert overall["good_answer_clear"] == 0.75
+
+
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     # of "two" with rude at No: clear 3·½, cites does not apply

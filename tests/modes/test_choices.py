@@ -204,13 +204,11 @@ class TestUnrelated:
 class TestRules:
     def test_what_there_is(self):
         check_choice_rules(None, None)
-        check_choice_rules("weighted_mode", "abstain", [1.0, 2.0])
-        check_choice_rules("mode", "first", [1.0, 1.0])
+        check_choice_rules("weighted_mode", "abstain")
+        check_choice_rules("mode", "first")
 
     def test_what_there_is_not(self):
         with pytest.raises(UnknownRuleError, match="on_position_bias is 'tie'"):
             check_choice_rules(None, "tie")
         with pytest.raises(UnknownRuleError, match="aggregation is 'mean'"):
             check_choice_rules("mean", None)
-        with pytest.raises(InvalidInputError, match="weighted_mode"):
-            check_choice_rules("mode", None, [1.0, 2.0])

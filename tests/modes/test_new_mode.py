@@ -116,6 +116,26 @@ def test_it_is_saved_opened_filtered_compared_and_read_again(tmp_path):
     assert changed == [each.instance for each in found if each.result.position_consistent is False]
 
 
+@dataclass(frozen=True)
+class RankingMode(ToneMode):
+    """A ranking, which is not a choice of one response."""
+
+    kind: ClassVar = "ranking"
+    compares: ClassVar = True
+
+    def questions(self, about: Subject):
+        options = tuple(Option(label=label) for label in ("A > B", "B > A", "A = B"))
+        criterion = Criterion(name="order", description="In which order?", options=options, scale="nominal")
+        return [about.question(str(about.instance), criterion, about.responses, mode="choose")]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_mode_whose_options_are_not_the_responses_is_refused(dry_run):
+    rows = [{"a": "x", "b": "y", "c": "z"}]
+    with pytest.raises(InvalidInputError, match="A ranking is not a choice of one option"):
+        evenhand.run_mode(rows, RankingMode, JUDGE, response_field=["a", "b", "c"], dry_run=dry_run, **QUIET)
+
+
 def test_what_would_be_asked_is_estimated_without_a_call():
     assert toned(dry_run=True).votes == 11 * 2
 

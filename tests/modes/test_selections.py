@@ -41,6 +41,18 @@ class TestSelect:
         assert selection.unscored_reason == "inconsistent"
         assert selection.position_consistent is False
         assert selection.scored
+        assert selection.agreement == 0.5
+
+    def test_a_tie_of_several_votes_has_the_agreement_of_those_ahead(self):
+        selection = select([*both(0, 2), *both(2, 1, sample=1), *both(1, 0, sample=2)], NAMES)  # two of six each
+        assert (selection.selected, selection.agreement) == (None, pytest.approx(1 / 3))
+        summary = summarize_selections([selection, select(both(1, 1), NAMES)])
+        assert summary.votes.agreement.estimate == pytest.approx(2 / 3)
+
+    def test_votes_without_a_verdict_are_the_reason_why_there_is_no_agreement(self):
+        undecided = summarize_selections([select(both(0, 2), NAMES, on_position_bias="abstain")])
+        assert undecided.votes.agreement.reason == "no instance with two votes has a verdict"
+        assert summarize_selections([select([vote(0)], NAMES)]).votes.agreement.reason == "no instance has two votes"
 
     def test_orders_that_disagree_abstain(self):
         selection = select(both(0, 2), NAMES, on_position_bias="abstain")

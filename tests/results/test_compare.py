@@ -43,7 +43,7 @@ def compared(one, other, clusters=()):
         clusters=dict(enumerate(clusters)),
         level_over=lambda own: IntervalLevel(0.95, own if clusters else None),
         ranges=ranges,
-        possible=ranges,
+        units=ranges,
     )
 
 

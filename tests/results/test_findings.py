@@ -152,13 +152,13 @@ def test_a_missing_response_is_told_apart_from_one_whose_text_was_not_kept(judge
     ("reply", "said"),
     [
         ("Good", "Good"),
-        ("  **Good** ", "**Good**"),
+        ("  **Good** ", "Good"),
         ("<think>Excellent? Rather Bad.</think>\n\nGood", "Good"),  # what was thought is no verdict
-        ("Not Excellent at first sight, but overall it is Good.", "Good"),
-        ("Excellent? No. Selected option: Bad", "Bad"),
+        ("Not Excellent at first sight, but overall it is Good.", None),
+        ("Excellent? No.\n\nSelected option: Bad", "Bad"),
         ('{"selected_option": "Excellent", "why": "Good is too little"}', "Excellent"),
         ("Nothing of this.", None),
-        ("Verdict: Good. I repeat, the verdict: Good.", None),  # no one place decides
+        ("[[Good]] I repeat: [[Good]].", "Good"),
     ],
 )
 def test_where_a_verdict_was_read(reply, said):

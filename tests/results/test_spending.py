@@ -1,5 +1,8 @@
 """What the end of a run says of what it bought: the server counts the same."""
 
+import json
+from dataclasses import asdict
+
 import pytest
 
 import evenhand
@@ -13,6 +16,8 @@ from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
+from evenhand.report.gates import GateReport
+from evenhand.report.summaries import Summary
 from evenhand.results.spending import Spending
 from evenhand.results.verdict_columns import VoteColumns
 from evenhand.votes import Usage, Vote
@@ -29,10 +34,10 @@ def reply(body):
     text = '{"selected_option": "Yes"}' if "response_format" in body else f"Fine {hash(conversation(body))}"
     if "answer 7." in conversation(body) and "response_format" in body:
         text = "hm"
-    return Reply(text, prompt_tokens=200, completion_tokens=20)
+    return Reply(text, prompt_tokens=500, completion_tokens=20)
 
 
-COST = (200 * 10 + 20 * 30) / 1e6
+COST = (500 * 10 + 20 * 30) / 1e6
 
 
 def judged(server, tmp_path, rows=ROWS, **options):
@@ -51,10 +56,10 @@ def test_a_run_says_what_it_bought_wasted_and_has_left(tmp_path):
         assert spent.bought == server.seen - 3  # two were no reply, one was refused
         assert spent.cost == pytest.approx(COST * spent.bought)
         assert spent.lost == 2
-        assert spent.at_risk >= 2 * COST
+        assert spent.cost_reserved >= 2 * COST
         assert spent.wasted == 3  # an assessment, a selection and a re-ask of which no vote came
         assert spent.wasted_cost == pytest.approx(3 * COST)
-        assert spent.cost_left == pytest.approx(1.0 - spent.cost - spent.at_risk)
+        assert spent.cost_left == pytest.approx(1.0 - spent.cost - spent.cost_reserved)
         assert spent.calls_left == 100 - spent.bought
         assert str(spent) in " ".join(str(table).split())
         again = judged(server, tmp_path, max_cost=1.0).spending
@@ -63,7 +68,95 @@ def test_a_run_says_what_it_bought_wasted_and_has_left(tmp_path):
         more = judged(server, tmp_path, [*ROWS, {"q": "one more", "answer": "new"}]).spending
     assert (more.bought, more.from_journal) == (2, spent.bought)
     assert more.cost_left is None
-    assert str(more).startswith(f"Bought 2 replies for $0.0052 with 2 requests; {spent.bought} came from the journal.")
+    assert str(more).startswith(f"Bought 2 replies for $0.0112 with 2 requests; {spent.bought} came from the journal.")
+
+
+def reply_with(usage, **message):
+    def make(_):
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes", **message}}
+        body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        return body if usage is None else {**body, "usage": usage}
+
+    return make
+
+
+UNBELIEVED = {
+    "none": None,
+    "zero": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    "negative": {"prompt_tokens": -200, "completion_tokens": -1, "total_tokens": -201},
+    "absurdly small": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    "no prompt": {"completion_tokens": 1, "total_tokens": 1},
+    "no reply": {"prompt_tokens": 300, "completion_tokens": 0, "total_tokens": 300},
+    "zero, and a cost": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "cost": 1e-9},
+}
+OWN_PRICES = {"prompt_price": 2.0, "completion_price": 10.0}
+
+
+def judged_at_a_price(server, kind, *, max_tokens=200, max_cost=0.1, **options):
+    settings = RemoteSettings(model="openai/judge", max_tokens=max_tokens, max_in_flight=8, **OWN_PRICES)
+    own = http_judge(server.base_url, max_tokens=max_tokens, max_in_flight=8, **OWN_PRICES)
+    judge = own if kind == "own" else litellm_judge(settings, api_base=server.base_url)
+    rows = [{"answer": f"answer {number}."} for number in range(60)]
+    how = {"check_positional_bias": False, "progress": False, "max_failure_rate": 1.0, "flow": "verdict_only"}
+    asked = {"response_field": "answer", "max_cost": max_cost, "journal": None, **how, **options}
+    return evenhand.judge(rows, "Is it good? Yes or no.", judge, **asked)
+
+
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+@pytest.mark.parametrize("usage", UNBELIEVED.values(), ids=UNBELIEVED)
+def test_a_usage_that_cannot_be_true_is_paid_for_at_most_and_said(kind, usage, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with JudgeServer(reply=reply_with(usage)) as server:
+        table = judged_at_a_price(server, kind)
+        spent, seen = table.spending, server.seen
+        words = [len(conversation(body).split()) for body in server.bodies]
+    assert 10 < seen < 60
+    assert spent.unreported == spent.bought == seen
+    assert sum(words) * 0.8 * 2.0 / 1e6 <= spent.cost <= 0.1
+    assert spent.cost + spent.cost_reserved >= (sum(words) * 2.0 + seen * 200 * 10.0) / 1e6  # all that it can have cost
+    assert spent.cost + spent.cost_reserved <= 0.1 + 1e-9
+    assert spent.cost_left == pytest.approx(0.1 - spent.cost - spent.cost_reserved, abs=1e-9)
+    said = f"of max_cost is reserved for {seen} replies whose usage the server did not report."
+    assert said in str(spent)
+    assert said in " ".join(str(table).split())
+    table.save(tmp_path / "result.parquet")
+    assert evenhand.open(tmp_path / "result.parquet").spending == spent
+    assert json.loads(Summary(table, GateReport(())).to_json())["spending"] == pytest.approx(asdict(spent))
+
+
+def test_without_a_token_limit_one_reply_without_usage_reserves_all_that_is_left():
+    with JudgeServer(reply=reply_with(UNBELIEVED["zero"])) as server:
+        spent = judged_at_a_price(server, "own", max_tokens=None).spending
+        assert server.seen == 1
+    assert (spent.unreported, spent.cost_left) == (1, 0.0)
+    assert spent.cost + spent.cost_reserved == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+@pytest.mark.parametrize("claimed", [0, 0.0, 1e-9, -1.0, 1e-4])
+def test_the_users_prices_hold_against_a_smaller_cost_that_the_server_claims(kind, claimed, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420, "cost": claimed}
+    with JudgeServer(reply=reply_with(usage)) as server:
+        spent = judged_at_a_price(server, kind, max_cost=1.0).spending
+    assert spent.cost == pytest.approx(60 * (400 * 2.0 + 20 * 10.0) / 1e6)
+    assert (spent.unreported, spent.cost_reserved) == (0, 0.0)
+
+
+def test_a_larger_cost_that_the_server_claims_is_believed():
+    usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420, "cost": 0.01}
+    with JudgeServer(reply=reply_with(usage)) as server:
+        spent = judged_at_a_price(server, "own", max_cost=10.0).spending
+    assert spent.cost == pytest.approx(60 * 0.01)
+
+
+def test_a_server_without_a_price_needs_no_usage():
+    with JudgeServer(reply=reply_with(None)) as server:
+        free = http_judge(server.base_url, prompt_price=0, completion_price=0)
+        how = {"response_field": "answer", "journal": None, "progress": False, "flow": "verdict_only"}
+        spent = evenhand.judge(ROWS, "Is it good? Yes or no.", free, max_cost=0.1, **how).spending
+        assert spent.bought == server.seen == 24
+    assert (spent.cost, spent.unreported, spent.cost_reserved, spent.cost_left) == (0.0, 0, 0.0, 0.1)
 
 
 def test_what_was_spent_is_saved_and_opened_and_a_part_has_nothing_left(tmp_path):

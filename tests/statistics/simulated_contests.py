@@ -45,4 +45,5 @@ def resolved(contests):
         np.where(one == other, one, 0.5),
         contests.cluster[0::2],
         contests.prompt[0::2],
+        contests.weight[0::2],
     )

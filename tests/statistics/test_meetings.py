@@ -21,40 +21,44 @@ def contests(draw):
     second = [(one + further) % systems for (one, further), _, _ in rows]
     names = [f"s{system}" for system in range(systems)]
     scores, clusters = [score for _, score, _ in rows], [cluster for _, _, cluster in rows]
-    return Contests.of(names, first=first, second=second, score=scores, cluster=clusters)
+    weights = draw(st.sampled_from([None, np.arange(1, len(rows) + 1) / 4]))
+    return Contests.of(names, first=first, second=second, score=scores, cluster=clusters, weight=weights)
 
 
 def dense(held):
-    """Shape (clusters, k, k) each: what row system took from column system, and in how many contests."""
+    """Shape (clusters, k, k) each: what row system took from column system, with its weight, and the contests."""
     size = len(held.systems)
     labels = sorted(set(held.cluster.tolist()))
-    won, met = np.zeros((2, len(labels), size, size))
-    for one, other, score, cluster in zip(held.first, held.second, held.score, held.cluster, strict=True):
+    won, met, contests = np.zeros((3, len(labels), size, size))
+    columns = (held.first, held.second, held.score, held.cluster, held.weight)
+    for one, other, score, cluster, weight in zip(*columns, strict=True):
         if not np.isnan(score):
             row = labels.index(cluster)
-            won[row, one, other] += score
-            won[row, other, one] += 1 - score
-            met[row, one, other] += 1
-            met[row, other, one] += 1
-    return won, met
+            won[row, one, other] += score * weight
+            won[row, other, one] += (1 - score) * weight
+            for cell in ((row, one, other), (row, other, one)):
+                met[cell] += weight
+                contests[cell] += 1
+    return won, met, contests
 
 
 @given(contests())
 @settings(max_examples=60, deadline=None)
 def test_every_sum_is_that_of_the_dense_tables(held):
-    (won, met), found = dense(held), held.meetings
+    (won, met, _), found = dense(held), held.meetings
     assert np.array_equal(found.by_system[0], won.sum(axis=2))
     assert np.array_equal(found.by_system[1], met.sum(axis=2))
     for system in range(len(held.systems)):
         assert np.array_equal(found.of_system(system)[0], won[:, system])
         assert np.array_equal(found.of_system(system)[1], met[:, system])
     assert np.array_equal(found.in_all.by_system[0][0], won.sum(axis=(0, 2)))
+    assert np.array_equal(found.matrix, won.sum(axis=0))
 
 
 @given(contests())
 @settings(max_examples=60, deadline=None)
 def test_the_columns_of_pairs_are_those_of_the_dense_tables_without_the_empty_rows(held):
-    won, met = dense(held)
+    won, met, _ = dense(held)
     pairs = np.array([*combinations(range(len(held.systems)), 2)])
     columns = {}
     for which, taken, fought in held.meetings.of_pairs(pairs):
@@ -74,14 +78,14 @@ def test_the_columns_of_pairs_are_those_of_the_dense_tables_without_the_empty_ro
 @given(contests())
 @settings(max_examples=60, deadline=None)
 def test_balance_and_circles_are_counted_as_one_would_by_hand(cells, held):
-    won, met = dense(held)
+    won, met, contests = dense(held)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(meetings, "CELLS_AT_ONCE", cells)
         cyclic, triples = held.meetings.circular_triads()
     for cluster in range(len(won)):
         prefers = won[cluster] > met[cluster] / 2
         present = np.flatnonzero(met[cluster].any(axis=1)).tolist()
-        between = {met[cluster, one, other] for one, other in combinations(present, 2)}
+        between = {contests[cluster, one, other] for one, other in combinations(present, 2)}
         assert held.meetings.balanced[cluster] == (len(between) <= 1)
         every = [
             three for three in combinations(present, 3) if all(met[cluster, a, b] for a, b in combinations(three, 2))

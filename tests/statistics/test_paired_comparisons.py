@@ -1,6 +1,8 @@
 import csv
 import gzip
+import math
 from dataclasses import replace
+from itertools import combinations
 
 import evalica
 import numpy as np
@@ -142,6 +144,23 @@ class TestNoFiniteEstimate:
         assert "position decides" in fit.position_probability.reason
         assert log_strengths(fit) == pytest.approx([0, 0])
 
+    @pytest.mark.parametrize("systems", [2, 3, 4])
+    @pytest.mark.parametrize("upsets", [0.05, 0.2, 0.5])
+    @pytest.mark.parametrize("fit", [fit_bradley_terry, fit_davidson])
+    def test_orders_that_always_agree_leave_nothing_to_estimate_the_position_by(self, fit, systems, upsets):
+        rows, drawn = [], np.random.default_rng(1)
+        for prompt in range(96):
+            for one, other in combinations(range(systems), 2):
+                won = float(drawn.random() < upsets) if prompt % 7 else 0.5
+                rows += [(one, other, won, prompt), (other, one, 1 - won, prompt)]
+        first, second, score, cluster = map(list, zip(*rows, strict=True))
+        contests = Contests.of("abcd"[:systems], first=first, second=second, score=score, cluster=cluster)
+        fitted = fit(contests, order_effect=True)
+        for position in (fitted.position_log_odds, fitted.position_probability):
+            assert position.interval is None
+            assert "same in every prompt" in position.reason
+        assert all(math.isfinite(each.log_strength.low) for each in fitted.strengths)
+
     def test_one_prompt_has_an_estimate_and_says_nothing_of_its_error(self):
         contests = Contests.of("ab", first=[0] * 4, second=[1] * 4, score=[1, 1, 1, 0], cluster=[9] * 4)
         interval = fit_bradley_terry(contests).strengths[0].log_strength
@@ -199,7 +218,7 @@ def test_copies_within_a_prompt_bring_no_certainty():
     once = Contests.of("ab", first=[0] * 30, second=[1] * 30, score=generator.choice([0, 0.5, 1], 30))
     five = Contests(
         once.systems,
-        *(np.repeat(column, 5) for column in (once.first, once.second, once.score, once.cluster, once.prompt)),
+        *(np.repeat(getattr(once, name), 5) for name in ("first", "second", "score", "cluster", "prompt", "weight")),
     )
     one, many = (fit_davidson(contests).strengths[0].log_strength for contests in (once, five))
     assert (many.low, many.high) == (pytest.approx(one.low, abs=1e-6), pytest.approx(one.high, abs=1e-6))

@@ -238,7 +238,7 @@ class BatchApplication(Application):
                 "content": [{"type": "text", "text": choice["message"]["content"]}],
                 "stop_reason": {"stop": "end_turn", "length": "max_tokens"}[choice["finish_reason"]],
                 "usage": {
-                    "input_tokens": body["usage"]["prompt_tokens"],
+                    "input_tokens": body["usage"]["prompt_tokens"] + len(params.get("system", "").split()),
                     "output_tokens": body["usage"]["completion_tokens"],
                 },
             }

@@ -40,9 +40,9 @@ def test_each_row_is_aggregated_as_aggregate_does():
 def test_without_values_there_is_no_score_to_bound():
     text = str(aggregate_votes([{"a": "Fact", "b": None}, {"a": "Opinion", "b": "Opinion"}], ["a", "b"], KINDS))
     assert "The options selected have no values, so there is no score." in text
-    assert "if every abstention" not in text
+    assert "if every unscored vote" not in text
     assert "unread" not in text
-    assert "if every abstention were" in str(aggregate_votes([{"a": None, "b": None}], ["a", "b"], LEVELS))
+    assert "if every unscored vote were" in str(aggregate_votes([{"a": None, "b": None}], ["a", "b"], LEVELS))
 
 
 def test_one_column_of_lists_is_one_column_a_judge():

@@ -21,7 +21,7 @@ QUALITY = Criterion(
 )
 ROWS = [
     {"reply": "Good", "right": "Good", "page": "a"},
-    {"reply": "It is not Good. The verdict: Fair", "right": "Good", "page": "a"},
+    {"reply": "It is not Good.\n\nThe verdict: Fair", "right": "Good", "page": "a"},
     {"reply": "Somewhere between Bad and Fair.", "right": "Bad", "page": "b"},
     {"reply": None, "right": "Bad", "page": "b"},
     {"reply": '{"selected_option": "Bad"}', "right": "Bad", "page": "c"},
@@ -32,14 +32,14 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not():
     table = evenhand.read_replies(ROWS, "reply", QUALITY, gold="right")
     votes = [verdict.votes[0] for verdict in table.verdicts]
     assert [vote.selected_label for vote in votes] == ["Good", "Fair", None, None, "Bad"]
-    assert [vote.match.kind for vote in votes] == ["exact", "verdict", "none", "none", "verdict"]
-    assert [vote.unscored_reason for vote in votes] == [None, None, "ambiguous", "empty", None]
+    assert [vote.match.kind for vote in votes] == ["exact", "line", "none", "none", "json"]
+    assert [vote.unscored_reason for vote in votes] == [None, None, "no_match", "empty", None]
     assert [vote.completion.text for vote in votes] == [row["reply"] for row in ROWS]
     assert table.summary.scores.score.estimate == pytest.approx((1 + 0.5 + 0) / 3)
     assert table.summary.comparison.accuracy.estimate == pytest.approx(2 / 3)  # Good, Fair for Good, Bad
     text = str(table)
-    assert "How the 3 selections were read: 1 exact (33 %), 2 verdict (67 %)." in text
-    assert "Votes without a selection: 1 ambiguous, 1 empty." in text
+    assert "How the 3 selections were read: 1 exact (33 %), 1 json (33 %), 1 line (33 %)." in text
+    assert "Votes without a selection: 1 empty, 1 no_match." in text
 
 
 def test_the_rows_are_recorded_votes_for_other_functions():
@@ -50,7 +50,7 @@ def test_the_rows_are_recorded_votes_for_other_functions():
         "reference": "Good",
         "cluster": "a",
         "reply": "Fair",
-        "reply_match": "verdict",
+        "reply_match": "line",
         "reply_unscored_reason": None,
     }
     again = evenhand.aggregate_votes(rows, "reply", QUALITY, gold="reference", cluster_field="cluster")
@@ -91,6 +91,27 @@ def test_long_data_name_the_judge_and_the_instance():
         InvalidInputError, match=r"rows \[0, 2, 3\] are of one instance and have the labels \['Bad', 'G"
     ):
         evenhand.read_replies([*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold="right")
+
+
+def test_a_pattern_reads_the_form_that_another_tool_asked_for():
+    texts = [
+        "Feedback: fine. [RESULT] Good",
+        "[RESULT] Bad, no: [RESULT] Good",
+        "[RESULT] Fair [RESULT] fair",
+        "Good",
+        None,
+    ]
+    texts += ["[RESULT] Superb"]
+    table = evenhand.read_replies([{"reply": text} for text in texts], "reply", QUALITY, pattern=r"\[RESULT\] (\w+)")
+    votes = [verdict.votes[0] for verdict in table.verdicts]
+    assert [vote.selected_label for vote in votes] == ["Good", None, "Fair", None, None, None]
+    assert [vote.unscored_reason for vote in votes] == [None, "ambiguous", None, "no_match", "empty", "no_match"]
+
+
+@pytest.mark.parametrize("pattern", ["(", r"\w+", r"(\w)(\w)", 3])
+def test_a_pattern_without_exactly_one_group_is_refused(pattern):
+    with pytest.raises(InvalidInputError, match=r"pattern is .*(one group|exactly one)"):
+        evenhand.read_replies([{"reply": "Good"}], "reply", QUALITY, pattern=pattern)
 
 
 def test_lists_are_repeated_draws():

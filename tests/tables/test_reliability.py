@@ -106,34 +106,30 @@ def test_several_judges_are_reported_each_by_itself_and_side_by_side():
         together.of("better")
 
 
-def mentions(every):
-    """A judge that names an option in passing on every so many rows, and states a verdict on the others."""
+def tags(every):
+    """A judge that writes its verdict as a tag on one row in so many, and alone on the others."""
 
     def reply(request):
         if request.stage == "assessment":
             return "I have looked at it."
         number = int(re.search(r"answer (\d+)", request.messages[0]["content"])[1])
-        return "It leans Yes." if number % every == 0 else "Yes"
+        return "It leans so. [[Yes]]" if number % every == 0 else "Yes"
 
     return ScriptedJudge(reply, name=f"every {every}")
 
 
-def test_the_report_says_how_the_selections_were_read_and_cautions_where_many_are_mentions(tmp_path):
+def test_the_report_says_how_the_selections_were_read(tmp_path):
     rows = [{"a": f"answer {place}"} for place in range(1, 31)]
     given = {"response_field": "a", "check_positional_bias": False, "max_reasks": 0, **QUIET}
-    found = reliability(rows, CITES, [mentions(15), mentions(10)], **given)
-    # 2 of 30 mentions, and 3 of 30
+    found = reliability(rows, CITES, [tags(15), tags(10)], **given)
+    # 2 of 30 tags, and 3 of 30
     kinds = [result.replies.readings for result in found.results]
-    assert [(kind["exact"], kind["mention"]) for kind in kinds] == [(28, 2), (27, 3)]
+    assert [(kind["exact"], kind["tag"]) for kind in kinds] == [(28, 2), (27, 3)]
     found.save(tmp_path / "report.json")
     again = ReliabilityReport.load(tmp_path / "report.json")
     assert again.results == found.results
     text = " ".join(str(again).split())
-    assert "every 10: How the 30 selections were read: 27 exact (90 %), 3 mention (10 %)." in text
-    assert "every 10: Caution: 3 of 30 selections rest on replies that merely mention an option" in text
-    few = " ".join(str(reliability(rows, CITES, mentions(30), **given)).split())
-    assert "How the 30 selections were read: 29 exact (97 %), 1 mention (3 %)." in few
-    assert "Caution" not in few
+    assert "every 10: How the 30 selections were read: 27 exact (90 %), 3 tag (10 %)." in text
 
 
 def test_a_second_report_costs_no_call(tmp_path):

@@ -10,7 +10,7 @@ from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubri
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import spread_caution
-from evenhand.numbers import format_interval
+from evenhand.numbers import Missing, format_interval
 from evenhand.statistics.paired_differences import paired_differences
 from evenhand.tables import JudgementTable, judge
 from tests.support.judges import ScriptedJudge, chooses
@@ -57,6 +57,57 @@ def test_the_scores_by_hand(table):
     assert (birch.score_if_unscored_0, birch.score_if_unscored_1) == (0.0, (0.25 + 1) / 2)
     assert birch.parse_rate.estimate == pytest.approx(2 / 3)
     assert table.summaries["alder", "clear"].score.estimate == 0.75
+
+
+@pytest.mark.parametrize("clip", ["score", "mean"])
+def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason(clip, tmp_path):
+    criteria = [each.model_copy(update={"weight": 0}) for each in (CLEAR, CITES)]
+    table = assess(rubric=Rubric(name="noted", criteria=criteria, clip=clip), length_penalty={"free_budget": 0})
+    found = {(each.score, each.unscored_reason) for results in table.rubric_results.values() for each in results}
+    assert found == {(None, "no_value"), (None, "missing_response")}
+    scores = table.rubric_scores["alder"]
+    weightless = Missing("every weight of the rubric is 0")
+    assert scores.score == scores.raw_score == scores.score_if_unscored_0 == scores.score_if_unscored_1 == weightless
+    assert (scores.num_unscored, scores.unread) == (2, None)
+    assert table.summaries["alder", "clear"].score.estimate == 0.75
+    assert table.text_tables()[0].rows[0][1] == "–"
+    table.save(tmp_path / "noted.parquet")
+    assert JudgementTable.load(tmp_path / "noted.parquet").rubric_scores == table.rubric_scores
+
+
+def test_judge_weights_and_the_rule_of_each_scale_are_independent(tmp_path):
+    options = (Option(label="x", value=1.0), Option(label="y", value=0.0))
+    kind = Criterion(name="kind", description="?", scale="nominal", options=options)
+    said = {"a": ("Good", "Yes", "x"), "b": ("Bad", "No", "y"), "c": ("Bad", "No", "y")}
+    names = ("clear", "cites", "kind")
+    panel = [
+        ScriptedJudge(lambda request, own=own: own[names.index(request.question.criterion.name)], name=judge)
+        for judge, own in said.items()
+    ]
+    rubric = Rubric(name="mixed", criteria=(CLEAR, CITES, kind))
+
+    def read(table):
+        return {item.criterion: (item.verdict.selected_label, item.verdict.aggregated_value) for item in table}
+
+    weights = (3.0, 1.0, 1.0)
+    rules = {"ordinal": "weighted_mean", "nominal": "mode"}
+    table = assess(
+        panel, rows=ROWS[:1], rubric=rubric, response_field="alder", aggregation=rules, judge_weights=weights
+    )
+    # clear: 3·1 / 5, near Fair; cites: two of three, whatever they weigh; kind: likewise
+    assert read(table) == {"clear": ("Fair", pytest.approx(0.6)), "cites": ("No", 0), "kind": ("y", 0)}
+    assert read(table.rescore(aggregation={"ordinal": "mode", "nominal": "weighted_mode", "binary": "weighted"})) == {
+        "clear": ("Bad", 0),
+        "cites": ("Yes", 1),
+        "kind": ("x", 1),
+    }
+    table.save(tmp_path / "mixed.parquet")
+    again = JudgementTable.load(tmp_path / "mixed.parquet")
+    assert read(again.rescore(aggregation=rules)) == read(table)
+    assert read(again.rescore(aggregation=None)) == {
+        "clear": ("Fair", pytest.approx(1 / 3)),
+        **{name: read(table)[name] for name in ("cites", "kind")},
+    }
 
 
 def test_the_rubric_is_printed_first(table):

@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 
 import evenhand
+from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
@@ -168,3 +169,65 @@ def test_own_units_are_saved_and_written(tmp_path):
     again = evenhand.open(tmp_path / "table.parquet")
     assert again.summaries == table.summaries
     assert again.criteria[0].score_range == (-1, 1)
+
+
+AFFINE = [(0.4, 0.05), (0.5, 0.5), (4.0, 1.0), (2.0, -1.0), (100.0, 0.0)]
+
+
+def every_interval(factor, shift, **options):
+    """The intervals of a table in other units, and whether each is of a score."""
+    values = {label: factor * share + shift for label, share in SHARES.items()}
+    table = judged(values, **options)
+    corrected = evenhand.correct(table, design="random")
+    by_kind = table.by([row % 3 for row in range(len(ROWS))], gold=None)
+    yield from ((each.score, True) for each in table.summaries.values())
+    yield from ((each.difference, False) for each in table.differences)
+    yield from ((each.corrected, True) for each in corrected.scores)
+    yield from ((each.corrected, False) for each in corrected.differences)
+    yield from ((each.score, True) for each in by_kind.scores.values())
+    yield from ((each.difference, False) for each in by_kind.differences.values())
+
+
+@pytest.mark.parametrize(("factor", "shift"), AFFINE)
+@pytest.mark.parametrize("interval", ["auto", "bounded", "t", "t_logit", "bootstrap", "anytime"])
+def test_intervals_change_with_the_values_and_stay_within_the_options(factor, shift, interval):
+    plain_ones = list(every_interval(1.0, 0.0, interval=interval))
+    moved = list(every_interval(factor, shift, interval=interval))
+    assert len(plain_ones) == len(moved) > 15
+    for (one, of_scores), (other, _) in zip(plain_ones, moved, strict=True):
+        base = shift if of_scores else 0.0
+        found = (other.estimate, other.low, other.high)
+        assert found == pytest.approx([factor * each + base for each in (one.estimate, one.low, one.high)], abs=1e-6)
+        lowest, highest = (shift, shift + factor) if of_scores else (-factor, factor)
+        assert lowest - 1e-9 <= other.low <= other.high <= highest + 1e-9
+
+
+def test_an_option_that_is_not_applicable_is_in_no_range():
+    options = tuple(Option(label=label, value=value) for label, value in [("No", 0.2), ("Half", 0.3), ("Yes", 0.4)])
+    with_na = Criterion(name="help", description="", options=(*options, Option(label="N/A", na=True)))
+    table = evenhand.aggregate_votes([{"a": 0.2}, {"a": "N/A"}, {"a": 0.4}], ["a"], with_na)
+    score = table.summary.scores.score
+    assert 0.2 <= score.low < score.high <= 0.4
+
+
+@pytest.mark.parametrize(
+    ("weights", "values", "expected"),
+    [
+        ((1.0, 1.0), (0.05, 0.45), (0.05, 0.45)),  # a weighted mean of what lies between them
+        ((2.0, -1.0), (0.05, 0.45), (0.0, 0.45)),  # the fault takes, and may be left out
+        ((-1.0, -1.0), (0.05, 0.45), (0.55, 0.95)),  # one less the mean of faults
+        ((1.0, 1.0), (1.0, 5.0), (0.0, 1.0)),  # what is beyond [0, 1] counts as a share of its range
+    ],
+)
+def test_a_rubric_goes_as_far_as_its_options(weights, values, expected):
+    low, high = values
+    each = {"Low": low, "Middle": (low + high) / 2, "High": high}
+    names = ("one", "other")
+    criteria = tuple(criterion(each, name, weight=weight) for name, weight in zip(names, weights, strict=True))
+    rubric = Rubric(name="r", criteria=criteria)
+    table = evenhand.judge(ROWS[:3], rubric, JUDGES, response_field=["alder", "birch"], **QUIET)
+    assert rubric_range(rubric).score == pytest.approx(expected)
+    for summary in table.rubric_scores.values():
+        assert expected[0] - 1e-9 <= summary.score.low <= summary.score.high <= expected[1] + 1e-9
+    width = expected[1] - expected[0]
+    assert all(-width - 1e-9 <= d.difference.low <= d.difference.high <= width + 1e-9 for d in table.rubric_differences)

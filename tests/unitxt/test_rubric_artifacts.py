@@ -122,9 +122,7 @@ def test_reading_a_rubric_builds_no_other_artifact(monkeypatch):
     assert built == ["EvenhandRubric"]
 
 
-@pytest.mark.parametrize("given", [[{"requirement": "It is polite.", "weight": 0}], Rubric(name="r", criteria=())])
-def test_no_judge_is_asked_by_a_rubric_in_which_nothing_counts(given):
-    with pytest.raises(InvalidCriterionError, match=r"one must count|is empty"):
-        load_rubric(given)
-    with pytest.raises(InvalidCriterionError, match=r"one must count|is empty"):
-        rubric_artifact(given)
+@pytest.mark.parametrize("make", [load_rubric, rubric_artifact])
+def test_no_judge_is_asked_by_an_empty_rubric(make):
+    with pytest.raises(InvalidCriterionError, match="is empty"):
+        make(Rubric(name="r", criteria=()))

@@ -385,9 +385,9 @@ class ChecklistScore:
 
     @property
     def primary_score(self) -> float | None:
-        """The score that ``primary`` names; the pass rate where that one is undefined."""
+        """The score that ``primary`` names; None where it is undefined."""
         named: float | None = getattr(self, self.primary)
-        return self.pass_rate if named is None else named
+        return named
 
 
 def check_primary_score(primary: str) -> None:
@@ -499,7 +499,8 @@ def possible_scores(
     """The least and the greatest primary score if every answer that is missing had been given.
 
     An unanswered item, and every unscored vote on an item that is answered, counts as a no for the least and as a yes
-    for the greatest; prerequisites are looked at after that. None where every item is NA, so that there is no score.
+    for the greatest; prerequisites are looked at after that. None where no answer would give a score: every item is
+    NA, or weighs 0.
 
     Raises:
         InvalidInputError: If there are more or fewer verdicts than items.

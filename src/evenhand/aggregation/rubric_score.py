@@ -77,9 +77,9 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     option: the lowest value for a positive weight, the highest for a negative one (``fail``). An unscored verdict is
     always left out, and named; so is a section in which nothing is counted.
 
-    Degenerate cases: nothing counted, or a divisor of 0 (every positive criterion left out), gives no score. A rubric
-    or a section as written without any weight scores 0 as soon as a criterion is counted; loading such a rubric to
-    judge by is refused.
+    Degenerate cases: nothing counted, or a divisor of 0 (every weight is 0, or every positive criterion left out),
+    gives no score. In a nested rubric that has a weight somewhere, parts that all weigh 0 score 0 together, as in
+    PaperBench.
 
     Args:
         verdicts: One per criterion.
@@ -119,10 +119,12 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
             counted.append(criterion.name)
         held[criterion.section if rubric.sections else ""].append((criterion.weight, value))
     sections: dict[str, float | None] = {}
+    weights = [*(part.weight for part in rubric.criteria), *(part.weight for part in rubric.sections)]
+    nested = bool(rubric.sections) and any(weights)
     for section in reversed(rubric.sections):  # each stands after the one that holds it
-        sections[section.name] = _scored(held[section.name], "score")[1]
+        sections[section.name] = _scored(held[section.name], "score", nested=nested)[1]
         held[section.within].append((section.weight, sections[section.name]))
-    raw_score, score = _scored(held[""], rubric.clip)
+    raw_score, score = _scored(held[""], rubric.clip, nested=nested)
     return RubricScore(
         score=score,
         raw_score=raw_score,
@@ -159,14 +161,14 @@ def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
     return criterion.share_of_range(min(values) if criterion.weight >= 0 else max(values))
 
 
-def _scored(parts: Sequence[_Weighed], clip: Clip) -> tuple[float | None, float | None]:
+def _scored(parts: Sequence[_Weighed], clip: Clip, *, nested: bool) -> tuple[float | None, float | None]:
     """The weighted sum of the parts that are counted, and the score that it comes to."""
     counted = [(weight, value) for weight, value in parts if value is not None]
     if not counted:
         return None, None
     raw_score = math.fsum(weight * value for weight, value in counted)
-    if all(weight == 0 for weight, _ in parts):
-        return raw_score, 0.0 if clip == "score" else None
+    if nested and not any(weight for weight, _ in parts):
+        return raw_score, 0.0
     negative_only = clip == "score" and all(weight <= 0 for weight, _ in parts)
     divisor = math.fsum(-weight if negative_only else max(weight, 0.0) for weight, _ in counted)
     if divisor <= 0:
@@ -189,7 +191,7 @@ class RubricRange:
 
 
 def rubric_range(rubric: Rubric) -> RubricRange:
-    """Between which numbers the scores of a rubric lie, if every criterion is counted.
+    """Between which numbers the scores of a rubric lie; of one clipped at the mean, if all criteria are counted.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -197,10 +199,32 @@ def rubric_range(rubric: Rubric) -> RubricRange:
         >>> rubric_range(Rubric(name="answer", criteria=criteria, clip="mean"))
         RubricRange(score=(-0.5, 1.0), raw_score=(-5.0, 10.0))
     """
-    outermost = [section.weight for section in rubric.sections if not section.within]
-    weights = [each.weight for each in rubric.criteria if not (rubric.sections and each.section)] + outermost
-    low, high = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
-    return RubricRange((low / high if rubric.clip == "mean" and high > 0 else 0.0, 1.0), (low, high))
+    held: defaultdict[str, list[_Ranged]] = defaultdict(list)
+    for criterion in rubric.criteria:
+        ends = [criterion.share_of_range(score) for score in criterion.score_range]
+        ends += [value for value in [_na_value(criterion, rubric)] if value is not None]
+        held[criterion.section if rubric.sections else ""].append((criterion.weight, (min(ends), max(ends))))
+    for section in reversed(rubric.sections):
+        held[section.within].append((section.weight, _range_of_score(held[section.name])))
+    sums = [[0.0, weight * low, weight * high] for weight, (low, high) in held[""]]
+    low, high = math.fsum(map(min, sums)), math.fsum(map(max, sums))
+    if rubric.clip == "mean":
+        divisor = math.fsum(max(weight, 0.0) for weight, _ in held[""])
+        return RubricRange((low / divisor, high / divisor) if divisor > 0 else (0.0, 1.0), (low, high))
+    return RubricRange(_range_of_score(held[""]), (low, high))
+
+
+_Ranged = tuple[float, tuple[float, float]]
+"""A weight, and between which numbers lies what it weighs."""
+
+
+def _range_of_score(parts: Sequence[_Ranged]) -> tuple[float, float]:
+    """Between which numbers in [0, 1] the score of the parts lies, whichever of them are counted."""
+    added = [ends for weight, ends in parts if weight > 0]
+    taken = [ends for weight, ends in parts if weight < 0]
+    ends = added or [(1 - high, 1 - low) for low, high in taken] or [(0.0, 1.0)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return (0.0 if added and taken else low), high
 
 
 def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredReason]) -> UnscoredReason | None:

@@ -185,7 +185,7 @@ ON_POSITION_BIAS: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
 without them the default is ``abstain``."""
 
 WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
-"""The rules that look at the judges' weights."""
+"""The rules that look at the judges' weights; every other rule ignores them."""
 
 
 class AggregationWarning(EvenhandWarning):
@@ -246,34 +246,25 @@ def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool
     return policy
 
 
-def check_weights(weights: Mapping[str, float] | None, rule: str) -> None:
-    """Refuse weights that are out of range, and unequal weights under a rule that does not look at them.
+def check_weights(weights: Mapping[str, float] | None) -> None:
+    """Refuse weights of judges that are out of range, whether the rule looks at them or not.
 
     Raises:
-        InvalidInputError: If a weight is negative or not finite, if all are 0, or if they differ and the rule would
-            ignore them.
+        InvalidInputError: If a weight is negative or not finite, or all are 0.
 
     Example:
-        >>> check_weights({"a": 2, "b": 1}, "mean")
+        >>> check_weights({"a": 2, "b": -1})
         Traceback (most recent call last):
             ...
-        evenhand.errors.InvalidInputError: the rule 'mean' does not look at the judges' weights {'a': 2, 'b': 1}; \
-choose one of 'weighted', 'weighted_mean', 'weighted_mode', or leave the weights out
+        evenhand.errors.InvalidInputError: the judge 'b' has the weight -1; it must be finite and >= 0
     """
     if not weights:
         return
     for judge, weight in weights.items():
         if not (math.isfinite(weight) and weight >= 0):
             raise InvalidInputError(f"the judge {judge!r} has the weight {weight!r}; it must be finite and >= 0")
-    if rule not in WEIGHTED_RULES and len(set(weights.values())) > 1:
-        raise InvalidInputError(
-            f"the rule {rule!r} does not look at the judges' weights {dict(weights)!r}; choose one of "
-            f"{', '.join(map(repr, sorted(WEIGHTED_RULES)))}, or leave the weights out"
-        )
     if not any(weights.values()):
-        raise InvalidInputError(
-            f"every judge has the weight 0 ({dict(weights)!r}) under the rule {rule!r}; one must count"
-        )
+        raise InvalidInputError(f"every judge has the weight 0 ({dict(weights)!r}); one must count")
 
 
 def _accepted(table: Mapping[Scale, tuple[str, ...]], scale: Scale) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "truncated",
     "empty",
     "abstained",
+    "quoted",
     "no_match",
     "ambiguous",
     "inconsistent",
@@ -137,14 +138,14 @@ def aggregate(
         votes: All votes on the question, the unscored ones included; at least one.
         criterion: Whose options were voted on. Values are read from it, not from the votes.
         rule: The panel rule; None for the scale's default.
-        weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``. Unequal weights
-            under a rule that ignores them are an error (a vote's own weight is not).
+        weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``. A rule that is
+            not weighted ignores them.
         on_position_bias: What to do when a judge's orders disagree; None for the default.
         scoring: Whether a vote counts the option that it selects, or the expected value of its probabilities.
 
     Raises:
         InvalidInputError: If there are no votes, a vote does not fit the criterion, or a weight is missing, negative
-            or not finite, every judge weighs 0 under a weighted rule, or draws that could stop early are averaged.
+            or not finite, every judge weighs 0, or draws that could stop early are averaged.
         InvalidCriterionError: If a pairwise criterion has an option without a value.
         UnknownRuleError: If ``rule`` or ``on_position_bias`` does not exist or does not fit the criterion.
 
@@ -267,12 +268,11 @@ def _check_label(vote: Vote, label: str, name: str) -> None:
 
 
 def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> Mapping[str, float]:
-    if weights is not None:
-        check_weights(weights, rule)
+    check_weights(weights)
     if rule not in WEIGHTED_RULES:
         return dict.fromkeys(grid, 1.0)
     found = {judge: _judge_weight(judge, orders, weights) for judge, orders in grid.items()}
-    check_weights(found, rule)
+    check_weights(found)
     return found
 
 
@@ -424,15 +424,14 @@ class VoteRules(RuleOptions):
         """The panel rule for a scale; None for its default."""
         return self.aggregation.get(scale) if isinstance(self.aggregation, Mapping) else self.aggregation
 
-    def check(self, scale: Scale, *, has_values: bool = True, weights: Sequence[float] | None = None) -> None:
-        """Check that the rules fit a scale, and weights the rule.
+    def check(self, scale: Scale, *, has_values: bool = True) -> None:
+        """Check that the rules fit a scale.
 
         Raises:
             UnknownRuleError: If a rule does not belong to the scale.
-            InvalidInputError: If the rule would ignore unequal weights, or there is no value to expect.
+            InvalidInputError: If there is no value to expect.
         """
-        rule = check_rule(self.panel_rule(scale), scale)
-        check_weights({str(place): weight for place, weight in enumerate(weights or ())}, rule)
+        check_rule(self.panel_rule(scale), scale)
         check_on_position_bias(self.on_position_bias, scale, has_values=has_values)
         if self.scoring == "expected" and not has_values:
             raise InvalidInputError(

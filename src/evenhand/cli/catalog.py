@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -18,30 +18,25 @@ from evenhand.known_ids import catalog_entries, catalog_path
 from evenhand.visible import visible
 
 EXIT_UNSOUND = 1
-FormatName = Literal[
-    "autorubric", "autochecklist", "evalassist", "healthbench", "paperbench", "prometheus", "wildbench", "unitxt"
-]
 
 
 def catalog(
-    action: Literal["list", "show", "path", "check", "import", "export"],
+    action: Literal["list", "show", "path", "check", "import"],
     entry: Annotated[
         str | None,
-        Parameter(name="ID", help="An id; for list, a part of one; for check, import and export, or a file."),
+        Parameter(name="ID", help="An id; for list, a part of one; for check, or a file; for import, a file."),
     ] = None,
     /,
     *,
-    format_name: Annotated[FormatName | None, Parameter(name="--as", help="For export: the format to write.")] = None,
     out: Annotated[
-        Path | None, Parameter(name="--out", help="For import and export: the file to write, .json, .yaml or .jsonl.")
+        Path | None, Parameter(name="--out", help="For import: the file to write, .json, .yaml or .jsonl.")
     ] = None,
 ) -> int:
-    """List, show, locate and check the entries of the catalog; translate the files of other tools, both ways."""
-    if action in {"import", "export"}:
-        return _translate(action, entry, format_name, out)
-    for name, given in (("--as", format_name), ("--out", out)):
-        if given is not None:
-            raise InvalidInputError(f"catalog {action} takes no {name}; catalog export does")
+    """List, show, locate and check the entries of the catalog; translate the files of other tools into evenhand's."""
+    if action == "import":
+        return _import(entry, out)
+    if out is not None:
+        raise InvalidInputError(f"catalog {action} takes no --out; catalog import does")
     entries = catalog_entries()
     if action == "path":
         say(str(catalog_path() if entry is None else _entry(entries, entry)))
@@ -62,25 +57,16 @@ def catalog(
     return 0
 
 
-def _translate(action: str, entry: str | None, format_name: FormatName | None, out: Path | None) -> int:
-    """Translate a file from the format of another tool, or an entry or a file into one."""
+def _import(entry: str | None, out: Path | None) -> int:
+    """Translate a file from the format of another tool."""
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.data.formats import exported, import_file  # noqa: PLC0415 - as above
+    from evenhand.data.formats import import_file  # noqa: PLC0415 - as above
 
     if entry is None:
-        raise InvalidInputError(f"catalog {action} needs a file{' or an id' if action == 'export' else ''}")
+        raise InvalidInputError("catalog import needs a file")
     out = check_out(out, ())  # a file may be translated in its own place
-    if action == "import":
-        if format_name is not None:
-            raise InvalidInputError("catalog import takes no --as: a file is told by its shape; catalog export does")
-        found, written = import_file(expanded(entry))
-        complain(f"{entry} is {found.holds}")
-    elif format_name is None:
-        raise InvalidInputError(f"catalog export needs --as and a format: {', '.join(get_args(FormatName))}")
-    else:
-        from evenhand.unitxt.loading import load  # noqa: PLC0415 - seconds of import
-
-        written = exported(load(entry), format_name)
+    found, written = import_file(expanded(entry))
+    complain(f"{entry} is {found.holds}")
     _put(written.data, out)
     for each in written.left_out:
         complain(f"left out: {each}")

@@ -217,7 +217,7 @@ def unread_reasons(result: Any) -> Counter[str | None]:  # noqa: ANN401 - of any
 
 def _next_step(reasons: Mapping[str | None, int]) -> str:
     if "budget" in reasons:
-        return "raise --max-calls or --max-cost and run the same again, where the journal buys nothing twice"
+        return "raise --max-calls or --max-cost and run the same again; what the journal holds is not paid for again"
     if "offline" in reasons:
         return "run the same without --offline"
     return "the reasons say what to mend; --max-unread 1 accepts any share"

@@ -14,6 +14,7 @@ from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import say
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import expanded
 from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ TWO_FORMS: Final = (
 
 
 def show(
-    file: File,
+    file: Annotated[str, Parameter(name="FILE", help="A saved result, or rows or labels: CSV, JSONL, Parquet.")],
     row: Annotated[
         str | None,
         Parameter(name="ROW", help="A row by its id or index, or one verdict by its name, as 3/alder/relevance."),
@@ -46,8 +47,20 @@ def show(
     ] = False,
     gating: Gating = NOTHING,
 ) -> int:
-    """Show a saved result: its tables, or one row with everything that was shown and said."""
+    """Show a file and name the verbs that take it; of a saved result its tables, or one row with all that was said."""
+    place = expanded(file)
+    alone = row is None and data is None and not run_file and gating == NOTHING and (place.is_file() or place.is_dir())
+    if alone:
+        from evenhand.cli.contents import RESULT_VERBS, contents_of  # noqa: PLC0415 - seconds of import
+
+        if (contents := contents_of(file)) is not None:
+            say(contents)
+            return 0
     results = opened(file)
+    if alone:
+        entries = format_count(len(results), "entry")
+        kind = f"{file}: a saved {type(results).__name__}, {entries}."
+        return gating.end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
     if run_file:
         say(results.to_run_file().rstrip("\n"))
         return 0

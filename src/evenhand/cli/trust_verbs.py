@@ -1,4 +1,4 @@
-"""The verbs about what a judge's numbers rest on: what a file holds, what moved between runs, what errors depend on."""
+"""The verbs about what a judge's numbers rest on: what moved between runs, what errors depend on."""
 
 from __future__ import annotations
 
@@ -9,22 +9,6 @@ from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import say
-
-
-def doctor(
-    file: Annotated[
-        str,
-        Parameter(
-            name="FILE", help="A saved result, or a table of verdicts, labels or responses: CSV, JSONL, Parquet."
-        ),
-    ],
-    /,
-) -> int:
-    """What a file holds, what can be computed from it today, what is missing, and the command for each."""
-    from evenhand.cli.doctor import diagnose  # noqa: PLC0415 - seconds of import
-
-    say(diagnose(file))
-    return 0
 
 
 def judge_errors(

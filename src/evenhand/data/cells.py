@@ -23,16 +23,17 @@ from __future__ import annotations
 import ast
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from evenhand.criteria import NA_LABELS, Criterion, fold_label
 from evenhand.data.plain_data import briefly, unique_keys
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.votes import is_missing
 
 _TRUTH = {"true": True, "false": False}
@@ -46,6 +47,51 @@ mapping that does not name the judge. It is no vote and no abstention, and count
 
 Reading = Literal["label", "value", "index"]
 """What the numbers of a column are."""
+
+MOST_OUT_OF_SCALE: Final = 0.01
+"""The share of the votes of a table that may say no option."""
+
+
+class OutOfScaleWarning(EvenhandWarning):
+    """A few recorded votes say no option and are set aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfScale:
+    """A vote that says no option.
+
+    Attributes:
+        who: Whose it is, and a verb.
+        cell: What was recorded.
+        refusal: Why it is none.
+    """
+
+    who: str
+    cell: str
+    refusal: str
+
+
+def set_aside(votes: Iterable[object]) -> None:
+    """Warn of the votes of a table that are out of scale.
+
+    Args:
+        votes: All of the table; None for an abstention.
+
+    Raises:
+        InvalidInputError: If more than :data:`MOST_OUT_OF_SCALE` of them are.
+    """
+    cast = [vote for vote in votes if vote is not None]
+    strange = [vote for vote in cast if isinstance(vote, OutOfScale)]
+    if len(strange) > MOST_OUT_OF_SCALE * len(cast):
+        raise InvalidInputError(strange[0].refusal)
+    if strange:
+        named = "; ".join(f"{each.who} {briefly(each.cell)}" for each in strange[:5])
+        warnings.warn(
+            f"{len(strange):,} of {len(cast):,} recorded votes say no option and are set aside as unscored: {named}"
+            f"{'; …' if len(strange) > 5 else ''}. Correct them, or leave them empty",
+            OutOfScaleWarning,
+            stacklevel=2,
+        )
 
 
 def is_abstention(vote: object) -> bool:
@@ -184,6 +230,15 @@ class LabelReader:
         return self.read([cell], lambda _: who)[0]
 
     def read(self, cells: Sequence[object], who: Callable[[int], str]) -> tuple[int | None, ...]:
+        """The option that each cell of a column says; as :meth:`read_most`, and a cell that says none is refused."""
+        found: list[int | None] = []
+        for index in self.read_most(cells, who):
+            if isinstance(index, OutOfScale):
+                raise InvalidInputError(index.refusal)
+            found.append(index)
+        return tuple(found)
+
+    def read_most(self, cells: Sequence[object], who: Callable[[int], str]) -> tuple[int | OutOfScale | None, ...]:
         """The option that each cell of a column says; None where it says nothing.
 
         Args:
@@ -191,7 +246,7 @@ class LabelReader:
             who: Place in the column -> the beginning of a message about it: whose label it is, and a verb.
 
         Raises:
-            InvalidInputError: If a cell says no option, or may mean two.
+            InvalidInputError: If a cell may mean two options.
         """
         given = [plain_cell(cell) for cell in cells]
         reading = self.reading(given, who)
@@ -205,7 +260,11 @@ class LabelReader:
         """
         if self.as_index:
             return "index"
-        numbers = [(place, number) for place, cell in enumerate(cells) if (number := number_of(cell)) is not None]
+        numbers = [
+            (place, number)
+            for place, cell in enumerate(cells)
+            if (number := number_of(cell)) is not None and (number in self.numerals or self._valued(number))
+        ]
         labels = [self.numerals.get(number) for _, number in numbers]
         values = [self._valued(number) for _, number in numbers]
         if not self.numerals or (None in labels and all(len(found) == 1 for found in values)):
@@ -238,7 +297,7 @@ class LabelReader:
             return None
         return f"Labels given as numbers were read as {what} of options: {shown}."
 
-    def _index(self, cell: object, reading: Reading, who: Callable[[int], str], place: int) -> int | None:
+    def _index(self, cell: object, reading: Reading, who: Callable[[int], str], place: int) -> int | OutOfScale | None:
         if cell is NOT_ASKED or is_abstention(cell):
             return None
         number, found = number_of(cell), None
@@ -250,7 +309,7 @@ class LabelReader:
         if found is None and (isinstance(cell, bool) or folded in _TRUTH):
             found = self._true(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
         if found is None and not is_written_nothing(cell):
-            raise InvalidInputError(self._refusal(cell, who(place), reading))
+            return OutOfScale(who(place), str(cell), self._refusal(cell, who(place), reading))
         return found
 
     def _numbered(self, number: float, reading: Reading) -> int | None:

@@ -137,10 +137,11 @@ class LeasedBudget(Budget):
         super().set_aside(most, likely, holds)
         self._write()
 
-    def paid(self, completion: Completion, quote: Quote) -> None:
+    def paid(self, completion: Completion, quote: Quote) -> float:
         """Count what a reply cost."""
-        super().paid(completion, quote)
+        reserved = super().paid(completion, quote)
         self._write()
+        return reserved
 
     def _write(self) -> None:
         if self.limited:

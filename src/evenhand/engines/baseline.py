@@ -46,7 +46,6 @@ from evenhand.engines.base import (
     phrase,
     phrase_sheet,
 )
-from evenhand.errors import RejectedRequestError
 from evenhand.numbers import format_percent
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion
@@ -79,8 +78,7 @@ class BaselineJudge(FreeJudge):
         """The reply to one request.
 
         Raises:
-            RejectedRequestError: If the request has no question and no items, or chooses among more responses than
-                there are options.
+            RejectedRequestError: If the request has no question and no items.
         """
         await checkpoint()
         if request.stage in SHEET_STAGES:
@@ -132,9 +130,6 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
         question: What is asked.
         first_shown: Which response is shown first. It only counts between two responses that are the same text where no
             tie is offered: there the one shown first is taken, so that the two orders make a tie.
-
-    Raises:
-        RejectedRequestError: If one of several responses is chosen and there are fewer options than responses.
     """
     qualities = [quality(response_statistics(question, response)) for response in question.responses]
     positions = option_positions(question.criterion)
@@ -143,16 +138,9 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
     if question.mode == "compare":
         target = min(1.0, max(0.0, 0.5 + DIFFERENCE_GAIN * (qualities[0] - qualities[1])))
         return _nearest(positions, target, prefer_high=_first_preferred(*question.responses, first_shown=first_shown))
-    candidates = list(positions)[: len(qualities)]
-    if len(candidates) < len(qualities):
-        raise RejectedRequestError(
-            f"question {question.id!r} chooses among {len(qualities)} responses with {len(candidates)} options that "
-            "are not NA; give one option per response",
-            cause="options",
-        )
     best = max(qualities)
     tied = [place for place, value in enumerate(qualities) if value >= best - _SAME]
-    return candidates[max(tied, key=lambda place: _digest(question.responses[place]))]
+    return max(tied, key=lambda place: _digest(question.responses[place]))
 
 
 def option_positions(criterion: Criterion) -> dict[int, float]:
@@ -164,7 +152,8 @@ def option_positions(criterion: Criterion) -> dict[int, float]:
     scored = [index for index, option in enumerate(criterion.options) if not option.na]
     values = [criterion.options[index].value for index in scored]
     spaced = [1 - place / (len(scored) - 1) for place in range(len(scored))]
-    given = [criterion.share_of_range(value) for value in values if value is not None]
+    low, high = criterion.score_range
+    given = [(value - low) / (high - low) for value in values if value is not None]
     return dict(zip(scored, given if len(given) == len(scored) else spaced, strict=True))
 
 

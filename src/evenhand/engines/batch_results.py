@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
@@ -18,7 +19,7 @@ from evenhand.engines.remote import RemoteJudge
 from evenhand.engines.replies import short_enough, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import EngineError, JournalError, RejectedRequestError
 from evenhand.numbers import format_count
-from evenhand.votes import Completion
+from evenhand.votes import Completion, Message
 
 ROWS_AT_ONCE: Final = 256
 
@@ -90,7 +91,7 @@ class Reader:
         self,
         records: BatchRecords,
         identity: str,
-        priced: Callable[[Completion], Completion],
+        priced: Callable[[Completion, Iterable[Message]], Completion],
         keys: Iterable[str],
         waiting: Mapping[str, Waiting],
     ) -> None:
@@ -131,22 +132,31 @@ class Reader:
             self.failed[key] = outcome
         else:
             self.replies += 1
-            self._held.append((key, self._priced(short_enough(outcome))))
+            self._held.append((key, short_enough(outcome)))
 
     def _hand_over(self) -> None:
         """Record what is held, then answer those who wait for it."""
         held, self._held = self._held, []
+        waited_for = [(key, reply) for key, reply in held if key in self._waiting]
+        answers = {key: self._priced(reply, self._waiting[key].request.messages) for key, reply in waited_for}
         try:
             requests = self._records.requests([key for key, _ in held])  # none where another process has read the batch
             self._records.journal.exchange(
-                [self._entry(key, requests[key], reply).row() for key, reply in held if key in requests]
+                [
+                    self._entry(
+                        key,
+                        requests[key],
+                        answers.get(key) or self._priced(reply, json.loads(requests[key])["messages"]),
+                    ).row()
+                    for key, reply in held
+                    if key in requests
+                ]
             )
         except JournalError as error:
             self.unrecorded = True
             _logger.warning("replies of a batch could not be recorded; it stays in the journal: %s", error)
-        for key, reply in held:
-            if key in self._waiting:
-                self._waiting[key].answer(reply)
+        for key, reply in answers.items():
+            self._waiting[key].answer(reply)
 
     def _entry(self, key: str, request: str, reply: Completion) -> JournalEntry:
         return JournalEntry(key, reply.model_copy(update={"attempts": 1}), self._identity, request)

@@ -1,4 +1,4 @@
-"""Batches on one event loop: gathered, sent, waited for, read. Killed at any moment, nothing is lost or bought twice.
+"""Batches on one event loop: gathered, sent, waited for, read. A killed run resumes with the batches it has sent.
 
 1. Before anything is sent, the journal says which requests are in the batch (``intended``).
 2. The file is sent. Whoever finds a batch in this state sends its requests anew: none can have been made of it.
@@ -17,7 +17,7 @@ import asyncio
 import logging
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.numbers import format_count, format_duration
-from evenhand.votes import Completion
+from evenhand.votes import Completion, Message
 
 QUIET_SECONDS: Final = 0.5
 """A batch leaves when no request has come for so long."""
@@ -85,7 +85,7 @@ class PaidInBatches:
     judge: RemoteJudge
     identity: str
     described: Mapping[str, Any]
-    priced: Callable[[Completion], Completion]
+    priced: Callable[[Completion, Iterable[Message]], Completion]
     interval: float
     most_requests: int
     most_bytes: int

@@ -1,13 +1,13 @@
 """A judge whose requests go through its provider's batch interface: half the price, and replies within a day.
 
 What waits together leaves together. A request whose key is in a batch already is waited for there, whoever sent it; see
-:mod:`evenhand.engines.batch_run` for how nothing is lost or bought twice.
+:mod:`evenhand.engines.batch_run` for how an interrupted run resumes without paying again for the batches it has sent.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -19,7 +19,7 @@ from evenhand.engines.journal import Journal, canonical_json, describe_request, 
 from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.remote import REFUSABLE, RemoteJudge
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import Completion
+from evenhand.votes import Completion, Message
 
 MOST_WAITING: Final = 50_000
 """Requests that wait at once, at most: so many are in the batches of one wave."""
@@ -136,16 +136,9 @@ class BatchJudge:
         cost = self.judge.estimated_cost(prompt_tokens, completion_tokens)
         return None if cost is None else cost * self.batches.batch_price
 
-    def priced(self, completion: Completion) -> Completion:
+    def priced(self, completion: Completion, messages: Iterable[Message]) -> Completion:
         """With what it cost in a batch; what the server's cache held is cheaper there too."""
-        if completion.cost is not None:
-            return completion
-        prompt, reply, cost = completion.prompt_tokens, completion.completion_tokens, self.judge.priced(completion).cost
-        if cost is not None:
-            cost *= self.batches.batch_price
-        elif prompt is not None and reply is not None:
-            cost = self.estimated_cost(prompt, reply)
-        return completion if cost is None else completion.model_copy(update={"cost": cost})
+        return self.judge.priced(completion, messages, share=self.batches.batch_price)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -2,7 +2,8 @@
 
 A server is away when connections to it are refused, reset or not made in time, when its name is not found, and when
 the gateway in front of it says that nothing is behind (502, 503, 504). One such failure is an ordinary one, and that
-call is tried again. Several in a row, with no answer between them, open the circuit.
+call is tried again. Several in a row, with no answer between them, open the circuit. So do several calls in a row that
+the server accepts and does not answer in time; a call that is tried again counts once, since it may be the slow one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from evenhand.errors import ConnectionLostError, UnreachableError
+from evenhand.errors import ConnectionLostError, EngineError, UnreachableError
+from evenhand.numbers import format_count
 from evenhand.visible import visible
 
 DEFAULT_PATIENCE: Final = 300.0
@@ -23,6 +25,10 @@ than a server is away at the very start."""
 UNREACHED_IN_A_ROW: Final = 3
 BROKEN_OFF_IN_A_ROW: Final = 8
 """More than for connections that are not even made: a request can be what breaks its connection."""
+TIMED_OUT_IN_A_ROW: Final = 8
+"""Calls without a reply in time, that open the circuit."""
+TIMED_OUT_PROBES: Final = 4
+"""Probes without a reply in time, after which nothing is sent any more, unless the caller gave a patience."""
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 5.0
 TOLD_AFTER: Final = 2
@@ -38,7 +44,8 @@ class Breaker:
 
     Attributes:
         name: Of the judge, for what is told.
-        given_patience: Seconds; None is 300 for a server that has answered, and 1 for one that never has.
+        given_patience: Seconds; None is 300 for a server that was reached before, and 1 for one that never was.
+        answers: Answers so far.
         is_open: The server is away.
         probing: A probe is under way.
         probe_at: When the next may leave, by the clock.
@@ -53,9 +60,12 @@ class Breaker:
         self.is_open = False
         self.probe_at = 0.0
         self.ended: UnreachableError | None = None
+        self.answers = 0
         self._clock = clock
         self._reached = False
         self._in_a_row = 0
+        self._timed_out = 0
+        self._timed_out_probes = 0
         self._since = 0.0
         self._pause = FIRST_PAUSE
         self._probes = 0
@@ -65,6 +75,11 @@ class Breaker:
     def probing(self) -> bool:
         """Whether a probe is under way."""
         return self._probe is not None
+
+    @property
+    def doubted(self) -> bool:
+        """Whether the server is away, or has not answered since a call timed out."""
+        return self.is_open or self._timed_out > 0
 
     @property
     def patience(self) -> float:
@@ -80,7 +95,8 @@ class Breaker:
 
     def answered(self) -> None:
         """The server is there, whatever it said."""
-        self._reached, self._in_a_row = True, 0
+        self._reached, self._in_a_row, self._timed_out, self._timed_out_probes = True, 0, 0, 0
+        self.answers += 1
         if self.is_open:
             self.is_open, self._probe = False, None
             if self._probes > TOLD_AFTER:
@@ -93,17 +109,37 @@ class Breaker:
             if self._probe == entered_at:
                 self._probe_failed(str(error))
             return  # sent before the others showed that the server is away
-        if self._in_a_row == 0:
-            self._since = self._clock()
-        self._in_a_row += 1
+        self._count()
         if self._in_a_row >= (BROKEN_OFF_IN_A_ROW if error.reached else UNREACHED_IN_A_ROW):
             self.open(error)
 
-    def open(self, error: ConnectionLostError) -> None:
-        """The server is away: a batch of calls failed of this, or enough in a row."""
+    def timed_out(self, error: EngineError, entered_at: float, *, first: bool) -> None:
+        """No reply came in time to the call that was let through at this time.
+
+        Args:
+            error: What the call failed with.
+            entered_at: By the clock.
+            first: The call has not timed out before since the last answer.
+        """
+        self._reached = True
+        if self.is_open:
+            if self._probe == entered_at:
+                self._timed_out_probes += 1
+                self._probe_failed(str(error))
+            return
+        self._count()
+        self._timed_out += first
+        if self._timed_out >= TIMED_OUT_IN_A_ROW:
+            self.open(error)
+
+    def _count(self) -> None:
         if self._in_a_row == 0:
             self._since = self._clock()
         self._in_a_row += 1
+
+    def open(self, error: EngineError) -> None:
+        """The server is away: a batch of calls failed of this, or enough in a row."""
+        self._count()
         self.is_open, self._pause, self._probes, self._probe = True, FIRST_PAUSE, 0, None
         self._probe_failed(str(error))
 
@@ -117,12 +153,15 @@ class Breaker:
         self._probe = None
         self._probes += 1
         left = self._since + self.patience - now
-        if left <= 0:
+        if left <= 0 or (self.given_patience is None and self._timed_out_probes >= TIMED_OUT_PROBES):
             self.ended = self._unreachable(told)
         elif self._probes == TOLD_AFTER + 1 and self.patience > FIRST_PATIENCE:
+            within = f"{self.patience:g} seconds (patience)"
+            if self._timed_out_probes and self.given_patience is None:
+                within = f"{TIMED_OUT_PROBES} calls without a reply in time"
             tell(
                 f"{self.name!r}: the server is away ({told}). The queue waits and tries one call at a time, for up to "
-                f"{self.patience:g} seconds (patience); calls that wait lose no attempt"
+                f"{within}; calls that wait lose no attempt"
             )
         self.probe_at = now + min(self._pause, max(0.0, left))
         self._pause = min(LONGEST_PAUSE, 2 * self._pause)
@@ -132,6 +171,12 @@ class Breaker:
         return "a second" if seconds == 1 else f"{seconds} seconds"
 
     def _unreachable(self, told: str) -> UnreachableError:
+        if self._timed_out_probes:
+            return UnreachableError(
+                f"the server accepts requests and has answered none for {self._away()}: neither those in flight nor "
+                f"{format_count(self._timed_out_probes, 'call')} after them; the last time, {told}. If it is only "
+                "slow, give the engine a longer timeout, or a smaller max_in_flight"
+            )
         if self._reached:
             return UnreachableError(
                 f"the server has been away for {self._away()} (patience={self.patience:g}); the last time, {told}"

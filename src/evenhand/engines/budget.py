@@ -20,16 +20,18 @@ AGAIN: Final = "raise it and run again; what a journal holds is not asked for ag
 class Budget:
     """How many calls one run may launch, and what they may cost; shared by all its engines.
 
-    A call counts when it is launched, whether or not it succeeds; the retries inside an engine are part of their
-    call. Replies taken from a journal are free. A vote that begins takes a :class:`Share` of as many places as it is
-    expected to need, so that the votes begun are finished before others begin.
+    A call asks for one reply. It counts when it is launched, whether or not it succeeds; the retries inside an engine
+    are part of their call, so that there can be more requests than ``max_calls``. Replies taken from a journal are
+    free. A vote that begins takes a :class:`Share` of as many places as it is expected to need, so that the votes begun
+    are finished before others begin.
 
     Dollars are kept likewise. No call leaves unless what was spent, the most that each call under way may cost, and the
     most that it may cost itself come to no more than ``max_cost``; what it really cost counts once that is known. A
     vote begins only where what the votes begun are likely to need is left beside what it is likely to need itself, and
     what its dearest call may cost beyond that. Where replies have a token limit, ``max_cost`` is never exceeded, as far
     as prices tell. Without one, what a reply may cost is learnt from those before, for which a judge's first vote goes
-    alone; replies more than twice as long as any before at their stage may exceed it.
+    alone; replies more than twice as long as any before at their stage may exceed it. A reply whose usage the server
+    did not report, or that is less than its texts have, is taken to cost the most that it can.
 
     Attributes:
         max_calls: None for no limit.
@@ -37,7 +39,8 @@ class Budget:
         launched: Calls launched.
         in_flight: Calls launched and not yet answered.
         cost: US dollars that the answered calls cost.
-        at_risk: US dollars at most of attempts that brought no reply and may have been billed.
+        at_risk: US dollars at most of attempts that brought no reply and may have been billed, and of replies whose
+            usage the server did not report, beyond what they cost at least.
         stopped: Nothing more is launched, whatever is left.
         limited: There is a limit to keep.
         reserved: Calls promised to shares and not launched.
@@ -206,14 +209,25 @@ class Budget:
         if not self._holds:
             self._at_stake = self._expected = 0.0  # what rounding left
 
-    def paid(self, completion: Completion, quote: Quote) -> None:
-        """Count what a reply cost; one that does not tell is counted at its most, where that is known."""
-        if completion.cost is not None:
-            self.cost += completion.cost
-        elif quote.sure:
-            self.cost += quote.most()
-        else:
+    def paid(self, completion: Completion, quote: Quote) -> float:
+        """Count what a reply cost, and reserve the most that it may have cost where its tokens were not counted.
+
+        Where that has no bound, all that is left is reserved.
+
+        Returns:
+            US dollars reserved.
+        """
+        cost = completion.cost or 0.0
+        self.cost += cost
+        if completion.counted:
+            return 0.0
+        most = quote.most()
+        reserved = max(0.0, most - cost)
+        if most and not quote.sure:
             self._unpriced = completion.model or "the engine"
+            reserved = max(reserved, (self.max_cost or 0.0) - self.cost - self.at_risk - self._at_stake + most)
+        self.at_risk += reserved
+        return reserved
 
     def within(self) -> bool:
         """Whether what was spent and what is at stake keep to ``max_cost``."""
@@ -232,9 +246,10 @@ class Budget:
         if self._unpriced is not None:
             return BudgetExhaustedError(
                 f"max_cost={self.max_cost!r} cannot be kept, because a reply of {self._unpriced!r} does not say how "
-                "many tokens it has: give the engine its max_tokens, or limit the run with max_calls instead"
+                "many tokens it has, or says too few: give the engine its max_tokens, or limit the run with max_calls "
+                "instead"
             )
-        risk = f", {format_cost(self.at_risk)} perhaps billed without a reply" if self.at_risk else ""
+        risk = f", {format_cost(self.at_risk)} reserved for what the server did not report" if self.at_risk else ""
         return BudgetExhaustedError(
             f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent{risk}; {quote.told()}): {AGAIN}"
         )
@@ -254,7 +269,7 @@ class Hold:
     Attributes:
         attempts: Requests sent.
         lost: Of these, those that brought no reply and may have been billed.
-        at_risk: US dollars at most that these cost, where that is limited.
+        at_risk: US dollars at most that these cost, and the reply beyond its cost, where that is limited.
         open: Something is set aside.
     """
 
@@ -286,7 +301,7 @@ class Hold:
     def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:
         """The call was answered, or brought no reply."""
         if completion is not None and self._quote is not None:
-            self._budget.paid(completion, self._quote)
+            self.at_risk += self._budget.paid(completion, self._quote)
         elif may_be_billed:
             self._risk()
         self.release()

@@ -1,12 +1,14 @@
-"""How many tokens a request and its reply will have, before it is sent: likely, and at most. Learnt from the replies.
+"""How many tokens a request and its reply have: at most and likely, before it is sent; at least, when it is settled.
 
 No tokenizer is asked: which one a server has is not known, and fetching one needs a network. A text has no more tokens
-than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too.
+than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too. It has
+no fewer than words: see :func:`least_tokens`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
@@ -23,6 +25,9 @@ INSTRUCTION_BYTES: Final = 1024
 """What a further prompt of a conversation adds to it, until one was seen."""
 BYTES_PER_TOKEN: Final = 4
 """Of a reply, until one was seen."""
+LONGEST_TOKEN: Final = 128
+"""Bytes of the longest token in the vocabularies of OpenAI (r50k, cl100k, o200k) and Llama 3; SentencePiece trains none
+of more than 16 characters (``max_sentencepiece_length``)."""
 MARGIN: Final = 2.0
 """How much longer than the longest seen the next reply without a token limit may be."""
 
@@ -59,6 +64,37 @@ class CallSize:
 
 def _message_bytes(message: Message) -> int:
     return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
+
+
+def least_tokens(*texts: str | None) -> int:
+    """Count the tokens that texts have at least: one per word, and one per :data:`LONGEST_TOKEN` bytes of a long word.
+
+    A word is a run without white space that holds a letter or a digit. No token holds parts of two words: byte-level
+    tokenizers split a text before they merge bytes, by patterns whose pieces have white space at the ends only (GPT-2's
+    and those of cl100k and o200k, ``tiktoken_ext/openai_public.py``; Llama 3, Qwen, DeepSeek and Mistral use variants),
+    and SentencePiece keeps pieces within white space (``split_by_whitespace``, its default). English has about 0.75
+    words per token, so the bound is near; scripts without spaces have it far below.
+
+    >>> least_tokens("Verdict: **Yes**, it is 3.5 m.", None, "-----"), least_tokens("x" * 300)
+    (6, 3)
+    """
+    words = [word for text in texts if text for word in _WORD.findall(text)]
+    if max(map(len, words), default=0) <= _SHORT_WORD:
+        return len(words)
+    return sum(-(-len(word.encode("utf-8", "replace")) // LONGEST_TOKEN) for word in words)
+
+
+def believed_tokens(count: int | None, *texts: str | None) -> tuple[int, bool]:
+    """Return a server's count and True, or the least that texts have and False where it is missing or smaller."""
+    if count is not None:
+        plenty = sum(len(text.split()) + len(text) // _SHORT_WORD for text in texts if text)  # no less, and quick
+        if count >= plenty or count >= least_tokens(*texts):
+            return count, True
+    return least_tokens(*texts), False
+
+
+_WORD: Final = re.compile(r"[^\W_]\S*")
+_SHORT_WORD: Final = LONGEST_TOKEN // 4  # UTF-8 takes four bytes per character at most
 
 
 @dataclass(slots=True)

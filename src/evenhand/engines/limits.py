@@ -147,7 +147,7 @@ class Gate:
                 self._admit_one(tokens, now)
                 return now
         place: asyncio.Future[float] = asyncio.get_running_loop().create_future()
-        if again and not self.breaker.is_open:  # else another call is the next probe
+        if again and not self.breaker.doubted:  # else another call finds out whether the server answers it
             self._waiting.appendleft((place, tokens))
         else:
             self._waiting.append((place, tokens))

@@ -10,7 +10,7 @@ import json
 import logging
 import math
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Protocol
 from evenhand.engines.base import Request
 from evenhand.engines.bodies import MOST_BYTES
 from evenhand.engines.breaker import Breaker, tell
-from evenhand.engines.forecast import CallSize, TokenForecast
+from evenhand.engines.forecast import CallSize, TokenForecast, believed_tokens
 from evenhand.engines.limits import Gate
 from evenhand.engines.prompt_cache import CacheMarks, marks_for, speaks_of_marks, with_marks
 from evenhand.engines.replies import short_enough, speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
@@ -37,7 +37,7 @@ from evenhand.errors import (
 )
 from evenhand.numbers import format_number
 from evenhand.visible import visible
-from evenhand.votes import Completion
+from evenhand.votes import Completion, Message
 
 _logger = logging.getLogger(__name__)
 
@@ -95,10 +95,11 @@ class RemoteSettings:
             request's last attempt; four times as many attempts are the end in any case.
         backoff: Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.
         patience: Seconds that the queue waits while the server is away (connections refused, reset or not made in time,
-            its name not found, 502, 503, 504), with one call at a time to look; then the run ends. None waits five
-            minutes for a server that has answered before, and about a second for one that never has; a number holds
+            its name not found, 502, 503, 504; or no reply in time to eight calls in a row), with one call at a time to
+            look; then the run ends. None waits five minutes for a server that has been reached before, and about a
+            second for one that never has, and makes no more than four calls without a reply in time; a number holds
             from the first call on; 0 does not wait.
-        prompt_price: US dollars a million tokens, where the server does not tell the cost.
+        prompt_price: US dollars a million tokens. What the server says a reply cost counts only where that is more.
         completion_price: US dollars a million tokens.
         cached_price: US dollars a million tokens of a prompt that the server's own cache held, where it says how many;
             None counts them as the others.
@@ -268,6 +269,7 @@ class _Trial:
     attempts: int = 0
     unreached: int = 0
     retries: int = 0
+    timed_out_after: int | None = None
 
 
 class RemoteJudge:
@@ -388,6 +390,7 @@ class RemoteJudge:
             entered_at = await session.gate.enter(expected, again=trial.attempts > 0)
             try:
                 completion = await self._attempt(session, trial)
+                completion = self.priced(completion, request.messages)
                 used = self._used_tokens(completion, request, expected)
             except EngineError as error:
                 reached, may_be_billed = getattr(error, "reached", True), error.may_be_billed
@@ -458,7 +461,7 @@ class RemoteJudge:
         session.told_to_wait = 0
         session.gate.breaker.answered()
         session.gate.succeeded()
-        return self.priced(completion)
+        return completion
 
     def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
         """Seconds that the request waits by itself before it queues again.
@@ -466,10 +469,9 @@ class RemoteJudge:
         Raises:
             EngineError: If it is not sent again.
         """
+        self._count_failure(error, session, trial, entered_at)
         if isinstance(error, ConnectionLostError):
             return self._delay_without_server(error, session, trial, entered_at)
-        if error.cause != "timeout":
-            session.gate.breaker.answered()
         if isinstance(error, TransientEngineError):
             return self._delay(error, session, trial, entered_at)
         if isinstance(error, FatalEngineError) and error.cause in REFUSALS and session.replies:
@@ -488,6 +490,24 @@ class RemoteJudge:
             return 0.0
         raise error
 
+    def _count_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> None:
+        """Tell the breaker whether the server answered.
+
+        Raises:
+            UnreachableError: If it has stayed away for too long.
+        """
+        breaker = session.gate.breaker
+        if isinstance(error, ConnectionLostError):
+            breaker.failed(error, entered_at)
+        elif error.cause == "timeout":
+            breaker.timed_out(error, entered_at, first=trial.timed_out_after != breaker.answers)
+            trial.timed_out_after = breaker.answers
+        else:
+            breaker.answered()
+        if breaker.is_open and breaker.ended is not None:
+            self._end(session, breaker.ended)
+            raise UnreachableError(str(breaker.ended), attempts=error.attempts) from error
+
     @staticmethod
     def _end(session: _Session, fatal: FatalEngineError) -> None:
         """Whoever waits is told, and sends nothing."""
@@ -498,17 +518,12 @@ class RemoteJudge:
         self, error: ConnectionLostError, session: _Session, trial: _Trial, entered_at: float
     ) -> float:
         """While the server is away, a call waits in the queue, and connections that are not made cost no attempt."""
-        breaker = session.gate.breaker
-        breaker.failed(error, entered_at)
-        if breaker.ended is not None:
-            self._end(session, breaker.ended)
-            raise UnreachableError(str(breaker.ended), attempts=error.attempts) from error
         if error.reached:
             delay = self._delay(error, session, trial, entered_at)
         else:
             trial.unreached += 1
             delay = self._jitter.uniform(0, self.settings.backoff)
-        return 0.0 if breaker.is_open else delay
+        return 0.0 if session.gate.breaker.is_open else delay
 
     def logprobs_of(self, request: Request) -> int:
         """How many log-probabilities a place a request asks for, as far as the server gives them."""
@@ -588,20 +603,33 @@ class RemoteJudge:
         if self.settings.tokens_per_minute is None:
             return expected
         self.forecast.learn(CallSize.of(request), completion)
-        if completion.prompt_tokens is None:
+        if completion.prompt_tokens is None or completion.completion_tokens is None:
             return expected
-        return float(completion.prompt_tokens + (completion.completion_tokens or 0))
+        return float(completion.prompt_tokens + completion.completion_tokens)
 
-    def priced(self, completion: Completion) -> Completion:
-        """With what it cost at the prices of the settings, where the server does not say it."""
-        if completion.cost is not None:
-            return completion
-        counted = completion.prompt_tokens is not None and completion.completion_tokens is not None
-        if not counted and (self.settings.prompt_price or self.settings.completion_price):
-            return completion
-        tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
-        cost = RemoteJudge.estimated_cost(self, *tokens)  # a transport's own list of prices is for estimates
-        if cost is not None and self.settings.cached_price is not None:
+    def priced(self, completion: Completion, messages: Iterable[Message], *, share: float = 1.0) -> Completion:
+        """Price a reply, and drop counts of tokens that are smaller than what its texts have (:func:`believed_tokens`).
+
+        The prices of the settings hold, unless the server says that it cost more. Without them the server's word holds,
+        or litellm's, and its list of prices where a reply is said to cost nothing or its tokens are not counted. What
+        was not counted is priced at the least that it can have been.
+
+        Args:
+            completion: As it was read.
+            messages: The prompt.
+            share: What a token costs, as a share of its price.
+        """
+        prompt, prompt_counted = believed_tokens(completion.prompt_tokens, *(each["content"] for each in messages))
+        reply, reply_counted = believed_tokens(completion.completion_tokens, completion.text, completion.reasoning)
+        update: dict[str, Any] = {} if prompt_counted else {"prompt_tokens": None, "cached_tokens": None}
+        if not reply_counted:
+            update["completion_tokens"] = None
+        cost = RemoteJudge.estimated_cost(self, prompt, reply)
+        if cost is None and (update or not completion.cost):
+            cost = self.estimated_cost(prompt, reply)
+        elif cost is not None and self.settings.cached_price is not None and "cached_tokens" not in update:
             cheaper = self.settings.cached_price - (self.settings.prompt_price or 0.0)
             cost += (completion.cached_tokens or 0) * cheaper / 1e6
-        return completion if cost is None else completion.model_copy(update={"cost": cost})
+        if cost is not None:
+            update["cost"] = max(completion.cost or 0.0, share * cost)
+        return completion.model_copy(update=update) if update else completion

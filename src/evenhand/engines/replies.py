@@ -51,7 +51,8 @@ READ_NAMES: Final = frozenset(
     {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
     | {"reasoning_content", "reasoning"}
     | {"usage", "prompt_tokens", "completion_tokens", "cost"}
-    | {"prompt_tokens_details", "cached_tokens", "cache_read_input_tokens"}
+    | {"prompt_tokens_details", "cached_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+    | {"total_tokens", "completion_tokens_details", "reasoning_tokens"}
     | {"logprobs", "tokens", "token_logprobs", "token", "logprob", "top_logprobs"}
 )
 """The keys of a body that :func:`read_completion` reads."""
@@ -141,7 +142,7 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
         text=_text(message.get("refusal")) if text is None else text,
         finish_reason=finish_reason if isinstance(finish_reason, str) else None,
         prompt_tokens=token_count(usage.get("prompt_tokens")),
-        completion_tokens=token_count(usage.get("completion_tokens")),
+        completion_tokens=_completion_tokens(usage),
         cached_tokens=_cached_tokens(usage),
         cost=_amount(usage.get("cost")),
         model=model if isinstance(model, str) else None,
@@ -174,6 +175,21 @@ def _cached_tokens(usage: Mapping[str, object]) -> int | None:
     found = token_count(usage.get("cache_read_input_tokens")) if found is None else found
     prompt = token_count(usage.get("prompt_tokens"))
     return found if found is None or prompt is None else min(found, prompt)
+
+
+def _completion_tokens(usage: Mapping[str, object]) -> int | None:
+    """Tokens of the reply with those of its reasoning, which some servers count in the total only (xAI, Gemini).
+
+    A total that is larger because of Anthropic's counts of cached tokens says nothing about the reply.
+    """
+    names = ("completion_tokens", "prompt_tokens", "total_tokens")
+    reply, prompt, total = (token_count(usage.get(name)) for name in names)
+    if reply is None or prompt is None or total is None or total <= prompt + reply:
+        return reply
+    details = usage.get("completion_tokens_details")
+    reasoning = token_count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
+    cached = any(usage.get(name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
+    return reply if cached and total != prompt + reply + (reasoning or 0) else total - prompt
 
 
 def token_count(value: object) -> int | None:

@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -41,6 +41,7 @@ from evenhand.errors import (
     ArtifactError,
     BudgetExhaustedError,
     ConnectionLostError,
+    DataClassificationError,
     EngineError,
     EvenhandError,
     FatalEngineError,
@@ -75,13 +76,14 @@ _BATCH = re.compile(r"[\[,]\s*batch\s*=\s*[Tt]rue")
 _MODEL_NAME = re.compile(r"[\w.-]+(/[\w.:@-]+)+")
 
 
-def as_judge(engine: object) -> JudgeEngine:
+def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeEngine:
     """The judge that an engine, an artifact or a text stands for.
 
     Args:
         engine: A catalog id; the name of a model as litellm has it (``openai/gpt-4.1-mini``); the address of a server
             with its model (``http://localhost:8000/v1[model=…]``); an artifact of evenhand; any inference engine of
             unitxt; or a judge, which is returned as it is.
+        marked: For an inference engine of unitxt's: see :class:`UnitxtBridge`.
 
     Raises:
         ArtifactError: If the id names nothing, or something that is not an engine.
@@ -95,13 +97,13 @@ def as_judge(engine: object) -> JudgeEngine:
                 f"the engine {address!r} is a server's address without a model: give model='…' too (in the shell "
                 f"--model …), or write '{address}[model=…]'"
             )
-        return as_judge(named or _fetch_engine(engine))
+        return as_judge(named or _fetch_engine(engine), marked=marked)
     to_judge = getattr(engine, "to_judge", None)
     if callable(to_judge):
         judge: JudgeEngine = to_judge()
         return judge
     if isinstance(engine, InferenceEngine):
-        return UnitxtBridge(engine)
+        return UnitxtBridge(engine, marked=marked)
     if isinstance(engine, JudgeEngine) and not isinstance(engine, type):
         return engine
     raise InvalidInputError(f"{_name(engine)} is not a judge. {HOW_TO_GIVE_AN_ENGINE}")
@@ -291,6 +293,8 @@ class UnitxtBridge:
         quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
         patience: Seconds to wait for a server that refuses connections; see
             :class:`~evenhand.engines.remote.RemoteSettings`. The engine's own retries come first.
+        marked: The data classification that every prompt has for the engine, whatever its data have: unitxt's judges
+            mark all of theirs ``public``. None for that of the data.
     """
 
     def __init__(
@@ -301,6 +305,7 @@ class UnitxtBridge:
         max_batch: int = 512,
         quiet_seconds: float = 0.01,
         patience: float | None = None,
+        marked: tuple[str, ...] | None = None,
     ) -> None:
         if not isinstance(engine, InferenceEngine):
             raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
@@ -312,6 +317,7 @@ class UnitxtBridge:
         self.max_batch = max_batch
         self.quiet_seconds = quiet_seconds
         self.patience = patience
+        self.marked = marked
         self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
         self._chat = True
         self._warned = False
@@ -332,8 +338,43 @@ class UnitxtBridge:
 
     @property
     def data_classification_policy(self) -> tuple[str, ...] | None:
-        """The engine's: of which classifications the data may be that it is shown; None for any."""
-        return data_classifications_of(self.engine)
+        """The engine's: of which classifications the data may be that it is shown; None for any.
+
+        Any, too, where prompts are marked: :meth:`check_mark` is then what checks.
+        """
+        return data_classifications_of(self.engine) if self.marked is None else None
+
+    def check_mark(self, classifications: Iterable[tuple[str, ...]]) -> str | None:
+        """Check that the engine may see prompts that are marked, as unitxt's judges are checked.
+
+        Args:
+            classifications: Of the data.
+
+        Returns:
+            What to warn of: data that the engine is shown only because their prompts are marked otherwise.
+
+        Raises:
+            DataClassificationError: If it may not.
+        """
+        allowed = data_classifications_of(self.engine) or ()
+        if self.marked is None or not allowed:
+            return None
+        if not set(self.marked) & set(allowed):
+            raise DataClassificationError(
+                f"the engine {self._judge_id!r} may only be shown data of {list(allowed)!r} (its "
+                f"data_classification_policy), and the prompts of this metric are marked {list(self.marked)!r}, so "
+                f"nothing was sent: give an engine that may see them, or, where this one may, add "
+                f"{self.marked[0]!r} to its data_classification_policy"
+            )
+        hidden = sorted({each for each in classifications if not set(each) & set(allowed)})
+        if not hidden:
+            return None
+        return (
+            f"the engine {self._judge_id!r} declares that it may be shown data of {list(allowed)!r}, and it is shown "
+            f"data of {list(hidden[0])!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is "
+            f"marked {list(self.marked)!r}. Name the class of the data to the metric, as data_classification="
+            f"{hidden[0][0]!r}, to have such an engine refused"
+        )
 
     def identity(self) -> Mapping[str, Any]:
         """The engine's class and id and the fields that it was made with, without secrets and without limits.
@@ -383,7 +424,7 @@ class UnitxtBridge:
         """
         if self._gathering is None:
             raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
-        policies = classifications_of(request)
+        policies = classifications_of(request) if self.marked is None else (self.marked,)
         for policy in policies:
             self._check_policy(policy)
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()

@@ -16,15 +16,17 @@ from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import (
     NOT_ASKED,
     LabelReader,
+    OutOfScale,
     held_in,
     is_abstention,
     is_written_nothing,
     number_of,
     plain_cell,
+    set_aside,
 )
 from evenhand.data.fields import column_of, columns_named
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Completion, Match, Verdict, Vote
 
 RecordedVote: TypeAlias = str | bool | float | SupportsIndex | None
 """A label, the value of an option, whether it is so, or None for an abstention."""
@@ -62,11 +64,14 @@ class VoteReader(LabelReader):
         read = self.read(list(named.values()), lambda place: f"{where}: the judge {judges[place]!r} voted")
         return tuple(self.vote(judge, index) for judge, index in zip(judges, read, strict=True))
 
-    def vote(self, judge: str, index: int | None) -> Vote:
+    def vote(self, judge: str, index: int | OutOfScale | None) -> Vote:
         """The vote of a judge for an option; an abstention where there is none."""
         order = tuple(range(len(self.criterion.options)))
         if index is None:
             return Vote(judge_id=judge, order=order, unscored_reason="abstained")
+        if isinstance(index, OutOfScale):
+            said, match = Completion(text=index.cell), Match(index=None, kind="none", reason="no_match")
+            return Vote(judge_id=judge, order=order, unscored_reason="no_match", match=match, completion=said)
         option = self.criterion.options[index]
         return Vote(
             judge_id=judge,
@@ -218,18 +223,32 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
     return Criterion(name="votes", description="", options=options, scale="nominal")
 
 
-def read_column(column: VoteColumn, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
-    """The option that a judge or person chose on each instance; None where there was no vote.
+def read_columns(
+    columns: Sequence[VoteColumn], reader: VoteReader, kind: str
+) -> list[tuple[int | OutOfScale | None, ...]]:
+    """The option that each judge or person chose on each instance; None where there was no vote.
 
     Args:
-        column: What was recorded.
+        columns: What was recorded.
         reader: Of the criterion's votes.
         kind: ``judge`` or ``human``, for the message.
 
     Raises:
-        InvalidInputError: If a vote cannot be read.
+        InvalidInputError: If more than a few votes cannot be read, see :func:`~evenhand.data.cells.set_aside`.
     """
-    return reader.read(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
+
+    def read(column: VoteColumn) -> tuple[int | OutOfScale | None, ...]:
+        return reader.read_most(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
+
+    found = [read(column) for column in columns]
+    set_aside(index for column in found for index in column)
+    return found
+
+
+def read_column(column: VoteColumn, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
+    """As :func:`read_columns`, of one column; None where a vote is set aside, too."""
+    (found,) = read_columns([column], reader, kind)
+    return tuple(index if isinstance(index, int) else None for index in found)
 
 
 def cast_votes(
@@ -244,12 +263,12 @@ def cast_votes(
         kind: ``judge`` or ``human``, for the message.
 
     Raises:
-        InvalidInputError: If a vote cannot be read.
+        InvalidInputError: If more than a few votes cannot be read.
     """
     votes: list[list[Vote]] = [[] for _ in range(n_rows)]
-    for column in columns:
-        same: dict[int | None, Vote] = {}  # equal votes are one value
-        for own, cell, index in zip(votes, column.cells, read_column(column, reader, kind), strict=True):
+    for column, read in zip(columns, read_columns(columns, reader, kind), strict=True):
+        same: dict[int | OutOfScale | None, Vote] = {}  # equal votes are one value
+        for own, cell, index in zip(votes, column.cells, read, strict=True):
             if cell is not NOT_ASKED:
                 same[index] = same.get(index) or reader.vote(column.name, index)
                 own.append(same[index])

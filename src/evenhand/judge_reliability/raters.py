@@ -257,6 +257,7 @@ class VoteSummary:
         num_votes: Votes and abstentions of those who were asked.
         num_abstentions: Votes of None: asked, and nothing said. Who was not asked has no vote, and a call that failed
             is neither.
+        num_out_of_scale: Votes that say no option and were set aside.
         num_na_votes: Votes for an NA option.
         selections: Label -> on how many instances it was selected.
         comparison: Against the references.
@@ -267,6 +268,7 @@ class VoteSummary:
     krippendorff_alpha: Agreement | Missing = measure("number", always=True)
     num_votes: int = measure("count")
     num_abstentions: int = measure("count")
+    num_out_of_scale: int = measure("count")
     num_na_votes: int = measure("count")
     selections: tuple[tuple[str, int], ...]
     comparison: Comparison | Missing = measure("number", name="")
@@ -373,6 +375,7 @@ def summarize_votes(
         krippendorff_alpha=_alpha_of_votes(verdicts, scale, **drawn),
         num_votes=len(votes),
         num_abstentions=sum(vote.unscored_reason == "abstained" for vote in votes),
+        num_out_of_scale=sum(vote.unscored_reason == "no_match" for vote in votes),
         num_na_votes=sum(vote.na for vote in votes),
         selections=tuple((label, selected.count(place)) for place, label in enumerate(scale.labels)),
         comparison=Missing("no instance has a reference")

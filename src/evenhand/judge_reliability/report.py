@@ -105,9 +105,9 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
     yield from (f"{reason[0].upper()}{reason[1:]}." for reason in reasons)
     if not scores.score and sum(count for _, count in summary.selections) > scores.num_na:
         yield "The options selected have no values, so there is no score."
-    elif summary.num_abstentions and not isinstance(scores.score_if_unscored_0, Missing):
+    elif scores.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
         yield (
-            f"Score if every abstention were the lowest or the highest level: "
+            f"Score if every unscored vote were the lowest or the highest level: "
             f"{format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)}."
         )
     if not isinstance(compared, Missing) and compared.num_compared < compared.num_references:

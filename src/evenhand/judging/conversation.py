@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
-from evenhand.parsing import hide_material, match_closest_option, option_probabilities
+from evenhand.parsing import option_probabilities, read_reply
 from evenhand.prompts import (
     Behind,
     FirstStage,
@@ -214,33 +214,16 @@ class QuestionConversation(Conversation):
         await self._select("verdict", text, selection_schema(self.shown.answers))
 
     async def _select(self, stage: Stage, text: str, schema: Mapping[str, Any]) -> None:
-        """Ask for the option; ask again, with the options listed, as long as none is stated and it is allowed.
-
-        What two replies come to of which the first only mentions an option, :func:`after_mention` says. Where the
-        second one cannot be had, the mention stands.
-        """
+        """Ask for the option; as long as the reply is in none of the forms of a verdict, ask for one with the nonce."""
         reply = await self._say(stage, text, schema)
         await self._read(reply)
-        while not is_stated(self.match):
-            if self.reasks == self.flow.max_reasks or self.reason in FINAL_FINISHES:
+        while (self.match is None or self.match.index is None) and self.reason not in FINAL_FINISHES:
+            if self.reasks == self.flow.max_reasks:
                 return
             self.hear(reply)
-            again = fill_prompt("reask", self.values)
-            earlier = (self.match, self.completion, self.probabilities)
             self.reasks += 1
-            try:
-                reply = await self._say("reask", again, selection_schema(self.shown.answers))
-            except (EngineError, WithheldError) as error:
-                if earlier[0] is None or earlier[0].index is None:
-                    raise
-                self.reasks -= 1
-                self.error = f"re-ask: {self.told(error) if isinstance(error, EngineError) else error}"
-                return
+            reply = await self._say("reask", fill_prompt("reask", self.values), selection_schema(self.shown.answers))
             await self._read(reply)
-            if (settled := after_mention(earlier[0], self.match)) is not self.match:
-                self.match, self.reason = settled, settled.reason if settled else None
-                self.completion = earlier[1] if settled is earlier[0] else self.completion
-                self.probabilities = earlier[2] if settled is earlier[0] else None
 
     async def summarize(self) -> None:
         """Ask for a summary of the assessment. The vote stands whether or not there is one."""
@@ -265,7 +248,8 @@ class QuestionConversation(Conversation):
         if self.flow.flow == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
         unread: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)
-        read = await self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question), unread)
+        nonce = str(self.values["nonce"]) if self.reasks else ""
+        read = await self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question, nonce), unread)
         self.match, self.probabilities = read
         self.reason = self.match.reason
 
@@ -416,58 +400,19 @@ UNDIGESTED = Match(index=None, kind="none", reason="no_match")
 _REASONS_FIELDS = ("assessment", "reasoning", "rationale", "explanation", "reasons", "reason", "justification")
 """What judges call the field that the prompt calls assessment."""
 
-_SAYS_OTHERWISE: frozenset[UnscoredReason | None] = frozenset({"ambiguous", "refusal", *FINAL_FINISHES})
-
-
-def is_stated(match: Match | None) -> bool:
-    """Whether an option was selected that the reply states, and does not merely mention."""
-    return match is not None and match.index is not None and match.kind != "mention"
-
-
-def after_mention(earlier: Match | None, later: Match | None) -> Match | None:
-    """What two replies come to, the later of which was asked for because the earlier one stated no verdict.
-
-    A stated verdict counts. A mention is evidence only: of two mentions of different options neither counts
-    (``ambiguous``), nor does a mention that is followed by a refusal or by a reply that names several options. It
-    stands where the later reply names it again or says nothing about it (empty, cut off, no option named).
-
-    >>> mention, nothing = Match(index=1, kind="mention"), Match(index=None, kind="none", reason="empty")
-    >>> after_mention(mention, nothing).index, after_mention(mention, Match(index=0, kind="exact")).index
-    (1, 0)
-    >>> after_mention(mention, Match(index=0, kind="mention")).reason
-    'ambiguous'
-    """
-    if earlier is None or earlier.index is None or later is None or is_stated(later):
-        return later
-    if later.index is None:
-        return later if later.reason in _SAYS_OTHERWISE else earlier
-    return later if later.index == earlier.index else Match(index=None, kind="none", reason="ambiguous")
-
 
 def reason_without_text(reply: Completion) -> UnscoredReason:
     """Why a reply without text has none, as far as the engine says."""
     return REASON_BY_FINISH.get(reply.finish_reason, "empty")
 
 
-def _read_verdict(reply: Completion, shown: Presentation, question: Question) -> tuple[Match, tuple[float, ...] | None]:
-    match = _match(reply, shown, question)
-    return match, own_probabilities(reply, shown, match)
-
-
-def _match(reply: Completion, shown: Presentation, question: Question) -> Match:
-    """Which answer a reply names. Where the options name places, the bare name of a place names its option."""
-    text = None if reply.text is None else hide_material(reply.text, texts_of(question), shown.answers)
-    match = match_closest_option(text, shown.answers, finish_reason=reply.finish_reason)
-    if match.index is not None or match.reason != "no_match" or not question.compares or shown.coded:
-        return match
-    places = [place for place, option in enumerate(shown.labels) if option in question.place_labels]
-    if len(places) < 2:
-        return match
-    names = [question.place_name(question.place_labels.index(shown.labels[place])) for place in places]
-    bare = match_closest_option(text, names, finish_reason=reply.finish_reason)
-    if bare.index is None or bare.kind not in {"exact", "normalized", "verdict"}:
-        return match
-    return Match(index=places[bare.index], kind=bare.kind)
+def _read_verdict(
+    reply: Completion, shown: Presentation, question: Question, nonce: str
+) -> tuple[Match, tuple[float, ...] | None]:
+    read = read_reply(
+        reply.text, shown.answers, finish_reason=reply.finish_reason, shown=texts_of(question), nonce=nonce
+    )
+    return read.match, own_probabilities(reply, shown, read.match, read.span)
 
 
 def _assessment_in(text: str | None) -> str | None:

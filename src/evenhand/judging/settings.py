@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import evenhand
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation import VoteRules, check_weights
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal
@@ -70,7 +70,8 @@ class RunSettings:
         given = options if isinstance(options, RunOptions) else RunOptions(**options)
         rules = given.part(VoteRules)
         for scale in scales:
-            rules.check(scale, has_values=has_values, weights=given.judge_weights)
+            rules.check(scale, has_values=has_values)
+        check_weights({str(place): weight for place, weight in enumerate(given.judge_weights or ())})
         expected = given.scoring == "expected"
         return cls(
             options=given,

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from evenhand.engines.base import SheetItem, Stage
-from evenhand.errors import EngineError, InvalidInputError, WithheldError, did_you_mean
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import (
     UNDIGESTED,
     Conversation,
     ShownOption,
-    after_mention,
     cast_vote,
-    is_stated,
     one_line,
     own_probabilities,
     reason_without_text,
@@ -24,7 +22,7 @@ from evenhand.judging.conversation import (
     shown_options,
     texts_of,
 )
-from evenhand.parsing import SheetAnswer, hide_material, read_sheet
+from evenhand.parsing import SheetAnswer, read_sheet
 from evenhand.prompts import fill_prompt, render_own_prompt
 from evenhand.question import Presentation, Question
 from evenhand.votes import FINAL_FINISHES, Completion, UnscoredReason, Usage, Vote
@@ -61,7 +59,7 @@ class SheetConversation(Conversation):
     reason: UnscoredReason | None = None
 
     async def run(self) -> None:
-        """Ask for all answers, and again for those only that are not stated, as often as it is allowed."""
+        """Ask for all answers, and again for those only that are unscored, as often as it is allowed."""
         reply = await self._ask("sheet", self._prompt(), self.items)
         for _ in range(self.flow.max_reasks):
             missing = self._missing()
@@ -70,23 +68,17 @@ class SheetConversation(Conversation):
             self.hear(reply)
             for item in missing:
                 self.reasks[item.number] = self.reasks.get(item.number, 0) + 1
-            text = fill_prompt("sheet_reask", self._values(missing))
-            try:
-                reply = await self._ask("sheet_reask", text, missing)
-            except (EngineError, WithheldError):
-                for item in missing:  # a mention stands where nobody answers
-                    self.reasks[item.number] -= self.readings[item.number].answer.match.index is not None
-                raise
+            reply = await self._ask("sheet_reask", fill_prompt("sheet_reask", self._values(missing)), missing)
 
     async def _ask(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
         numbered = tuple((item.number, item.presentation.answers) for item in items)
         schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
         reply = await self.say(stage, text, schema, items=items)
         unread = tuple(_SheetReading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
-        read = await self.digest(reply, lambda: _readings(reply, items, [item.number for item in self.items]), unread)
-        for item, reading in zip(items, read, strict=True):
-            earlier = self.readings.get(item.number)
-            self.readings[item.number] = reading if earlier is None else _later(earlier, reading)
+        known = [item.number for item in self.items]
+        nonce = self._nonce if stage == "sheet_reask" else ""
+        read = await self.digest(reply, lambda: _readings(reply, items, known, nonce), unread)
+        self.readings |= {item.number: reading for item, reading in zip(items, read, strict=True)}
         return reply
 
     def give_up(self, reason: UnscoredReason, error: str) -> None:
@@ -94,7 +86,7 @@ class SheetConversation(Conversation):
         self.reason, self.error = reason, error
 
     def _missing(self) -> tuple[SheetItem, ...]:
-        return tuple(item for item in self.items if not is_stated(self.readings[item.number].answer.match))
+        return tuple(item for item in self.items if self.readings[item.number].answer.match.index is None)
 
     def _prompt(self) -> str:
         values, own = self._values(self.items), self.flow.own_prompt
@@ -107,13 +99,19 @@ class SheetConversation(Conversation):
 
     def _values(self, items: Sequence[SheetItem]) -> dict[str, object]:
         question = self.items[0].question
-        beside = [text for item in self.items for text in said_beside(item.question)]
         return {
-            **shared_values(self.flow.seed, question, beside),
+            **shared_values(self.flow.seed, question, self._said_beside()),
             "response": question.responses[0],
             "items": tuple(_shown(item) for item in items),
             "reasoning": self.flow.reasoning,
         }
+
+    def _said_beside(self) -> list[str]:
+        return [text for item in self.items for text in said_beside(item.question)]
+
+    @property
+    def _nonce(self) -> str:
+        return str(shared_values(self.flow.seed, self.items[0].question, self._said_beside())["nonce"])
 
     def votes(self, weight: float) -> list[tuple[SheetItem, Vote]]:
         """One vote an item; that on the first that was answered bears what the calls of all consumed."""
@@ -155,16 +153,18 @@ class SheetConversation(Conversation):
         )
 
 
-def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int]) -> tuple[_SheetReading, ...]:
+def _readings(
+    reply: Completion, items: Sequence[SheetItem], known: Sequence[int], nonce: str
+) -> tuple[_SheetReading, ...]:
     """What a reply says about each item."""
-    offered = [answer for item in items for answer in item.presentation.answers]
-    text = None if reply.text is None else hide_material(reply.text, texts_of(items[0].question), offered)
     answers = read_sheet(
-        text,
+        reply.text,
         [item.presentation.answers for item in items],
         numbers=[item.number for item in items],
         known=known,
         finish_reason=reply.finish_reason,
+        shown=texts_of(items[0].question),
+        nonce=nonce,
     )
     kept = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
     return tuple(
@@ -177,14 +177,6 @@ def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int
         )
         for item, answer in zip(items, answers, strict=True)
     )
-
-
-def _later(earlier: _SheetReading, later: _SheetReading) -> _SheetReading:
-    """What two replies say about an item that the earlier one stated no answer to."""
-    settled = after_mention(earlier.answer.match, later.answer.match)
-    if settled is None or settled is later.answer.match:
-        return later
-    return earlier if settled is earlier.answer.match else replace(later, answer=SheetAnswer(settled))
 
 
 def sheet_items(questions: Sequence[Question], presentations: Sequence[Presentation]) -> tuple[SheetItem, ...]:

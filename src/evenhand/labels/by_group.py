@@ -18,7 +18,7 @@ from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import level_over
+from evenhand.statistics.intervals import IntervalLevel, level_over
 from evenhand.statistics.paired_differences import (
     PairedDifference,
     name_of_tests,
@@ -103,6 +103,7 @@ class GroupedScores(PrintedTables):
         scores: (Group, system, score of) -> the score there; those of all rows stand under ``all rows``.
         differences: (Group, first, second, score of) -> how far the two systems differ there.
         reversals: What the whole hides, in sentences.
+        notes: How these scores differ from those of the printed tables, where they do.
         design: How labelled rows were chosen; None where scores are not corrected.
         level: Of the intervals.
     """
@@ -112,6 +113,7 @@ class GroupedScores(PrintedTables):
     scores: Mapping[ScoreName, GroupScore]
     differences: Mapping[ContrastName, GroupContrast]
     reversals: tuple[str, ...]
+    notes: tuple[str, ...]
     design: str | None
     level: float
 
@@ -149,7 +151,7 @@ class GroupedScores(PrintedTables):
 
     def closing_notes(self) -> tuple[str, ...]:
         """What the whole hides."""
-        return self.reversals
+        return *self.notes, *self.reversals
 
 
 def by_group(
@@ -166,19 +168,21 @@ def by_group(
     names = results.group_of(by, data)
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
-    wanted = float(results.parameters.get("level", 0.95)) if level is None else level
+    kept = results.level_over([])
+    over = kept if level is None else IntervalLevel(level, None, kept.method)
+    wanted = float(over)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     way = Way(design=checked_design(design, labels), level=wanted, seed=seed) if asked else None
     samples = samples_of(paired(results, labels))
     told = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
     groups = list(dict.fromkeys(told[int(row)] for sample in samples for row in sample.instances))
     parts = {ALL: samples, **{group: _of_group(samples, told, group) for group in groups}}
-    differences = _differences(parts, wanted, way, contests=results.kind == "winrates")
+    differences = _differences(parts, over, way, contests=results.kind == "winrates")
     return GroupedScores(
         by=what,
         groups={group: len({int(row) for sample in parts[group] for row in sample.instances}) for group in groups},
         scores={
-            (group, sample.system, _criterion(sample)): _score(sample, wanted, way)
+            (group, sample.system, _criterion(sample)): _score(sample, over, way)
             for group, own in parts.items()
             for sample in own
         },
@@ -186,6 +190,7 @@ def by_group(
         reversals=tuple(_reversals(differences, what, wanted, by_people=way is not None)),
         design=None if way is None else way.design,
         level=wanted,
+        notes=results.outcome_notes,
     )
 
 

@@ -110,7 +110,7 @@ def correct(
         transport=tuple(checks),
         design=way.design,
         level=way.level,
-        notes=(*_notes(labels, own, shares, way), *_left_out(silent)),
+        notes=(*_notes(labels, own, shares, way), *_left_out(silent), *results.outcome_notes),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
             "design": way.design,

@@ -5,19 +5,17 @@ Below the metric stand the names and numbers of scores as unitxt shows them.
 
 import logging
 import math
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters
-from evenhand.errors import EvenhandWarning, InvalidInputError
+from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.known_ids import is_sentence
 from evenhand.numbers import Missing, format_count, format_number, format_percent
 from evenhand.run_options import IntervalOptions
-from evenhand.scoring import mention_caution
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds
 from evenhand.unitxt.bases import (
     Artifact,
@@ -32,7 +30,7 @@ from evenhand.unitxt.bases import (
 from evenhand.unitxt.catalogs import local_entry, read_object
 from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.visible import visible_line
-from evenhand.votes import MatchKind, is_missing
+from evenhand.votes import is_missing
 
 logger = logging.getLogger(__name__)
 
@@ -320,16 +318,6 @@ def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals:
     if report is None:
         return {}
     return {f"{name}_{each}": value for each, value in report.scores(with_intervals=with_intervals).items()}
-
-
-class MentionedVerdictsWarning(EvenhandWarning):
-    """Many selections rest on replies that merely mention an option."""
-
-
-def warn_of_mentions(readings: Mapping[MatchKind, int]) -> None:
-    """Warn (:class:`MentionedVerdictsWarning`) where too many selections rest on replies that merely mention one."""
-    if (caution := mention_caution(readings)) is not None:
-        warnings.warn(caution, MentionedVerdictsWarning, stacklevel=2)
 
 
 def score_name_of(names: Iterable[str], default: str) -> str:

@@ -8,7 +8,7 @@ from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, warn_of_unread
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.checklist import (
     OF_RESPONSE,
@@ -225,7 +225,6 @@ def _prompts(result: ChecklistResult) -> Union[dict[str, Any], None]:
 
 def _global_scores(report: ChecklistReport, *, with_intervals: bool) -> Dict[str, Any]:
     """The measures of a report, with those of its categories and its questions."""
-    warn_of_mentions(report.readings)
     scores: Dict[str, Any] = scores_of(report, with_intervals=with_intervals)
     if report.pass_rate:
         scores |= scores_of(report, "macro", with_intervals=with_intervals, only={"pass_rate"})

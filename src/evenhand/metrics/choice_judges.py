@@ -9,7 +9,7 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, warn_of_unread
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.best_of import (
     BestOfMode,
@@ -149,7 +149,6 @@ class BestOfJudge(ChoiceMetric):
         for candidate, found in measures.candidates.items():
             name = f"{candidate}_selection_rate"
             warn_of_unread(name, found.unread, bounds=f"{name}_if_unscored")
-        warn_of_mentions(measures.votes.readings)
         return scores_of(measures, with_intervals=self.return_confidence_interval)
 
 
@@ -279,7 +278,6 @@ def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequen
 
 def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, float]:
     """One judge's scores in one run."""
-    warn_of_mentions(grading.readings)
     scores = scores_of(grading, with_intervals=with_intervals)
     for histograms in grading.histograms:
         scores |= histograms.scores()

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judge_reliability.panel_report import report_of_run
-from evenhand.metrics.base_metric import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, panel_scores, score_name_of, warn_of_unread
 from evenhand.metrics.judge_metric import AssessingJudge, JudgedInstance, distinct, using_scores
 from evenhand.modes.direct_assessment import DirectMode, covered_mass
 from evenhand.modes.mode import Subject
@@ -77,7 +77,6 @@ class DirectJudge(AssessingJudge):
         """The mean score, the measures of how far it can be trusted, and what the votes say about the judges."""
         main, shown = judged[0].score_name, self.return_confidence_interval
         warn_of_unread(main, measures.unread)
-        warn_of_mentions(measures.readings)
         return {
             **scores_of(measures, main, with_intervals=shown),
             **using_scores(judged[0], measures.score, with_intervals=shown),

@@ -1,9 +1,12 @@
 """What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
 
 import json
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 
 from evenhand.aggregation import VoteRules
@@ -23,8 +26,15 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge, engine_named, one_step_in_batches, with_batch, with_model
-from evenhand.errors import InvalidInputError
+from evenhand.engines.unitxt import (
+    UnitxtBridge,
+    as_judge,
+    engine_named,
+    one_step_in_batches,
+    with_batch,
+    with_model,
+)
+from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
     ExamplePool,
@@ -53,6 +63,7 @@ from evenhand.unitxt.bases import (
     Maybe,
     fields_class,
     get_parsed_context,
+    group_str,
 )
 from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact, load_criteria_artifact_of_row
 from evenhand.votes import is_missing
@@ -69,6 +80,10 @@ NO_ENGINE = (
 )
 
 
+class MarkedDataWarning(EvenhandWarning):
+    """An engine of unitxt's is shown data of a class that it does not declare, as unitxt's judges show them."""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedInstance:
     """What one instance maps to.
@@ -83,6 +98,7 @@ class JudgedInstance:
         place: Of what it is judged by, among all that the instances are judged by.
         groups: Column -> the group that the instance is of.
         gold: What people say of it.
+        spent: What the run in which it was judged spent of its limits; None without limits.
     """
 
     score_name: str
@@ -94,6 +110,7 @@ class JudgedInstance:
     place: int = 0
     groups: Mapping[str, Union[str, None]] = field(default_factory=dict)
     gold: Gold = ()
+    spent: Union[Spending, None] = None
 
     @property
     def cluster(self) -> Union[str, None]:
@@ -101,10 +118,66 @@ class JudgedInstance:
         return self.about.cluster
 
 
-class ClassifiedInput(EvaluationInput):
-    """One instance as a judge metric sees it, with what its recipe says about who may see it."""
+class RecipeInput(EvaluationInput):
+    """One instance as a judge metric sees it, with the instance of the recipe that it was read from."""
 
-    marked: Any = None
+    instance: Mapping[str, Any] = MappingProxyType({})
+
+
+class AwaitedGroups:
+    """What the instances of an evaluation map to, kept until unitxt has asked for each of their groups.
+
+    unitxt scores all instances first, and then each group by another call of the same metric, without saying of which
+    evaluation the group is. Each call gets copies of the containers alone: the texts and numbers in them are the same
+    objects, which tell the instances of an evaluation from equal ones of another. Nothing is kept after the last group.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._awaited: List[tuple[List[tuple[int, ...]], Dict[tuple[int, ...], tuple[Any, JudgedInstance]]]] = []
+
+    def keep(self, inputs: Sequence[EvaluationInput], judged: Sequence[JudgedInstance]) -> None:
+        """Keep what the instances map to for the groups that they are in.
+
+        Args:
+            inputs: The instances.
+            judged: What each maps to.
+        """
+        kept, groups = {}, defaultdict(list)
+        for given, mapped in zip(inputs, judged, strict=True):
+            instance = getattr(given, "instance", {})
+            if "__idx__" in instance:
+                kept[_identity(instance)] = (instance, mapped)
+                for group in instance["groups"]:
+                    groups[group_str(group)].append(_identity(instance))
+        self._awaited += [(members, kept) for members in groups.values()]
+
+    def take(self, inputs: Sequence[EvaluationInput]) -> Union[List[JudgedInstance], None]:
+        """What the instances map to where they are a group that is awaited; None where they are not.
+
+        Args:
+            inputs: The instances.
+        """
+        instances = [getattr(given, "instance", {}) for given in inputs]
+        members = [_identity(instance) for instance in instances if "__idx__" in instance]
+        for place, (awaited, kept) in enumerate(self._awaited):
+            if members == awaited:
+                del self._awaited[place]
+                return [kept[each][1] for each in members]
+        return None
+
+
+def _identity(instance: Mapping[str, Any]) -> tuple[int, ...]:
+    """The identities of the values in an instance, which copies of its containers share."""
+    return tuple(map(id, _values([instance[name] for name in ("__idx__", "task_data", "prediction", "references")])))
+
+
+def _values(given: Any) -> Iterator[Any]:
+    if isinstance(given, (dict, list, tuple)):
+        for each in given.values() if isinstance(given, dict) else given:
+            yield from _values(each)
+    else:
+        yield given
 
 
 OF_ALL_METRICS = tuple(IntervalOptions.model_fields)
@@ -157,6 +230,11 @@ class JudgeMetric(RunFields):
     context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
     evaluator_name: Maybe[str] = None
     guidelines: str = ""
+
+    def prepare(self) -> None:
+        """Begin without instances whose groups are awaited; unitxt's copies of the metric share them."""
+        super().prepare()
+        self._awaited_groups = AwaitedGroups()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "inference_engine":
@@ -237,13 +315,33 @@ class JudgeMetric(RunFields):
         return "+".join(dict.fromkeys(names))
 
     def panel(self) -> list[JudgeEngine]:
-        """The judges."""
-        return [as_judge(engine) for engine in self.engines()]
+        """The judges. The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are.
+
+        Where the metric names the class of the data itself, they are marked so.
+        """
+        named: Union[str, Sequence[str], None] = self.data_classification
+        marked = (named,) if isinstance(named, str) else tuple(named or ("public",))
+        return [as_judge(engine, marked=marked) for engine in self.engines()]
+
+    def check_marks(self, panel: Sequence[JudgeEngine], subjects: Sequence[Subject]) -> None:
+        """Check that the engines may see prompts so marked; warn of data that they are shown because of it.
+
+        A recipe with groups copies its metrics: that the warning is shown once is due to Python's filter of warnings.
+
+        Raises:
+            DataClassificationError: If one may not.
+        """
+        for judge in panel:
+            if not isinstance(judge, UnitxtBridge):
+                continue
+            caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
+            if caution is not None:
+                warnings.warn(caution, MarkedDataWarning, stacklevel=2)
 
     def classifications_of(self, given: EvaluationInput, row: int) -> Classifications:
         """How an instance is classified: by its recipe, or by its task data."""
-        marked = {CLASSIFICATION: getattr(given, "marked", None)}
-        return (*classifications_of(marked, row), *classifications_of(given[2], row))
+        marked = getattr(given, "instance", {}).get(CLASSIFICATION)
+        return (*classifications_of({CLASSIFICATION: marked}, row), *classifications_of(given[2], row))
 
     def criteria_artifacts(self, rows: Sequence[Mapping[str, Any]]) -> list[Criteria]:
         """One criteria artifact a row of task data: the metric's own, or the one that the row names.
@@ -399,9 +497,9 @@ class JudgeMetric(RunFields):
 
     def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
         prediction, references, task_data = super()._instance_to_evaluation_input(instance)
-        classified = ClassifiedInput(prediction, references, task_data)
-        classified.marked = instance.get(CLASSIFICATION)
-        return classified
+        given = RecipeInput(prediction, references, task_data)
+        given.instance = instance
+        return given
 
     @abstractmethod
     def mode_of(self, subjects: Sequence[Subject]) -> Mode[Any]:
@@ -423,28 +521,56 @@ class JudgeMetric(RunFields):
         return score_name_of((about.judged.name for about in subjects), self.main_score)
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[JudgedInstance]:
-        """Judge all instances; one intermediate each."""
+        """Judge all instances; one intermediate each. Those of a group of instances judged before are not judged again.
+
+        Args:
+            evaluation_inputs_stream: The instances.
+        """
         inputs = list(evaluation_inputs_stream)
+        group = self._awaited_groups.take(inputs)
+        if group is not None:
+            return self._named(group)
+        judged = self._judge(inputs)
+        self._awaited_groups.keep(inputs, judged)
+        return judged
+
+    def _judge(self, inputs: Sequence[EvaluationInput]) -> List[JudgedInstance]:
         clusters = self.clusters_of(inputs)
         columns = row_groups([task_data for _, _, task_data in inputs], self.group_fields).get("groups", {})
         read, artifacts = self.subjects(inputs)
         if not read:
             return []
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
-        name, evaluator = self.score_name(subjects), self.evaluator()
-        panel, mode = self.panel(), self.mode_of(subjects)
-        places = {id(each): place for place, each in enumerate(distinct(about.judged for about in subjects))}
+        evaluator, panel, mode = self.evaluator(), self.panel(), self.mode_of(subjects)
+        self.check_marks(panel, subjects)
         groups = [{column: names[row] for column, names in columns.items()} for row in range(len(subjects))]
         correcting = self.correcting()
         gold = [()] * len(subjects) if correcting is None else correcting.gold_of([each for _, _, each in inputs])
-        planned = [
-            JudgedInstance(name, evaluator, mode, about, None, criteria_json, places[id(about.judged)], named, labels)
-            for about, criteria_json, named, labels in zip(subjects, artifacts, groups, gold, strict=True)
-        ]
+        planned = self._named(
+            [
+                JudgedInstance("", evaluator, mode, about, None, criteria_json, groups=named, gold=labels)
+                for about, criteria_json, named, labels in zip(subjects, artifacts, groups, gold, strict=True)
+            ]
+        )
         if correcting is not None:
             correcting.check(self._run(planned), mode, subjects, gold)
         results = mode.judge(subjects, panel)
-        return [replace(each, result=result) for each, result in zip(planned, results, strict=True)]
+        judged = [replace(each, result=result) for each, result in zip(planned, results, strict=True)]
+        spent = self._spent(judged)
+        return [replace(each, spent=spent) for each in judged]
+
+    def _named(self, judged: Sequence[JudgedInstance]) -> List[JudgedInstance]:
+        """Name the main score of these instances, and number what they are judged by."""
+        subjects = [each.about for each in judged]
+        name = self.score_name(subjects)
+        places = {id(each): place for place, each in enumerate(distinct(about.judged for about in subjects))}
+        return [replace(each, score_name=name, place=places[id(each.about.judged)]) for each in judged]
+
+    def _spent(self, judged: Sequence[JudgedInstance]) -> Union[Spending, None]:
+        """What the run spent of the limits that were given; None without limits."""
+        limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
+        cells = (cell for each in judged for cell in each.mode.cells(each.about, each.result, each.place))
+        return Spending.of((vote for _, votes in cells for vote in votes), limits) if limits else None
 
     def correcting(self) -> Union[Correcting, None]:
         """How scores are corrected by what people say; None where no field holds that."""
@@ -468,12 +594,12 @@ class JudgeMetric(RunFields):
             [each.result for each in intermediates],
             self.level_of(intermediates),
         )
-        main = intermediates[0].score_name
+        main, spent = intermediates[0].score_name, intermediates[0].spent
         return {
             f"{main}_run": self._run(intermediates),
             **self._corrected(main, intermediates),
             **self.global_scores(measures, intermediates),
-            **self._left(main, intermediates),
+            **({} if spent is None else scores_of(spent, main, only=("calls_left", "cost_left"))),
             "score_name": main,
         }
 
@@ -489,13 +615,6 @@ class JudgeMetric(RunFields):
         ]
         gold, shown = [each.gold for each in judged], self.return_confidence_interval
         return correcting.scores(self._run(judged), cells, gold, main, with_intervals=shown)
-
-    def _left(self, main: str, judged: Sequence[JudgedInstance]) -> Dict[str, float]:
-        """What is left of the limits that were given."""
-        limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
-        cells = (cell for each in judged for cell in each.mode.cells(each.about, each.result, each.place))
-        spent = Spending.of((vote for _, votes in cells for vote in votes), limits) if limits else None
-        return {} if spent is None else scores_of(spent, main, only=("calls_left", "cost_left"))
 
     def _run(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """What :func:`evenhand.from_results` needs to know beside the votes: what was judged, by whom, and how."""

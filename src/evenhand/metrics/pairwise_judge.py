@@ -10,7 +10,7 @@ from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, warn_of_unread
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.contest import Contest, Reduction, check_reduction, check_scale, instance_rankings, winrates
 from evenhand.modes.mode import Subject
@@ -166,7 +166,6 @@ def _with_every_score(summary: type[Summary], **entries: Any) -> Summary:
 
 def global_scores(summary: ContestSummary, *, with_intervals: bool = True) -> dict[str, Any]:
     """The scores of all instances together, each system's under its name."""
-    warn_of_mentions(summary.readings)
     scores: dict[str, Any] = scores_of(summary, with_intervals=with_intervals)
     shown = {field.name for field in fields(SystemSummary)} - (set() if with_intervals else _LIMITS_OF_RANKS)
     for one in summary.systems:

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Union, cast
 
 from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.cells import is_written_nothing
+from evenhand.data.cells import is_written_nothing, set_aside
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
 from evenhand.judge_reliability.raters import Comparison, summarize_votes
@@ -77,12 +77,11 @@ class VoteAggregation(EvenhandMetric):
         super().verify()
         if self.scale not in SCALES:
             raise UnknownRuleError(f"scale is {self.scale!r}. {did_you_mean(self.scale, SCALES)}")
-        rule = check_rule(self.rule, cast(Scale, self.scale))
+        check_rule(self.rule, cast(Scale, self.scale))
         weights = self.judge_weights
-        if isinstance(weights, dict):
-            check_weights(weights, rule)
-        elif weights is not None:
-            check_weights({f"judge_{place}": weight for place, weight in enumerate(weights)}, rule)
+        if isinstance(weights, list):
+            weights = {f"judge_{place}": weight for place, weight in enumerate(weights)}
+        check_weights(weights)
         if self.criteria is not None:
             self.criterion()
 
@@ -207,12 +206,13 @@ def _right(references: Sequence[Sequence[Any]], reader: VoteReader) -> List[Unio
         InvalidInputError: If references contradict each other, or one is no option.
     """
     held = [(row, reference) for row, given in enumerate(references) for reference in given]
-    read = reader.read(
+    read = reader.read_most(
         [reference for _, reference in held], lambda place: f"instance {held[place][0]}: the reference is"
     )
+    set_aside(read)
     found: List[set[int]] = [set() for _ in references]
     for (row, _), index in zip(held, read, strict=True):
-        found[row] |= set() if index is None else {index}
+        found[row] |= {index} if isinstance(index, int) else set()
     for row, places in enumerate(found):
         if len(places) > 1:
             raise InvalidInputError(

@@ -14,7 +14,6 @@ from evenhand.metrics.base_metric import (
     number_or_nan,
     panel_scores,
     score_name_of,
-    warn_of_mentions,
     warn_of_unread,
 )
 from evenhand.metrics.judge_metric import AssessingJudge, JudgedInstance, distinct, using_scores
@@ -229,7 +228,6 @@ class RubricJudge(AssessingJudge):
         main, shown = judged[0].score_name, self.return_confidence_interval
         criteria = () if self.rubric_field is not None else judged[0].about.judged.criteria
         warn_of_unread(main, measures.unread)
-        warn_of_mentions(measures.readings)
         return {
             **global_scores(main, criteria, measures, self._panels(judged, criteria), with_intervals=shown),
             **using_scores(judged[0], measures.score, with_intervals=shown),
@@ -281,8 +279,10 @@ OF_RUBRIC = (
     "wasted_replies",
     "wasted_cost",
     "lost_requests",
+    "unreported_replies",
     "calls_left",
     "cost_left",
+    "cost_reserved",
 )
 """What follows the rubric's name in the name of a score of its own."""
 

@@ -30,6 +30,7 @@ from evenhand.run_options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, unread_bounds
+from evenhand.statistics.resampling import IntArray
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
@@ -130,17 +131,15 @@ def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
         )
 
 
-def check_choice_rules(aggregation: object, on_position_bias: object, weights: Sequence[float] | None = None) -> None:
+def check_choice_rules(aggregation: object, on_position_bias: object) -> None:
     """Check the rules by which the choices on one instance become one.
 
     Args:
         aggregation: The panel rule, or None.
         on_position_bias: What a disagreement between orders counts, or None.
-        weights: One a judge, or None.
 
     Raises:
         UnknownRuleError: If a rule does not exist.
-        InvalidInputError: If the panel rule would ignore unequal weights.
     """
     given = (
         ("aggregation", aggregation, CHOICE_PANEL_RULES),
@@ -152,11 +151,6 @@ def check_choice_rules(aggregation: object, on_position_bias: object, weights: S
                 f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
                 f"{did_you_mean(str(rule), accepted)}"
             )
-    if weights is not None and aggregation != "weighted_mode" and len(set(weights)) > 1:
-        raise InvalidInputError(
-            f"judge_weights is {list(weights)!r}, which aggregation={aggregation!r} does not look at: set "
-            "aggregation='weighted_mode', or leave the weights out"
-        )
 
 
 def check_best_of_settings(settings: RunSettings) -> None:
@@ -164,10 +158,10 @@ def check_best_of_settings(settings: RunSettings) -> None:
 
     Raises:
         UnknownRuleError: If a rule does not exist.
-        InvalidInputError: If the panel rule would ignore unequal weights, or draws could stop early.
+        InvalidInputError: If draws could stop early.
     """
     rules = settings.rules
-    check_choice_rules(rules.aggregation, rules.on_position_bias, settings.judge_weights)
+    check_choice_rules(rules.aggregation, rules.on_position_bias)
     if settings.grid.stop_early:
         raise InvalidInputError(
             "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
@@ -191,7 +185,8 @@ class Selection:
         selected: The candidate selected; None when unscored, and when none is ahead of the others.
         position_consistent: Whether every judge chose the same candidate in all orders; None where no judge answered
             in two.
-        agreement: The share of all votes for the candidate selected; None without one.
+        agreement: The share of all votes for the candidate selected, or where candidates are tied for the one of them
+            that most votes name; None when unscored.
         bounds: Per candidate asked about the least and greatest share that it could have if every unscored vote had
             named one.
         unscored_reason: Why no candidate is selected: ``inconsistent`` where orders, draws or judges disagree and none
@@ -340,7 +335,7 @@ def select(
         shares=None if shares is None else tuple(shares.tolist()),
         selected=None if leader is None else names[leader],
         position_consistent=all(consistent) if consistent else None,
-        agreement=None if leader is None else sum(vote.selected_index == leader for vote in votes) / len(votes),
+        agreement=None if shares is None else float(_counts(votes, len(names))[_ahead(shares)].max() / len(votes)),
         bounds=_bounds(judges, shares, policy),
         unscored_reason=None if leader is not None else _reason(votes, shares, policy, consistent),
         votes=tuple(votes),
@@ -383,9 +378,14 @@ def _order_shares(votes: Sequence[Vote], count: int) -> Shares | None:
     return counts / counts.sum() if counts.any() else None
 
 
+def _ahead(shares: Shares) -> IntArray:
+    """The candidates with the largest share."""
+    return np.flatnonzero(shares >= shares.max() - TOLERANCE)
+
+
 def _leader(shares: Shares) -> int | None:
     """The candidate whose share is larger than every other."""
-    ahead = np.flatnonzero(shares >= shares.max() - TOLERANCE)
+    ahead = _ahead(shares)
     return int(ahead[0]) if len(ahead) == 1 else None
 
 

@@ -92,7 +92,7 @@ class ChecklistResult:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The primary score if every missing answer had been no, and yes; None where every item is NA."""
+        """The primary score if every missing answer had been no, and yes; None where no answer would give one."""
         return self.limits("primary_score")
 
     def limits(self, name: str) -> tuple[float, float] | None:
@@ -102,10 +102,8 @@ class ChecklistResult:
 
     @property
     def primary_metric(self) -> Metric | None:
-        """What the primary score is: the metric asked for, ``pass`` where that is undefined, None without a score."""
-        if self.score.primary_score is None:
-            return None
-        return self.asked_metric if getattr(self.score, PRIMARY_SCORES[self.asked_metric]) is not None else "pass"
+        """The metric of the primary score; None without a score."""
+        return None if self.score.primary_score is None else self.asked_metric
 
     @property
     def weighted_score_reason(self) -> str | None:
@@ -121,10 +119,12 @@ class ChecklistResult:
 
     @property
     def unscored_reason(self) -> ItemReason | None:
-        """Why there is no score: the most frequent reason among the items, the first of equally frequent ones."""
-        if self.score.answered or self.na:
+        """Why there is no primary score: the most frequent reason of items without an answer, or ``no_value``."""
+        if self.score.primary_score is not None or self.na:
             return None
-        reasons = [result.reason for result in self.items if result.reason is not None]
+        reasons = [result.reason for result in self.items if result.answer is None and result.reason is not None]
+        if not reasons:
+            return "no_value"
         return max(reasons, key=reasons.count)
 
     @property
@@ -395,10 +395,9 @@ class ChecklistReport(ReplyMeasures):
     Attributes:
         num_instances: Responses.
         unread_of: Score -> its bounds, where so much is unread that they lead; the others are not named.
-        num_unscored: Responses without a primary score because no item is answered.
+        num_unscored: Responses without a primary score to which some item applies.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
-        num_other_metric: Responses whose primary score is the pass rate because the metric asked for is undefined.
         primary_score: Its mean.
         pass_rate: The mean of the responses' pass rates (the macro pass rate).
         micro_pass_rate: All yes / all answered.
@@ -433,7 +432,6 @@ class ChecklistReport(ReplyMeasures):
     num_unscored: int = measure("count")
     num_partial: int = measure("count")
     num_na: int = measure("count")
-    num_other_metric: int = measure("count")
     answered: int = measure("count", name="num_answered_items")
     na: int = measure("count", name="num_na_items")
     unanswered: int = measure("count", name="num_unanswered_items")
@@ -456,7 +454,7 @@ class ChecklistReport(ReplyMeasures):
 
 
 SCORES: Final = {
-    "primary_score": "no response has an answered item",
+    "primary_score": "no response has a primary score",
     "pass_rate": "no response has an answered item",
     "weighted_score": "the answered items weigh nothing",
     "normalized_score": "no response has a mean over draws",
@@ -486,6 +484,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
     rates = ratio_intervals(*_shares([_counts(result) for result in results], len(RATES)), level=level)
     spreads = _shares([[_sum_and_count(item.verdict.spread for item in result.items)] for result in results], 1)
     bounds = [result.bounds for result in results if result.bounds is not None]
+    unlimited = Missing(NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"])
     lows, highs = zip(*bounds, strict=True) if bounds else ((), ())
     unanswered = Counter(item.reason for result in results for item in result.items if item.reason and not item.answer)
     named: dict[str, Any] = {
@@ -507,13 +506,12 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         num_unscored=sum(result.score.primary_score is None and not result.na for result in results),
         num_partial=sum(result.score.answered > 0 and result.score.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
-        num_other_metric=sum(result.primary_metric not in {None, result.asked_metric} for result in results),
         answered=sum(result.score.answered for result in results),
         na=sum(result.score.na for result in results),
         unanswered=sum(result.score.unanswered for result in results),
         unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
-        score_if_unscored_0=float(np.mean(lows)) if bounds else Missing(NOTHING_APPLIES),
-        score_if_unscored_1=float(np.mean(highs)) if bounds else Missing(NOTHING_APPLIES),
+        score_if_unscored_0=float(np.mean(lows)) if bounds else unlimited,
+        score_if_unscored_1=float(np.mean(highs)) if bounds else unlimited,
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
         unread_of=_leading(led),

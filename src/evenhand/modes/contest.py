@@ -351,22 +351,29 @@ def instance_rankings(
     unequal, by :func:`~evenhand.statistics.strength_contrasts.strengths_of_wins`. None for a system without a scored
     contest, and for all when some of the others are not connected by a chain of contests.
     """
-    resolved = resolved_contests(contests, systems)
-    if resolved.meetings.balanced.all():
+    meetings = resolved_contests(contests, systems, reduction).meetings
+    if meetings.balanced.all():
         return rankings(winrates(contests, systems, reduction))
-    strengths = strengths_of_wins(resolved.scored.wins_in_all)
+    strengths = strengths_of_wins(meetings.matrix)
     return rankings(dict(zip(systems, strengths, strict=True)))
 
 
-def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
-    """One row per contest, orders and judges collapsed; unscored contests included as such."""
-    numbers = cluster_numbers(contests)
+def resolved_contests(
+    contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
+) -> Contests:
+    """One row per contest, orders and judges collapsed; unscored contests included as such.
+
+    A contest weighs the battles that it is fought over (:func:`as_read`), as a share of the most.
+    """
+    numbers, outcome = cluster_numbers(contests), as_read(reduction)
+    read = [outcome(contest) for contest in contests]
     return _arrays(
         systems,
         [
             (contest.first, contest.second, contest.score, number, contest.instance)
             for contest, number in zip(contests, numbers, strict=True)
         ],
+        [1.0 if sides is None else sides[0].battles / MOST_BATTLES[reduction] for sides in read],
     )
 
 
@@ -402,7 +409,7 @@ _Row = tuple[str, str, float | None, int, int]
 """First and second system, score, cluster and prompt."""
 
 
-def _arrays(systems: Sequence[str], rows: Sequence[_Row]) -> Contests:
+def _arrays(systems: Sequence[str], rows: Sequence[_Row], weight: Sequence[float] | None = None) -> Contests:
     place = {system: position for position, system in enumerate(systems)}
     first, second, score, cluster, prompt = zip(*rows, strict=True) if rows else ((),) * 5
     return Contests.of(
@@ -412,4 +419,5 @@ def _arrays(systems: Sequence[str], rows: Sequence[_Row]) -> Contests:
         score=np.array(score, dtype=float),
         cluster=cluster,
         prompt=prompt,
+        weight=weight,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.judging.design import Pair
-from evenhand.modes.contest import Contest, cluster_numbers, limits
+from evenhand.modes.contest import MOST_BATTLES, Contest, Reduction, Tally, cluster_numbers, limits
 from evenhand.numbers import format_count
 from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
 from evenhand.statistics.paired_differences import holm
@@ -33,7 +33,9 @@ class Decision:
     prompts: int
 
 
-def decisions(contests: Sequence[Contest], alpha: float, pairs: int | None = None) -> dict[tuple[str, str], Decision]:
+def decisions(
+    contests: Sequence[Contest], alpha: float, pairs: int | None = None, reduction: Reduction = "win_rate"
+) -> dict[tuple[str, str], Decision]:
     """(First, second) -> what is known of the two, from their contests so far.
 
     The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
@@ -45,11 +47,12 @@ def decisions(contests: Sequence[Contest], alpha: float, pairs: int | None = Non
         contests: All so far, in any order.
         alpha: The probability at most that any pair of equal systems is ever decided.
         pairs: How many will be asked about; those that have contests by default.
+        reduction: How contests become winrates.
     """
     held: dict[tuple[str, str], dict[int, list[Contest]]] = {}
     for contest, cluster in zip(contests, cluster_numbers(contests), strict=True):
         held.setdefault((contest.first, contest.second), {}).setdefault(cluster, []).append(contest)
-    p_values = [_p_value(list(clusters.values())) for clusters in held.values()]
+    p_values = [_p_value(list(clusters.values()), reduction) for clusters in held.values()]
     family = holm([*p_values, *[1.0] * ((pairs or 0) - len(held))]).tolist()
     return {
         pair: Decision(p_value, p_value < alpha, sum(map(len, clusters.values())))
@@ -57,18 +60,26 @@ def decisions(contests: Sequence[Contest], alpha: float, pairs: int | None = Non
     }
 
 
-def _p_value(clusters: Sequence[Sequence[Contest]]) -> float:
+def _p_value(clusters: Sequence[Sequence[Contest]], reduction: Reduction) -> float:
     """That the winrate of the first system is one half, against all that the unread could be."""
-    sums = []
+    sides: tuple[list[Tally], list[Tally]] = ([], [])
+    sizes = []
     for contests in clusters:
-        read = [limits(contest) for contest in contests if contest.score is not None or not contest.verdict.read]
-        if read:
-            sums.append((sum(low.wins for low, _ in read), sum(high.wins for _, high in read), len(read)))
-    if not sums:
+        known = [contest for contest in contests if contest.score is not None or not contest.verdict.read]
+        if known:
+            bounds = np.array([limits(contest, reduction) for contest in known]).sum(axis=0).tolist()
+            for side, fought in zip(sides, bounds, strict=True):
+                side.append(Tally(*fought))
+            sizes.append(len(known))
+    if not sizes:
         return 1.0
-    low, high, counts = np.array(sums, dtype=float).T
-    shares = counts / counts.max()
-    least, most = (ConfidenceSequence.of(np.clip(wins / counts, 0.0, 1.0), shares) for wins in (low, high))
+    stake = max(sizes) * MOST_BATTLES[reduction]  # which no result changes
+    least, most = (
+        ConfidenceSequence.of(
+            np.clip([one.wins / one.battles for one in side], 0.0, 1.0), [one.battles / stake for one in side]
+        )
+        for side in sides
+    )
     return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
 
 
@@ -85,10 +96,16 @@ class Questioning:
         clusters: What each row belongs to; None for itself.
         alpha: See :func:`decisions`.
         seed: Of the order.
+        reduction: How contests become winrates.
     """
 
     def __init__(
-        self, drawn: Mapping[int, Sequence[Pair]], clusters: Sequence[str | None], alpha: float, seed: int
+        self,
+        drawn: Mapping[int, Sequence[Pair]],
+        clusters: Sequence[str | None],
+        alpha: float,
+        seed: int,
+        reduction: Reduction = "win_rate",
     ) -> None:
         together: dict[object, list[int]] = {}
         for place in drawn:
@@ -96,7 +113,7 @@ class Questioning:
         groups = list(together.values())
         order = np.random.default_rng([seed, len(groups)]).permutation(len(groups)).tolist()
         self._left = [groups[number] for number in order]
-        self._drawn, self._alpha, self._rows = drawn, alpha, len(drawn)
+        self._drawn, self._alpha, self._rows, self._reduction = drawn, alpha, len(drawn), reduction
         self._pairs = {pair for pairs in drawn.values() for pair in pairs}
         self._open = set(self._pairs)
         self._asked = 0
@@ -119,7 +136,7 @@ class Questioning:
             contests: All so far.
             systems: The names that the pairs are of.
         """
-        known = decisions(contests, self._alpha, len(self._pairs))
+        known = decisions(contests, self._alpha, len(self._pairs), self._reduction)
         names = {pair: (systems[pair[0]], systems[pair[1]]) for pair in self._open}
         self._open = {pair for pair in self._open if names[pair] not in known or not known[names[pair]].decided}
         if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):

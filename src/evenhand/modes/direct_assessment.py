@@ -78,7 +78,7 @@ class DirectMode(Mode[Verdict]):
 
 def _warn_of_different_ranges(criteria: Sequence[Criterion]) -> None:
     """Warn (:class:`DifferentRangesWarning`) where rows bring criteria of their own, in different units."""
-    ranges = {criterion.score_range: criterion.name for criterion in criteria}
+    ranges = {criterion.units: criterion.name for criterion in criteria}
     if len(ranges) > 1:
         said = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in ranges.items())
         warnings.warn(

@@ -23,6 +23,7 @@ from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swi
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.progress import tell
 from evenhand.modes.contest import (
+    MOST_BATTLES,
     Contest,
     Reduction,
     Tally,
@@ -245,7 +246,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         for place, pair in self._drawn(subjects, 0, {}):
             pairs.setdefault(place, []).append(pair)
         clusters = [about.cluster for about in subjects]
-        questioning = Questioning(pairs, clusters, 1 - self.settings.level, self.settings.seed)
+        questioning = Questioning(pairs, clusters, 1 - self.settings.level, self.settings.seed, self.reduction)
         while block := questioning.block():
             yield 0, block
             questioning.look(list(held.values()), tuple(subjects[0].texts))
@@ -434,7 +435,7 @@ def summarize_contests(
     if unknown:
         raise InvalidInputError(f"the contests name the systems {sorted(unknown)!r}, which are not among {systems!r}")
     if ranking is None:
-        resolved, presented = (of(contests, systems) for of in (resolved_contests, presented_contests))
+        resolved, presented = resolved_contests(contests, systems, reduction), presented_contests(contests, systems)
         rounds = [contest.round for contest in contests]
         ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
     rows, level = _by_instance(contests, level)
@@ -464,13 +465,18 @@ def summarize_contests(
 
 
 def unread_pairs(
-    contests: Sequence[Contest], pairs: Iterable[PairComparison], *, level: float = 0.95
+    contests: Sequence[Contest],
+    pairs: Iterable[PairComparison],
+    *,
+    reduction: Reduction = "win_rate",
+    level: float = 0.95,
 ) -> dict[tuple[str, str], UnreadBounds]:
     """``(first, second)`` -> the bounds of the first system's winrate head to head, for the pairs in which they lead.
 
     Args:
         contests: In any order.
         pairs: What was read of them.
+        reduction: How contests become winrates.
         level: Of the intervals.
     """
     rows, confidence = _by_instance(contests, level)
@@ -481,10 +487,11 @@ def unread_pairs(
     found = {}
     for pair in pairs:
         own = held.get(frozenset((pair.first, pair.second)), {})
-        if all(low == high for contests in own.values() for low, high in map(limits, contests)):
+        bounded = [limits(contest, reduction) for contests in own.values() for contest in contests]
+        if all(low == high for low, high in bounded):
             continue
         met = [own.get(place, []) for place in range(len(rows))]
-        (bounds,) = _winrate_bounds(met, (pair.first,), (pair.win_rate,), "win_rate", confidence)
+        (bounds,) = _winrate_bounds(met, (pair.first,), (pair.win_rate,), reduction, confidence)
         if bounds.unread is not None:
             found[pair.first, pair.second] = bounds.unread
     return found
@@ -571,6 +578,7 @@ def _winrate_bounds(
         return (*low, *high, *held), (*high.mirrored, *low.mirrored, *held)
 
     table = tally_table(rows, systems, outcome, size=7)
+    table[:5] /= MOST_BATTLES[reduction]
     worst, best, (asides, unread, held) = table[:2], table[2:4], table[4:].sum(axis=1)
     found = []
     for column, rate in enumerate(rates):
@@ -627,7 +635,7 @@ def _against_each(
     of = [other for other in systems if other != system]
     held = [[[each for each in row if {each.first, each.second} == {system, other}] for row in rows] for other in of]
     held = [met for met in held if any(met)]
-    tallied = [tally_table(met, (system,), as_read(reduction))[:, :, 0] for met in held]
+    tallied = [tally_table(met, (system,), as_read(reduction))[:, :, 0] / MOST_BATTLES[reduction] for met in held]
     scored = [bool(battles.any()) for _, battles in tallied]
     found = rate_against_each(*np.stack(tallied, axis=-1), level=level) if any(scored) else None
     if found is None:

@@ -58,7 +58,7 @@ class RubricResult:
             mean, it may lie below 0 and above 1.
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
-            criterion whose options have no values plays no part. None where the rubric does not apply.
+            criterion whose options have no values plays no part. None where no reading of them would give a score.
         raw_bounds: The same of ``raw_score``.
         spread: The population standard deviation of the scores that single draws come to; see :func:`with_spread`.
         draw_variance: The sample variance of the same.
@@ -281,8 +281,7 @@ def rubric_result(
     least = 0.0 if rubric.clip == "score" else -math.inf
     extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in _pairs(verdicts, rubric)]
     limits = [rubric_score([pair[side] for pair in extremes], rubric) for side in (0, 1)]
-    read = score.score is not None or score.unscored_reason is not None
-    applies = read or any(limit.score is not None for limit in limits)
+    applies = any(limit.score is not None for limit in limits)
 
     def bounds(found: Sequence[float | None], ends: tuple[float, float], least: float) -> tuple[float, float] | None:
         low, high = (_known(_less(limit, taken, least), end) for limit, end in zip(found, ends, strict=True))
@@ -368,15 +367,17 @@ def summarize_rubric(
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
     ranges = [rubric_range(rubric) for rubric in rubrics]
     lowest, highest = min(each.raw_score[0] for each in ranges), max(each.raw_score[1] for each in ranges)
+    weightless = "every weight of the rubric is 0" if lowest == highest else None
     limits = [result.bounds for result in results if result.bounds is not None]
     scores = [result.score for result in results]
-    bounds = (0.0, 1.0) if clips == {"score"} else _range_of(ranges, scores, limits)
+    low, high = _range_of(ranges, scores, limits)
+    bounds = (max(low - greatest, 0.0) if clips == {"score"} else low, high)
     score = _mean(scores, level, bounds)
     raw_range = (lowest - greatest, highest)
-    raw_score = _mean([result.raw_score for result in results], level, raw_range)
+    raw_score = None if weightless else _mean([result.raw_score for result in results], level, raw_range)
     raw_unread = unread_bounds(raw_score, [result.raw_bounds for result in results], level=level, bounds=raw_range)
     lows, highs = zip(*limits, strict=True) if limits else ((), ())
-    unlimited = "the rubric applies to no response"
+    unlimited = Missing(weightless or "the rubric applies to no response")
     width = bounds[1] - bounds[0]
     spread = _mean([result.spread for result in results], level, (0.0, width / 2))
     variances = np.array([result.draw_variance for result in results], dtype=float)
@@ -384,8 +385,11 @@ def summarize_rubric(
     deviation = within_row_deviation(np.nan_to_num(variances), known_variances, width=width, level=level)
     unread = unread_bounds(score, [result.bounds for result in results], level=level, bounds=bounds)
     return RubricSummary(
-        score=known(None if score is None else _clipped(score, "estimate", "low", "high"), "no response has a score"),
-        raw_score=known(raw_score, "no criterion counts"),
+        score=known(
+            None if score is None else _clipped(score, "estimate", "low", "high"),
+            weightless or "no response has a score",
+        ),
+        raw_score=known(raw_score, weightless or "no criterion counts"),
         overall_spread=known(spread, NOT_REDRAWN),
         overall_draw_deviation=known(deviation, NOT_REDRAWN),
         length_penalty=known(_mean(penalties, level, (0.0, max(greatest, 1.0))), "there is no length penalty"),
@@ -393,8 +397,8 @@ def summarize_rubric(
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        score_if_unscored_0=float(np.clip(np.mean(lows), 0, 1)) if limits else Missing(unlimited),
-        score_if_unscored_1=float(np.clip(np.mean(highs), 0, 1)) if limits else Missing(unlimited),
+        score_if_unscored_0=float(np.clip(np.mean(lows), 0, 1)) if limits else unlimited,
+        score_if_unscored_1=float(np.clip(np.mean(highs), 0, 1)) if limits else unlimited,
         criteria=MappingProxyType(
             {
                 criterion.name: summarize_criterion(
@@ -510,7 +514,7 @@ def _known(limit: float | None, otherwise: float) -> float:
 def _range_of(
     ranges: Sequence[RubricRange], scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
-    """Between which numbers scores lie that are clipped at the mean: one that leaves criteria out lies anywhere."""
+    """Between which numbers scores lie: one that is clipped at the mean lies anywhere where criteria are left out."""
     given = [score for score in scores if score is not None]
     numbers = [*chain(*limits), *chain(*(each.score for each in ranges)), *given]
     return min(numbers), max(numbers)

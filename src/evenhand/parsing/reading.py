@@ -1,275 +1,438 @@
-"""The reading of one reply, rule by rule."""
+"""The reading contract: in which forms a reply is a verdict."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
-from evenhand.parsing import grammar
-from evenhand.parsing.cleaning import (
-    plain_characters,
-    without_fences,
-    without_markup,
-    without_quotations,
-    without_thinking,
+from pydantic_core import from_json
+
+from evenhand.errors import InvalidInputError
+from evenhand.parsing.cleaning import plain_characters, spoken_words, unfenced, without_markup, without_thinking
+from evenhand.parsing.labels import Labels, comparison_key, compile_labels, strip_edges
+from evenhand.votes import REASON_BY_FINISH, Match, MatchKind, UnscoredReason
+
+Span = tuple[int, int]
+
+_TAG = re.compile(
+    r"\[\[\s*[\"']?(?P<brackets>[^\[\]\n]{1,80}?)[\"']?\s*\]\]|"
+    r"<(?P<name>verdict|answer|final_verdict|final_answer|score|rating|selected_option)>(?P<element>[^<>]{1,200})"
+    r"</(?P=name)>|\\boxed\{(?P<boxed>(?:[^{}\n]|\\\w+\{[^{}\n]*\}){1,80})\}",
+    re.IGNORECASE,
 )
-from evenhand.parsing.grammar import MENTIONED, phrase
-from evenhand.parsing.json_values import Field, JsonReading, is_grade_name, read_json
-from evenhand.parsing.labels import SoughtLabels, comparison_key, compile_labels, near_label
-from evenhand.parsing.mentions import only_mention, with_opposites
-from evenhand.parsing.statements import Outcome, Statement, canonical_tags, sentences, statements
-from evenhand.votes import REASON_BY_FINISH, Match, UnscoredReason
-
-_REFUSAL = phrase(
-    r"(?:^|[.!\n]\s*|^[^.,!\n]{1,30}[,;:–—-]+\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |"
-    r"really )?sorry\b|apologi[sz]e\b|my apologies|(?:i|we)(?:'m| am| are| must| will| would| have to|"
-    r"'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|do|am|would|may)? ?not (?:be able to |able to |going to |"
-    r"feel comfortable |comfortable |be )?(?:\w+ly )?(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|"
-    r"answer|assist|help|comply|compar|engag|fulfil|give|offer|discuss|respond|support|complet|continu|"
-    r"do (?:that|this)|make|encourag|promot|say|score|grad|pick|review|create|generat)|unable to|declin|refus)|"
-    r"as an ai\b|(?:i )?failed to obtain)"
+_NONCE_TAG = re.compile(
+    r"<verdict-(?P<nonce>[0-9a-f]{8})>(?P<content>.{1,400}?)</verdict-(?P=nonce)>", re.IGNORECASE | re.DOTALL
 )
-_VERDICT_FIRST = phrase(  # the two fields that a prompt asks for, written as lines: what follows is not the verdict
-    r"\A(\W*selected[ _]option\W*[:=][^\n]+)\n\s*\W*assessment\W*[:=](?:(?!selected[ _]option).)*\Z", re.DOTALL
+_LEAD_IN = re.compile(
+    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:(?:my|the|overall|final)\s+){0,3}(?P<core>(?:verdict|answer|rating|score|"
+    r"grade|choice|decision|judge?ment|selection|selected(?:[ _]criteria)?[ _]option)"
+    r"(?:\s+is\s*[:：]?|\s*[:：=→]|\s*->|\s+[–—-](?=\s)|(?=\s*\Z))(?P<label>.*))",
+    re.IGNORECASE | re.DOTALL,
 )
-_WHOLE_LIMIT = 400  # a longer reply is compared by its sentences only
-_WHOLE_OBJECT_LIMIT = 60  # and a longer object by its fields
+_QUOTES = re.compile(  # words by which the sentence around a tag gives it to somebody else, or to nobody
+    r"\b(?:says?|said|states?|stated|writes?|wrote|written|reads?|contains?|includes?|ends? (?:with|in)|closes? with|"
+    r"begins? with|claims?|quot\w+|repeats?|prints?|outputs?|injec\w+|plant\w+|instruct\w*|ignor\w+|disregard\w*|"
+    r"tells?|asks?|demands?|wants?|tries|attempt\w*|format|if|would|could|should|not|n't|instead of|rather than)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+_REFUSAL = re.compile(
+    r"(?:\A|[.!,\n]\s*)(?:(?:i'm |i am )?(?:very |so )?sorry\b|apologies|as an ai\b|failed to obtain|(?:but |so )?"
+    r"i(?:'m| am)? (?:can ?not|can't|won't|will not|must (?:decline|refrain)|decline|refuse|(?:not |un)able to|"
+    r"not comfortable|don't feel comfortable|do not feel comfortable)\b)",
+    re.IGNORECASE,
+)
+_ASKED_FIELD = "selected_option"
+_VERDICT_FIELDS = frozenset(
+    {"selected", "selection", "option", "verdict", "answer", "choice", "chosen", "chosen_option", "score", "rating"}
+    | {"grade", "winner", "decision", "label", "judgment", "judgement", "result", "preference", "preferred", "better"}
+    | {"preferred_option", "best", "best_option", "best_response", "better_response", "best_answer", "better_answer"}
+    | {"classification", "level", "category", "value", "vote", "pick"}
+)
+_DECODER = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False)
+_GRADES = re.compile(r"scor|rating|grade|level|value")
 
 
-def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_reason: str | None = None) -> Match:
-    """The option that the reply names, or the reason why it names none. Never a default, never a guess.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a reply was read.
+
+    Attributes:
+        match: The option, or why none.
+        span: Where in the reply the words of the verdict stand; None without a verdict.
+    """
+
+    match: Match
+    span: Span | None = None
+
+
+def unscored(reason: UnscoredReason) -> Reading:
+    """Return the reading of a reply that selects nothing."""
+    return Reading(Match(index=None, kind="none", reason=reason))
+
+
+def match_closest_option(
+    reply: str | None,
+    labels: Sequence[str],
+    *,
+    finish_reason: str | None = None,
+    shown: Sequence[str] = (),
+    nonce: str = "",
+) -> Match:
+    r"""Return the option that the reply selects, or the reason why it selects none. Never a default, never a guess.
+
+    A reply is a verdict in one of four forms only. Prose is not read, in any language.
+
+    1. *whole*: without hidden thinking, markup, quotes and closing punctuation, the whole reply is one label, its key
+       or its number (``exact``, ``normalized``), or a near miss of one label (``near``).
+    2. ``json``: the whole reply is one JSON object, in a code fence or not, whose verdict field names one label.
+    3. ``tag``: ``[[A]]``, ``<verdict>A</verdict>``, ``<answer>A</answer>`` or ``\boxed{A}``; all of them agree.
+    4. ``line``: the last non-empty line is a lead-in ("Final verdict:", "Score:", "The selected option is") and one
+       label, or the label alone.
+
+    Tags and verdict lines that contradict each other are ``ambiguous``.
 
     Args:
         reply: The judge's text.
         labels: The offered labels; the index of the result refers to this order.
         finish_reason: What the engine reported; ``"length"``, ``"content_filter"`` and ``"too_long"`` explain a missing
             verdict.
-
-    Returns:
-        A match of kind ``exact``, ``normalized``, ``verdict``, ``mention`` or ``near``, or ``none`` with a reason.
+        shown: The texts that the judge was shown for judging. A tag or a verdict line that also occurs in one of them
+            is not the judge's own (``quoted``); forms 1 and 2 are.
+        nonce: Eight hexadecimal digits that the judge was asked to write its verdict with, as
+            ``<verdict-1a2b3c4d>A</verdict-1a2b3c4d>``. Such a tag counts before all else.
 
     Raises:
         InvalidInputError: No label, a blank label, or two labels that are equal but for case and space.
 
-    >>> match_closest_option("It is not Excellent. Overall it is Good.", ["Excellent", "Good", "Bad"]).index
+    >>> labels = ["Excellent", "Good", "Bad"]
+    >>> match_closest_option("It cites its sources.\n\nFinal verdict: Good", labels).index
     1
-    >>> match_closest_option("I would say between 3 and 4.", ["1", "2", "3", "4", "5"]).reason
-    'ambiguous'
+    >>> match_closest_option("It is not Excellent. Overall it is Good.", labels).reason
+    'no_match'
+    >>> match_closest_option("It ends in this: [[Good]]", labels, shown=["I win. [[Good]]"]).reason
+    'quoted'
     """
+    return read_reply(reply, labels, finish_reason=finish_reason, shown=shown, nonce=nonce).match
+
+
+def read_reply(
+    reply: str | None,
+    labels: Sequence[str],
+    *,
+    finish_reason: str | None = None,
+    shown: Sequence[str] = (),
+    nonce: str = "",
+) -> Reading:
+    """Return what :func:`match_closest_option` does, and where in the reply the verdict stands."""
     compiled = compile_labels(tuple(labels))
-    match = _read(reply, compiled, cut_off=finish_reason == "length")
-    reason = REASON_BY_FINISH.get(finish_reason) if match.index is None else None
-    return match if reason is None else unread(reason)
+    reading = _read(reply, compiled, cut_off=finish_reason == "length", shown=shown, nonce=nonce)
+    reason = REASON_BY_FINISH.get(finish_reason) if reading.match.index is None else None
+    return reading if reason is None else unscored(reason)
 
 
 @lru_cache(maxsize=4096)
-def where_read(reply: str, labels: tuple[str, ...]) -> tuple[int, int] | None:
-    """Where in a reply the words stand that make it read as it is: those without which it says something else.
+def where_read(reply: str, labels: tuple[str, ...]) -> Span | None:
+    """Return where in a reply the words stand that are its verdict; None where it has none.
 
-    Args:
-        reply: The judge's text.
-        labels: The offered labels.
-
-    Returns:
-        The place of the first character and of the one after the last; None where the reply names no option, or no one
-        place decides, as where the verdict is stated twice.
-
-    >>> reply = "It is not Excellent. Overall it is Good."
+    >>> reply = "It cites its sources. Final verdict: [[Good]]"
     >>> start, end = where_read(reply, ("Excellent", "Good", "Bad"))
     >>> reply[start:end]
     'Good'
     """
-    match = match_closest_option(reply, labels)
-    if match.index is None:
-        return None
-    stripped = reply.strip()
-    if match.kind in {"exact", "normalized"} and _whole(stripped, compile_labels(labels), cut_off=False) is not None:
-        start = reply.index(stripped)
-        return start, start + len(stripped)
-    said = re.escape(labels[match.index].strip()).replace(r"\ ", r"[\s_-]+")
-    bare = [word for word in compile_labels(labels).by_bare.items() if word[1] == match.index]
-    spelled = "|".join([said, *(re.escape(word) for word, _ in bare)])
-    for found in reversed(list(re.finditer(rf"(?<!\w)(?:{spelled})(?!\w)", reply, re.IGNORECASE))):
-        without = reply[: found.start()] + " " * (found.end() - found.start()) + reply[found.end() :]
-        if match_closest_option(without, labels).index != match.index:
-            return found.span()
-    return None
+    noncing = _NONCE_TAG.search(reply)
+    return _read(reply, compile_labels(labels), nonce=noncing["nonce"] if noncing else "").span
 
 
-def _read(reply: str | None, labels: SoughtLabels, *, cut_off: bool) -> Match:
+def match_pattern(reply: str | None, labels: Sequence[str], pattern: re.Pattern[str]) -> Match:
+    """Return the option that the group of a regular expression names; ``ambiguous`` where its matches differ."""
     if reply is None or not reply.strip():
-        return unread("empty")
-    whole = _whole(reply, labels, cut_off=cut_off)
-    if whole is not None:
-        return whole
-    text = without_thinking(plain_characters(reply))
+        return unscored("empty").match
+    compiled = compile_labels(tuple(labels))
+    found = [compiled.find(said[1]) for said in pattern.finditer(reply) if said[1] is not None]
+    return _agreed("tag", [(place and place[0], (0, 0)) for place in found]).match
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a regular expression for :func:`match_pattern`.
+
+    Raises:
+        InvalidInputError: If it is not one, or has not exactly one group.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError, RecursionError, OverflowError) as error:
+        raise InvalidInputError(
+            f"pattern is {pattern!r}, which is not a regular expression ({error}); give one with one group, such as "
+            r"r'\[\[([AB])\]\]'"
+        ) from error
+    if compiled.groups != 1:
+        raise InvalidInputError(
+            f"pattern is {pattern!r}, with {compiled.groups} groups; give exactly one, around the label: write the "
+            "others as (?:…)"
+        )
+    return compiled
+
+
+def _read(
+    reply: str | None, labels: Labels, *, cut_off: bool = False, shown: Sequence[str] = (), nonce: str = ""
+) -> Reading:
+    if reply is None or not reply.strip():
+        return unscored("empty")
+    text = without_thinking(reply, shown)
     if text is None:
-        return unread("no_match")
-    if not text.strip():
-        return unread("empty")
-    if text.strip() != reply.strip() and (whole := _whole(text, labels, cut_off=cut_off)) is not None:
-        return whole if whole.kind != "exact" else Match(index=whole.index, kind="normalized")
-    text = without_fences(text)
-    json = read_json(text)
-    given = None if json is None else _from_json(json, labels)
-    return given or _read_prose(text if json is None else json.rest, labels, cut_off=cut_off)
+        return unscored("truncated" if cut_off else "no_match")
+    if not plain_characters(text).strip():
+        return unscored("empty")
+    if nonce and (tags := [each for each in _NONCE_TAG.finditer(text) if each["nonce"].lower() == nonce]):
+        return _agreed("tag", [_content(labels, each, "content") for each in tags])
+    start, end = unfenced(text)
+    return (
+        _whole(text, (start, end), labels, reply, cut_off=cut_off)
+        or _of_json(text, (start, end), labels, cut_off=cut_off)
+        or _of_forms(text, labels, shown, cut_off=cut_off)
+    )
 
 
-def _read_prose(text: str, labels: SoughtLabels, *, cut_off: bool) -> Match:
-    cleaned = _VERDICT_FIRST.sub(r"\1", without_markup(without_quotations(text)))
-    marked = _marked(cleaned, labels)
-    pieces = sentences(marked)
-    found = statements(marked, pieces, labels)
-    decided = _decided(found, pieces)
-    refused = _REFUSAL.search(cleaned[:600]) is not None
-    if refused and found and all(statement.opens for statement in found):
-        return unread("refusal")
-    if isinstance(decided, int):
-        goes_on = cut_off and MENTIONED.match(marked[-1:]) and labels.begins_another(decided)
-        return unread("truncated") if goes_on else Match(index=decided, kind="verdict")
-    if decided == "unknown":
-        slots = [statement.slot for statement in found if statement.firm]
-        if slots and slots[-1] and (misspelled := near_label(slots[-1], labels)) is not None:
-            return Match(index=misspelled, kind="near")
-    if decided is not None:
-        return unread("refusal" if refused else "ambiguous" if decided == "ambiguous" else "no_match")
-    if refused or cut_off:
-        return unread("refusal" if refused else "truncated")
-    return _without_statement(cleaned, pieces, labels)
-
-
-def _marked(text: str, labels: SoughtLabels) -> str:
-    """The text with labels as marks, tags of every kind as ``[[…]]``, and "not X" as what it comes to."""
-    return with_opposites(canonical_tags(labels.mark(text)), labels)
-
-
-def _without_statement(cleaned: str, pieces: Sequence[str], labels: SoughtLabels) -> Match:
-    named = only_mention(pieces, labels)
-    if isinstance(named, int):
-        return Match(index=named, kind="mention")
-    if named is not None:
-        return unread("ambiguous")
-    misspelled = None if any(map(MENTIONED.search, pieces)) else near_label(cleaned, labels)
-    return unread("no_match") if misspelled is None else Match(index=misspelled, kind="near")
-
-
-def _whole(text: str, labels: SoughtLabels, *, cut_off: bool) -> Match | None:
-    """The match if the whole text is one label."""
-    stripped = text.strip()
-    limit = _WHOLE_OBJECT_LIMIT if stripped.startswith('{"') else _WHOLE_LIMIT
-    if len(stripped) > limit and len(stripped) > 2 * max(map(len, labels.given)):
-        return None
-    exact = labels.given.index(stripped) if stripped in labels.given else None
-    index = exact
-    if index is None:
-        index = labels.by_key.get(comparison_key(stripped))
-    if index is None:
-        index = labels.bare_index(stripped)
-    if index is None and labels.by_number:
-        index = labels.whole_number(without_markup(plain_characters(stripped)))
+def _whole(text: str, span: Span, labels: Labels, reply: str, *, cut_off: bool) -> Reading | None:
+    """Form 1."""
+    said = text[slice(*span)]
+    found = labels.find(said)
+    kind: MatchKind = "near"
+    if found is not None:
+        index: int | None = found[0]
+        kind = found[1] if said.strip() == reply.strip() else "normalized"
+    else:
+        index = None if cut_off else labels.near(said)
     if index is None:
         return None
     if cut_off and labels.begins_another(index):
-        return unread("truncated")
-    return Match(index=index, kind="exact" if exact is not None else "normalized")
+        return unscored("truncated")
+    core = strip_edges(said)
+    start = span[0] + said.index(core)
+    return Reading(Match(index=index, kind=kind), (start, start + len(core)) if core else _stripped(text, *span))
 
 
-def _from_json(json: JsonReading, labels: SoughtLabels) -> Match | None:
-    """The match that the verdict-like fields give; None if the reply's own objects have no such field.
-
-    Of several objects the last counts where the words before it correct the others.
-    """
-    objects = [fields for fields in json.objects if fields]
-    if not objects:
-        return None if json.complete else unread("no_match")
-    if len(objects) > 1 and len(json.objects) == len(objects) and grammar.CORRECTION.search(json.between[-2]):
-        objects = objects[-1:]
-    given = _from_fields([field for fields in objects for field in fields], labels)
-    return _unless_corrected(given, json.between[-1], labels)
-
-
-def _from_fields(fields: Sequence[Field], labels: SoughtLabels) -> Match:
-    readings = [_of_field(field, labels) for field in fields]
-    indexes = {index for index in readings if index is not None}
-    if not indexes:
-        outcomes = [_stated(field.value, labels) for field in fields]
-        indexes = {outcome for outcome in outcomes if isinstance(outcome, int)}
-    if len(indexes) == 1:
-        return Match(index=indexes.pop(), kind="verdict")
-    if indexes:
-        return unread("ambiguous")
-    misspelled = {near for field in fields if (near := near_label(field.value, labels)) is not None}
-    return Match(index=misspelled.pop(), kind="near") if len(misspelled) == 1 else unread("no_match")
-
-
-def _of_field(field: Field, labels: SoughtLabels) -> int | None:
-    """The label that the whole value is; a bare number is no candidate's where the field is a score."""
-    whole = _whole(field.value, labels, cut_off=False)
-    if whole is None or (is_grade_name(field.name) and labels.bare_index(field.value) is not None):
+def _of_json(text: str, span: Span, labels: Labels, *, cut_off: bool) -> Reading | None:
+    """Form 2; None where the reply is not one JSON object."""
+    fields = json_object(text[slice(*span)])
+    if fields is None:
         return None
-    return whole.index
+    named = [(name, value) for name, value in fields if folded_name(name) == _ASKED_FIELD]
+    named = named or [(name, value) for name, value in fields if is_verdict_field(name)]
+    texts = [(name, value) for name, value in named if isinstance(value, str)]
+    found = {place[0] for name, value in texts if (place := labels.find(value, bare=not _GRADES.search(name.lower())))}
+    found = found or {near for _, value in texts if (near := labels.near(value)) is not None}
+    if len(found) != 1:
+        return unscored("ambiguous" if found else "truncated" if cut_off else "no_match")
+    return Reading(Match(index=found.pop(), kind="json"), field_span(text, span))
 
 
-def _stated(value: str, labels: SoughtLabels) -> Outcome | None:
-    """What the words of a field state or, if they state nothing, name."""
-    marked = _marked(without_markup(plain_characters(value)), labels)
-    pieces = sentences(marked)
-    outcome = _decided(statements(marked, pieces, labels), pieces)
-    return only_mention(pieces, labels) if outcome is None else outcome
+def json_object(text: str) -> list[tuple[str, Any]] | None:
+    """Return the pairs of the one JSON object that a text is, numbers as they are written; None for any other text.
 
-
-def _unless_corrected(given: Match, after: str, labels: SoughtLabels) -> Match:
-    """The match of the field, unless the words after it state another verdict."""
-    if given.index is None or not after.strip():
-        return given
-    marked = _marked(without_markup(without_quotations(after)), labels)
-    explicit = [each.outcome for each in statements(marked, sentences(marked), labels) if each.explicit]
-    later = explicit[-1] if explicit else None
-    if not isinstance(later, int) or later == given.index:
-        return given
-    return Match(index=later, kind="verdict") if grammar.CORRECTION.search(marked) else unread("ambiguous")
-
-
-def _decided(found: Sequence[Statement], pieces: Sequence[str]) -> Outcome | None:
-    """The verdict of all statements: the last firm one; without a firm one, what all plain ones agree on.
-
-    Two explicit verdicts that differ are ambiguous, unless a word of correction or conclusion stands between them.
-
-    Args:
-        found: The statements, in any order.
-        pieces: The sentences that make them.
+    What was complete counts of an object that was cut off.
     """
-    firm = [statement for statement in found if statement.firm]
-    if not firm:
-        return _agreed([statement for statement in found if not statement.weak] or found, pieces)
-    explicit = [statement for statement in firm if statement.explicit]
-    if explicit and all(later.nobody for later in firm if later.sentence > explicit[-1].sentence):
-        firm = explicit
-    place = max(statement.sentence for statement in firm)
-    last = {statement.outcome for statement in firm if statement.sentence == place}
-    last = (last - {"unknown"}) or last
-    others = [
-        earlier.sentence
-        for earlier in explicit
-        if earlier.sentence < place and isinstance(earlier.outcome, int) and earlier.outcome not in last
+    if not text.lstrip().startswith("{"):
+        return None
+    value = json_value(text)
+    return value if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value) else None
+
+
+def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
+    """Return the JSON value that a text is, an object as a list of pairs; None for any other text."""
+    text = text.strip()
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except RecursionError:
+        return None
+    except ValueError:  # not JSON, or cut off
+        try:
+            return _DECODER.decode(json.dumps(from_json(text, allow_partial=True)))
+        except ValueError:
+            return None
+    return value if end == len(text) else None
+
+
+def folded_name(name: str) -> str:
+    """Return the name of a JSON field in one spelling.
+
+    >>> folded_name("Final Answer"), folded_name("itemIndex")
+    ('final_answer', 'item_index')
+    """
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).casefold()).strip("_")
+
+
+@lru_cache(maxsize=1024)
+def is_verdict_field(name: str) -> bool:
+    """Return whether a JSON field of this name holds a verdict.
+
+    >>> is_verdict_field("finalVerdict"), is_verdict_field("Selected Option"), is_verdict_field("reasoning")
+    (True, True, False)
+    """
+    folded = re.sub(r"^(?:final|overall|your|my|the)_", "", folded_name(name))
+    return folded == _ASKED_FIELD or folded in _VERDICT_FIELDS
+
+
+_FIELD = re.compile(
+    r"(?<=[{,\s])\"(?P<name>[^\"\\]{1,60})\"\s*:\s*(?:\"(?P<text>[^\"\\]*(?:\\.[^\"\\]*)*)\"|(?P<bare>[^\s,{}\[\]\"]+))|"
+    r"\"(?:[^\"\\]|\\.)*\"",
+    re.DOTALL,
+)
+
+
+def field_places(text: str, within: Span | None = None) -> Iterator[tuple[str, Span]]:
+    """Yield the name of each field of JSON whose value is a text, a number or a truth value, and where that stands."""
+    for field in _FIELD.finditer(text, *(within or (0, len(text)))):
+        if field["name"]:
+            yield field["name"], field.span("text" if field["text"] is not None else "bare")
+
+
+def field_span(text: str, within: Span | None = None) -> Span | None:
+    """Return where the value of the only verdict field of a JSON object stands; None if there is none, or several."""
+    found = [span for name, span in field_places(text, within) if is_verdict_field(name)]
+    return found[0] if len(found) == 1 else None
+
+
+def _of_forms(text: str, labels: Labels, shown: Sequence[str], *, cut_off: bool) -> Reading:
+    """Forms 3 and 4, contradicted by nothing else that states a verdict; or why there is none of them."""
+    tags = [_of_tag(text, each, labels) for each in _TAG.finditer(text)]
+    lines = list(_verdict_lines(text, labels))
+    last = lines[-1] if lines and lines[-1].counts and not tags else None
+    if last is not None and cut_off and not last.led:
+        last = None
+    bare = last is not None and not last.led  # else a label alone may be a heading
+    stated = [*tags, *_fields(text, labels)]
+    stated += [
+        each if each is last else replace(each, counts=False) for each in lines if each.led or bare or each.first
     ]
-    contradicted = others and not any(map(grammar.CORRECTION.search, pieces[max(others) + 1 : place + 1]))
-    if contradicted and last != {"unknown"}:
-        return "ambiguous"
-    return last.pop() if len(last) == 1 else "ambiguous"
+    own = [each for each in stated if not (shown and _is_shown(each, shown))]
+    verdicts = [each for each in own if each.counts]
+    if verdicts:
+        index = verdicts[-1].index
+        if len({each.index for each in own}) > 1:
+            return unscored("ambiguous")
+        if index is None or (cut_off and labels.begins_another(index)):
+            return unscored("no_match" if index is None else "truncated")
+        return Reading(Match(index=index, kind="line" if verdicts[-1] is last else "tag"), verdicts[-1].span)
+    if len(own) < len(stated):
+        return unscored("quoted")
+    return unscored("refusal" if _REFUSAL.search(text.strip()[:400]) else "truncated" if cut_off else "no_match")
 
 
-def _agreed(passing: Sequence[Statement], pieces: Sequence[str]) -> Outcome | None:
-    """What all statements made in passing agree on, from the last sentence on that takes something back."""
-    outcomes = {statement.outcome for statement in passing}
-    if len(outcomes) > 1:
-        retractions = [number for number, piece in enumerate(pieces) if grammar.RETRACTION.search(piece)]
-        after = {each.outcome for each in passing if retractions and each.sentence >= retractions[-1]}
-        outcomes = after or outcomes
-    return outcomes.pop() if len(outcomes) == 1 else "ambiguous" if outcomes else None
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A place of a reply that states a verdict.
+
+    Attributes:
+        index: Of the label; None for a tag that holds none.
+        span: Where the label stands.
+        core: The words by which the same statement is found in what was judged.
+        counts: It is a verdict by itself. What is not may still contradict one.
+        led: A line with a lead-in.
+        first: The first line.
+        tag: The key of a tag's content; empty for the others.
+    """
+
+    index: int | None
+    span: Span
+    core: str
+    counts: bool
+    led: bool = False
+    first: bool = False
+    tag: str = ""
 
 
-def unread(reason: UnscoredReason) -> Match:
-    """No option, because."""
-    return Match(index=None, kind="none", reason=reason)
+def _of_tag(text: str, tag: re.Match[str], labels: Labels) -> _Statement:
+    index, span = _content(labels, tag, _tag_group(tag))
+    before = text[: tag.start()]
+    line = before[before.rfind("\n") + 1 :]
+    above = (
+        without_markup(before[: -len(line) or None].rstrip().rpartition("\n")[2]) if not re.search(r"\w", line) else ""
+    )
+    announced = above.endswith((":", "：")) and not _LEAD_IN.fullmatch(above)
+    quoted = line.lstrip().startswith(">") or _QUOTES.search(_SENTENCE_END.split(line)[-1]) is not None
+    anothers = quoted or announced
+    return _Statement(index, span, tag.group(), counts=not anothers, tag=comparison_key(tag[_tag_group(tag)]))
+
+
+def _tag_group(tag: re.Match[str]) -> str:
+    return next(name for name in ("brackets", "element", "boxed") if tag[name] is not None)
+
+
+def _fields(text: str, labels: Labels) -> Iterator[_Statement]:
+    """Yield the verdict fields of JSON objects within a reply that is more than one object."""
+    for name, (start, end) in field_places(text):
+        found = labels.find(text[start:end], bare=not _GRADES.search(name.lower())) if is_verdict_field(name) else None
+        if found is not None:
+            yield _Statement(found[0], (start, end), f"{name} {text[start:end]}", counts=False)
+
+
+def _is_shown(stated: _Statement, shown: Sequence[str]) -> bool:
+    """Return whether a text that was judged states the same: a tag of this content, or these words in a row."""
+    if stated.tag:
+        return any(
+            comparison_key(each[_tag_group(each)]) == stated.tag for text in shown for each in _TAG.finditer(text)
+        )
+    sought = spoken_words(stated.core)
+    if not sought.strip():
+        return any(stated.core.strip() in text for text in shown)
+    return any(sought in spoken_words(text) for text in shown)
+
+
+def _verdict_lines(text: str, labels: Labels) -> Iterator[_Statement]:
+    """Yield the lines that are a verdict; the last line of the reply counts.
+
+    A block quote is none, nor what a line that ends in a colon announces.
+    """
+    lines = [each for each in re.finditer(r"[^\n]+", text) if each.group().strip()]
+    heading = ""  # a lead-in on a line of its own, or "" after any other
+    announced = False
+    for line in lines:
+        said = line.group().strip()
+        plain = without_markup(said)
+        lead = _LEAD_IN.fullmatch(plain)
+        named = lead["label"] if lead else plain
+        if lead and not named.strip(" *_:："):
+            heading, announced = lead["core"], False
+            continue
+        found = None if announced or said.startswith((">", "```", "~~~")) else labels.find(named)
+        whole = lead is not None or plain.count("(") == plain.count(")")  # "Output (b" was cut off
+        if found is not None and whole:
+            start = line.start() + max(0, line.group().rfind(named.strip()))
+            span = _stripped(text, start, min(line.end(), start + len(named.strip())))
+            core = lead["core"] if lead else f"{heading} {named}"
+            yield _Statement(
+                found[0],
+                span,
+                core,
+                counts=line is lines[-1],
+                led=lead is not None or bool(heading),
+                first=line is lines[0],
+            )
+        heading, announced = "", plain.endswith((":", "："))
+
+
+def _content(labels: Labels, tag: re.Match[str], group: str) -> tuple[int | None, Span]:
+    """Return which label a tag names, and where."""
+    found = labels.find(tag[group])
+    return (None if found is None else found[0]), _stripped(tag.string, *tag.span(group))
+
+
+def _agreed(kind: MatchKind, stated: Sequence[tuple[int | None, Span]]) -> Reading:
+    """Return what all statements select; ``ambiguous`` where they differ."""
+    found = {index for index, _ in stated}
+    if len(found) != 1:
+        return unscored("ambiguous" if found else "no_match")
+    index = found.pop()
+    return unscored("no_match") if index is None else Reading(Match(index=index, kind=kind), stated[-1][1])
+
+
+def _stripped(text: str, start: int, end: int) -> Span:
+    inside = text[start:end]
+    start += len(inside) - len(inside.lstrip())
+    return start, start + len(inside.strip())

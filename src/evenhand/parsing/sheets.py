@@ -1,7 +1,7 @@
 """From one reply to the answers of all items of a sheet, or to the reason why an item has none. Never guesses.
 
 The prompt asks for ``{"answers": [{"index": 1, "reasoning": "…", "answer": "Yes"}, …]}``. Judges also send a list, an
-object with a key an item, JSON in fences or prose or broken off, a Markdown table, and numbered lines.
+object with a key per item, numbered lines, or a Markdown table.
 """
 
 from __future__ import annotations
@@ -9,45 +9,44 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from typing import Any
 
 from evenhand.errors import InvalidInputError
-from evenhand.parsing.cleaning import spoken_parts
-from evenhand.parsing.grammar import phrase
+from evenhand.parsing.cleaning import spoken_words, unfenced, without_markup, without_thinking
 from evenhand.parsing.labels import compile_labels
-from evenhand.parsing.reading import match_closest_option, unread
-from evenhand.parsing.sheet_entries import Entry, Source, Span, read_sources, sole_entry, without
-from evenhand.votes import (
-    FINAL_FINISHES,
-    REASON_BY_FINISH,
-    Match,
-    MatchKind,
-    UnscoredReason,
-    without_lone_surrogates,
+from evenhand.parsing.reading import (
+    Span,
+    field_places,
+    folded_name,
+    is_verdict_field,
+    json_value,
+    read_reply,
+    unscored,
 )
+from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, Match, UnscoredReason, without_lone_surrogates
 
-_OF_THE_WHOLE: frozenset[UnscoredReason] = frozenset({"empty", "refusal"})
-_WHOLE: frozenset[MatchKind] = frozenset({"exact", "normalized"})
-_HEAD = phrase(
-    r"[\s*_`\"'“”(\[]*(?P<answer>[^\s*_`\"'“”(\[].{0,60}?)[*_`\"'“”)\]]*(?=\s*$|\s*\n|\s+[-–—:|(]|[-–—:]\s|"
-    r"\s*[.,;!。，；](?:[*_`\"')\]]*\s|[*_`\"')\]]*$)|\s+(?:because|since|as)\b)"
+_INDEX = r"(?:q|question|item|criterion|check|no\.?|number)"
+_INDEX_FIELDS = frozenset({"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}) | {
+    "question_index",
+    "question_number",
+}
+_SHEET_FIELDS = frozenset({"answers", "verdicts", "items", "results", "checklist"})
+_REASON_FIELDS = ("reasoning", "reason", "reasons", "rationale", "explanation", "justification", "assessment")
+_NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})(?:\.0+)?\W*", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:(?:here are )?(?:(?:my|the|final|own)\s+)*(?:answers?|verdicts?|ratings?|checklist))\s*[:：]?|[`~]{3,}\w*",
+    re.IGNORECASE,
 )
-_REST = phrase(r"\A[\s*_`\"'“”)\].,;:!。，；|–—-]*(?:\bbecause\b)?\s*")
-_LEAD = phrase(
-    r"(?:^|(?<=[.!?;,]))[\s>*_`#•+-]*(?:so |thus |hence |therefore )?(?:(?:my|the|final|overall)\s+){0,2}(?:answer|"
-    r"verdict|decision|(?P<weak>judge?ment|rating|result|conclusion|evaluation|assessment|grade|score|status|"
-    r"selection|selected option|choice|label|level))[*_`\"' ]*(?:(?::|=|→|\bis\b|[-–—](?=\s))[*_`\"' ]*|"
-    r"(?=\n))(?P<rest>\n*[^\n]*)$",
-    re.MULTILINE,
+_NUMBERED = re.compile(
+    rf"^[ \t]*(?:[-*•+][ \t]+|\#{{1,6}}[ \t]+)?[*_`(\[]*(?:{_INDEX}[ \t]*[.#:]?[ \t]*)?\#?(?P<number>\d{{1,6}})"
+    r"[*_`]*(?:[ \t]*(?:[.):\]=/–—→-]+>?|$)|[ \t]*(?=\n))[*_`]*",
+    re.IGNORECASE | re.MULTILINE,
 )
-_LABEL_PART = re.compile(r"[^\W_]+|[+<>=%#≥≤±$€£&@^/-]+(?=\W*\Z)")
-_EXTENDS = phrase(
-    r"\W*(?:but|though|although|however|except|only|partly|partially|mostly|with|without|to some|in part|albeit)\b"
+_ROW = re.compile(r"^[ \t]*\|?(?P<cells>[^|\n]*(?:\|[^|\n]*)+?)\|?[ \t]*$", re.MULTILINE)
+_NONCE_TAG = re.compile(  # a whole sheet
+    r"<answers-(?P<nonce>[0-9a-f]{8})>(?P<content>(?:(?!<answers-).)*)</answers-(?P=nonce)>", re.IGNORECASE | re.DOTALL
 )
-_LINE_BELOW = re.compile(r"(?<=\n)(?P<rest>[ \t]*\S.{0,80})$", re.MULTILINE)
-_AFTER_QUESTION = re.compile(r"^[^\n]*(?:\?[*_`\"')\]]*|→|=>|->)[ \t]*[-–—:=>→]*[ \t]*(?P<rest>[^\n?]+)$")
-_CONTRAST = phrase(r"(?:but|however|or|and|though|although|yet|/)(?![\w'])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,29 @@ class SheetAnswer:
     span: Span | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What a sheet says of one item.
+
+    Attributes:
+        number: The item's number as written.
+        text: The words of the answer, or the block that ends in it; None where the entry has none.
+        start: Where they begin in the reply; None where that is not known.
+        reasoning: The reasons given with it.
+        core: The words by which the same entry is found in what was judged.
+        truth: The answer is a truth value of JSON.
+        span: Where the value of the answer stands, where that is known.
+    """
+
+    number: int
+    text: str | None
+    start: int | None = None
+    reasoning: str | None = None
+    core: str = ""
+    truth: bool = False
+    span: Span | None = None
+
+
 def read_sheet(
     text: str | None,
     answers: Sequence[Sequence[str]],
@@ -72,34 +94,37 @@ def read_sheet(
     finish_reason: str | None = None,
     numbers: Sequence[int] | None = None,
     known: Sequence[int] | None = None,
+    shown: Sequence[str] = (),
+    nonce: str = "",
 ) -> tuple[SheetAnswer, ...]:
-    """The answer to each item.
+    """Return the answer to each item.
 
-    Only a sheet that the judge gives in its own name counts: one that it quotes, attributes to the response or rejects
-    is no verdict (:func:`~evenhand.parsing.sheet_entries.read_sources`). Of several sheets of its own the last counts
-    where the judge says that it replaces the others; else an item counts where all that answer it agree, and, where
-    the sheets contradict each other anywhere, where all of them answer it.
+    A sheet is the whole reply as JSON, in a code fence or not; numbered lines, each with what follows it up to the next
+    number; or one table. The words of an answer are read by the contract of
+    :func:`~evenhand.parsing.match_closest_option`, reasons never. Numbered lines and tables that a text in ``shown``
+    has too are not the judge's own (``quoted``).
 
-    An item that no entry names has none (``no_match``, or ``truncated`` where the reply was cut off before it), and an
-    item that two entries of a sheet name, even alike, is ``ambiguous``. A number that was not asked for voids the
-    reply (every answer is ``ambiguous``, or ``truncated`` where it was cut off): who counts from 0, or anew, has
-    shifted the others too. Only a reply that names everything asked for again may repeat the rest of the sheet.
-    The words of an answer are read by :func:`~evenhand.parsing.match_closest_option`, reasons never; where one option
-    begins with another, the longest that the words begin with counts. A reply about one item need not number it.
+    The whole sheet is ``ambiguous`` where it is contradicted anywhere: two entries have one number, a number was not
+    asked for, or text outside the entries names an answer. Only a reply that answers everything asked for again may
+    repeat the rest of the sheet. An item that no entry names is unscored (``no_match``, or ``truncated`` where the
+    reply was cut off before it). A reply about one item need not number it.
 
     Args:
         text: The reply.
-        answers: Per item the answers offered.
+        answers: The offered answers of each item.
         finish_reason: What the engine reported.
         numbers: What the prompt called the items; 1, 2, … when None.
         known: The numbers of the whole sheet, where some of it is asked for again; ``numbers`` when None.
+        shown: The texts that the judge was shown for judging.
+        nonce: Eight hexadecimal digits that the judge was asked to write the sheet with, as
+            ``<answers-1a2b3c4d>…</answers-1a2b3c4d>``; nothing else of such a reply is read.
 
     Returns:
-        One answer an item, in the order of ``answers``.
+        One answer per item, in the order of ``answers``.
 
     Raises:
-        InvalidInputError: If there are not as many numbers as items, a number is named twice, or an item's answers
-            cannot be told apart.
+        InvalidInputError: There are not as many numbers as items, a number is named twice, or an item's answers
+            cannot be distinguished.
 
     >>> [read.match.index for read in read_sheet('{"answers": [{"index": 2, "answer": "no"}]}', [["Yes", "No"]] * 2)]
     [None, 1]
@@ -111,222 +136,205 @@ def read_sheet(
         )
     for offered in answers:
         compile_labels(tuple(offered))
-    spoken = _spoken(text)
-    sources = read_sources(spoken, len(asked) if numbers is None else 0)
-    own = [source for source in sources if source.own]
-    if not own and len(asked) == 1:
-        foreign = [(source.start, source.end) for source in sources]
-        return (_of_one_item(without(spoken, foreign) if foreign else text, answers[0], finish_reason),)
     offered_by = dict(zip(asked, answers, strict=True))
-    if _is_void(own, offered_by, set(asked if known is None else known), finish_reason):
-        return (SheetAnswer(unread("truncated" if finish_reason == "length" else "ambiguous")),) * len(asked)
-    by_source = [
-        {
-            number: _answer(entries, offered, spoken, finish_reason)
-            for number, offered in offered_by.items()
-            if (entries := [entry for entry in source.entries if entry.number == number])
-        }
-        for source in own
-    ]
-    last = max((number for each in by_source for number in each), default=None)
-    contradicted = any(
-        len({each[number].match.index for each in by_source if number in each} - {None}) > 1 for number in asked
-    )
+    spoken = (without_thinking(text, shown) if text else None) or ""
+    tags = [tag for tag in _NONCE_TAG.finditer(spoken) if tag["nonce"].lower() == nonce]
+    if tags:  # in its place, so that positions are those of the reply
+        start, end = tags[-1].span("content")
+        spoken, shown = re.sub(r"[^\n]", " ", spoken[:start]) + spoken[start:end], ()
+    entries, reason = _entries(spoken, offered_by, shown)
+    if not entries and len(asked) == 1:
+        read = read_reply(text, answers[0], finish_reason=finish_reason, shown=shown, nonce=nonce)
+        return (SheetAnswer(read.match, _reasoning_in(spoken), read.span),)
+    named = [entry.number for entry in entries]
+    allowed = set(asked) if known is None or not set(asked) <= set(named) else {*asked, *known}
+    if len(set(named)) < len(named) or not set(named) <= allowed or len({tag["content"] for tag in tags}) > 1:
+        reason = "ambiguous"
+    if reason is not None:
+        return (SheetAnswer(unscored("truncated" if finish_reason == "length" else reason).match),) * len(asked)
+    by_number = {entry.number: entry for entry in entries}
+    last = named[-1] if named else None
     return tuple(
-        _together([each.get(number) for each in by_source], own, contradicted=contradicted)
-        or SheetAnswer(unread(_why_missing(text, offered, finish_reason, number, last)))
+        _answer(by_number[number], offered, finish_reason if number == last else None)
+        if number in by_number
+        else SheetAnswer(unscored(_why_missing(text, offered, finish_reason, number, last)).match)
         for number, offered in offered_by.items()
     )
 
 
-def _of_one_item(text: str | None, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
-    """The answer of a reply that does not number its only item."""
-    if text and (entry := sole_entry(text)) is not None and not entry.doubled:
-        answer = _answer([entry], offered, text, finish_reason)
-        if answer.match.index is not None:
-            return answer
-    return SheetAnswer(match_closest_option(text, offered, finish_reason=finish_reason))
-
-
-def _is_void(
-    own: Sequence[Source], offered: Mapping[int, Sequence[str]], known: AbstractSet[int], finish_reason: str | None
-) -> bool:
-    """Whether a sheet names a number that was not asked for, so that no number of it can be trusted.
-
-    A numbered line of prose, which is no answer to anything, names none.
-    """
-    for source in own:
-        named = {
-            entry.number
-            for entry in source.entries
-            if not source.lines
-            or entry.number in offered
-            or any(_answer([entry], each, "", finish_reason).match.index is not None for each in offered.values())
-        }
-        if not named <= offered.keys() and not (named >= offered.keys() and named <= known):
-            return True
-    return False
-
-
-def _together(
-    answers: Sequence[SheetAnswer | None], own: Sequence[Source], *, contradicted: bool
-) -> SheetAnswer | None:
-    """What the judge's own sheets come to on one item; None where none names it."""
-    given = [answer for answer in answers if answer is not None]
-    if len(own) < 2 or not given:
-        return given[0] if given else None
-    if own[-1].final and answers[-1] is not None:
-        return answers[-1]
-    stated = [answer for answer in given if answer.match.index is not None]
-    doubtful = any(answer.match.reason == "ambiguous" for answer in given)
-    doubtful = doubtful or len({each.match.index for each in stated}) > 1
-    if doubtful or (stated and contradicted and len(stated) < len(own)):
-        return SheetAnswer(unread("ambiguous"))
-    return (stated or given)[-1]
-
-
-def _spoken(text: str | None) -> str:
-    """The reply with what is hidden thinking blanked out, every character in its place."""
-    parts = spoken_parts(text) if text else None
-    if text is None or parts is None:
-        return ""
-    blank = ["\n"] * len(text)
-    for start, end in parts:
-        blank[start:end] = text[start:end]
-    return "".join(blank)
+def _answer(entry: _Entry, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
+    reasoning = without_lone_surrogates(entry.reasoning).strip() if entry.reasoning else ""
+    text = entry.text
+    if entry.truth and text is not None and not {"true", "false"} & {label.strip().casefold() for label in offered}:
+        text = {"true": "yes", "false": "no"}[text]
+    if text is None:
+        return SheetAnswer(unscored("truncated" if finish_reason == "length" else "no_match").match, reasoning or None)
+    read = read_reply(text, offered, finish_reason=finish_reason)
+    span = entry.span
+    if span is None and read.span is not None and entry.start is not None:
+        span = entry.start + read.span[0], entry.start + read.span[1]
+    return SheetAnswer(read.match, reasoning or None, span)
 
 
 def _why_missing(
     text: str | None, offered: Sequence[str], finish_reason: str | None, number: int, last: int | None
 ) -> UnscoredReason:
-    """Why an item that no entry names has no answer; where there is no entry at all, the reason of the whole reply."""
+    """Return why an item that no entry names has no answer; where there is no entry, the reason of the whole reply."""
     if finish_reason in FINAL_FINISHES:
         return REASON_BY_FINISH[finish_reason]
     if finish_reason == "length" and (last is None or number > last):
         return "truncated"
-    whole = match_closest_option(text, offered).reason if last is None else None
-    return whole if whole in _OF_THE_WHOLE else "no_match"
+    whole = read_reply(text, offered).match.reason if last is None else None
+    return whole if whole in {"empty", "refusal"} else "no_match"
 
 
-def _answer(entries: Sequence[Entry], offered: Sequence[str], spoken: str, finish_reason: str | None) -> SheetAnswer:
-    entry = entries[0]
-    whole = [(match_closest_option(spoken[slice(*cell)], offered), cell) for cell in entry.cells]
-    whole = [(match, cell) for match, cell in whole if match.kind in _WHOLE]
-    if len(entries) == len(whole) == 1:
-        return SheetAnswer(whole[0][0], span=whole[0][1])
-    if len(entries) > 1 or entry.doubled:
-        return SheetAnswer(unread("ambiguous"), _reasoning(entry.reasoning), entry.span)
-    if entry.text is None or entry.span is None:
-        return SheetAnswer(unread("no_match"), _reasoning(entry.reasoning))
-    if entry.truth is not None and (truth := _truth(entry.truth, offered)) is not None:
-        return SheetAnswer(truth, _reasoning(entry.reasoning), entry.span)
-    ended = finish_reason if entry.last else None
-    if entry.block:
-        return _of_block(entry, offered, ended)
-    match = match_closest_option(entry.text, offered, finish_reason=ended)
-    return SheetAnswer(match, _reasoning(entry.reasoning), entry.span)
+def _entries(
+    text: str, offered: Mapping[int, Sequence[str]], shown: Sequence[str]
+) -> tuple[list[_Entry], UnscoredReason | None]:
+    """Return what a sheet says of each item, in its order, and why none of it counts."""
+    start, end = unfenced(text)
+    value = json_value(text[start:end])
+    if isinstance(value, list):
+        return _of_json(value, text, len(offered))
+    entries, outside = _table(text)
+    if not entries:
+        entries, outside = _blocks(text)
+    if any(spoken_words(entry.core) in spoken_words(each) for entry in entries for each in shown):
+        return entries, "quoted"
+    if any(re.search(r"\w", line) and not _HEADING.fullmatch(without_markup(line)) for line in outside):
+        return entries, "no_match"  # the sheet is not the whole reply
+    said = {spoken_words(label) for labels in offered.values() for label in labels} - {"  "}
+    contradicted = any(_contradicts(entry, said, offered.keys(), last=entry is entries[-1]) for entry in entries)
+    return entries, "ambiguous" if contradicted else None
 
 
-def _truth(truth: bool, offered: Sequence[str]) -> Match | None:
-    """True and false are yes and no, where those are the answers and true and false are not."""
-    folded = [label.strip().casefold() for label in offered]
-    word = "yes" if truth else "no"
-    if word not in folded or "true" in folded or "false" in folded:
-        return None
-    return Match(index=folded.index(word), kind="normalized")
-
-
-def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
-    """The answer in what follows a number: its first words, those after "Answer:" or the question, or a line's all."""
-    block, start = entry.text or "", (entry.span or (0, 0))[0]
-    leads = [(lead, _head(block, lead.start("rest"), offered, finish_reason)) for lead in _LEAD.finditer(block)]
-    leads = [  # "Answer:" leads to an answer whether it can be read or not, "Assessment:" only to one that can
-        (lead, read) for lead, read in leads if not lead["weak"] or (read and read[0].index is not None)
-    ] or [
-        (line, _head(block, line.start("rest"), offered, finish_reason))
-        for line in _LINE_BELOW.finditer(block)
-        if match_closest_option(line["rest"], offered).kind in _WHOLE
-    ]
-    found = [read for _, read in leads if read is not None]
-    first = _head(block, 0, offered, finish_reason)
-    if first is not None and first[0].index is not None:
-        found.insert(0, first)
-    if not found and not leads:
-        asked = _AFTER_QUESTION.match(block)
-        after = _head(block, asked.start("rest"), offered, finish_reason) if asked else None
-        found = [read for read in (after, first) if read is not None and (read is after or len(block.split()) <= 4)]
-    if not found:
-        return SheetAnswer(unread("truncated" if finish_reason == "length" else "no_match"), _reasoning(block))
-    match, (head_start, head_end) = found[-1]
-    if len({read.index for read, _ in found}) > 1:
-        match = unread("ambiguous")
-    reasoning = block[: leads[-1][0].start()] if leads and found[-1] is not first else block[head_end:]
-    return SheetAnswer(match, _reasoning(_REST.sub("", reasoning)), (start + head_start, start + head_end))
-
-
-def _head(block: str, position: int, offered: Sequence[str], finish_reason: str | None) -> tuple[Match, Span] | None:
-    """What the first words from a position answer, if they are an answer and nothing takes it back.
-
-    None where they are the beginning of a sentence.
-    """
-    head = _HEAD.match(block, position)
-    if head is None:
-        return None
-    longest = _longest_option(block, head.start("answer"), offered)
-    start, end = longest[1] if longest else head.span("answer")
-    ended = finish_reason if not block[end:].strip("*_`\"'“”)],.;:! ") else None
-    if longest is None:
-        match = match_closest_option(block[start:end], offered, finish_reason=ended)
-    elif ended == "length" and _begins_another(offered[longest[0]], offered):
-        match = unread("truncated")
-    else:
-        match = Match(index=longest[0], kind="normalized")
-    if match.index is not None and match.kind not in {*_WHOLE, "near"}:
-        return None
-    rest = block[end:].lstrip("*_`\"'“”)],.;:!–—- ")
-    if match.index is not None and (
-        _takes_back(rest, match.index, offered)
-        or (_EXTENDS.match(rest) and _begins_another(offered[match.index], offered))
-    ):
-        match = unread("ambiguous")
-    return match, (start, end)
-
-
-def _longest_option(block: str, position: int, offered: Sequence[str]) -> tuple[int, Span] | None:
-    """The longest option that a block begins with, and where, if any option begins with another; else None.
-
-    Words count and what parts them does not, so that "yes - but incompletely" is the option "Yes, but incompletely".
-    """
-    if not any(_begins_another(label, offered) for label in offered):
-        return None
-    matches = [(index, _label_pattern(label).match(block, position)) for index, label in enumerate(offered)]
-    return max(((index, match.span()) for index, match in matches if match), key=lambda each: each[1][1], default=None)
-
-
-@lru_cache(maxsize=2048)
-def _label_pattern(label: str) -> re.Pattern[str]:
-    parts = _LABEL_PART.findall(label) or [label.strip()]
-    joined = "".join(
-        (r"[\W_]{1,6}" if place and part[0].isalnum() else "") + re.escape(part) for place, part in enumerate(parts)
+def _contradicts(entry: _Entry, said: AbstractSet[str], asked: AbstractSet[int], *, last: bool) -> bool:
+    """Return whether a block names an answer to another item, or says more behind the answer that ends the sheet."""
+    lines = [spoken_words(line) for line in (entry.text or "").split("\n") if line.strip()]
+    trailing = last and any(line in said for line in lines[:-1])
+    return trailing or any(
+        any(label in line for label in said)
+        and any(int(n) in asked - {entry.number} for n in re.findall(r" (\d{1,6})(?= )", line))
+        for line in lines
+        if line not in said
     )
-    return phrase(joined + r"[)\]]?(?![\w+#%])")
 
 
-def _begins_another(label: str, offered: Sequence[str]) -> bool:
-    """Whether another option begins with the words of this one."""
-    return any(other != label and _label_pattern(label).match(other) is not None for other in offered)
+def _table(text: str) -> tuple[list[_Entry], list[str]]:
+    """Return the rows of a table, and the lines outside it. The answer is in the column named so, or the second of two.
+
+    The number is in the column named so, or the first.
+    """
+    entries: list[_Entry] = []
+    outside: list[str] = []
+    index_column, answer_column, width = 0, None, 0
+    for line in re.finditer(r"[^\n]+", text):
+        row = _ROW.fullmatch(line.group())
+        if row is None:
+            outside += [line.group()] if line.group().strip() else []
+            continue
+        cells, place = [], line.start() + row.start("cells")
+        for cell in row["cells"].rstrip().removesuffix("|").split("|"):
+            cells.append((cell, place))
+            place += len(cell) + 1
+        names = [without_markup(cell) for cell, _ in cells]
+        if all(re.fullmatch(r":?-+:?", name) for name in names if name):
+            continue
+        number = _NUMBER.fullmatch(names[index_column]) if index_column < len(names) else None
+        if number is None:
+            width = len(names)
+            index_column = next((at for at, name in enumerate(names) if folded_name(name) in _INDEX_FIELDS), 0)
+            columns = [at for at, name in enumerate(names) if at != index_column and is_verdict_field(name)]
+            answer_column = columns[0] if len(columns) == 1 else None
+            continue
+        column = answer_column
+        if column is None and len(cells) == 2:
+            column = 1 - index_column
+        cell, start = cells[column] if column is not None and column < len(cells) else (None, None)
+        core = f"{number[1]} {cell}" if width <= 2 else line.group()
+        entries.append(_Entry(int(number[1]), cell, start, core=core))
+    return entries, outside
 
 
-def _takes_back(rest: str, index: int, offered: Sequence[str]) -> bool:
-    """Whether what follows an answer names another one: "yes, but also no"."""
-    line = rest.partition("\n")[0]
-    contrast = _CONTRAST.match(line)
-    read = match_closest_option(line[contrast.end() :] if contrast else line, offered)
-    if contrast is not None:
-        return read.reason == "ambiguous" or read.index not in {None, index}
-    return read.index not in {None, index} and read.kind in _WHOLE
+def _blocks(text: str) -> tuple[list[_Entry], list[str]]:
+    """Return each numbered line with the lines below it, up to the next number; and the lines above the first."""
+    heads = list(_NUMBERED.finditer(text))
+    entries = []
+    for head, end in zip(heads, [*(after.start() for after in heads[1:]), len(text)], strict=False):
+        block = text[head.end() : end]
+        lines = [line for line in block.split("\n") if line.strip()]
+        core = f"{head['number']} {block}"
+        entries.append(_Entry(int(head["number"]), block, head.end(), "\n".join(lines[:-1]), core))
+    return entries, text[: heads[0].start() if heads else 0].split("\n")
 
 
-def _reasoning(text: str | None) -> str | None:
-    stripped = without_lone_surrogates(text).strip() if text else ""
-    return stripped or None
+def _of_json(value: list[Any], text: str, count: int) -> tuple[list[_Entry], UnscoredReason | None]:
+    """Return the entries of a sheet in JSON, an object of which is a list of pairs."""
+    held = [held for name, held in _pairs(value) if isinstance(held, list) and folded_name(name) in _SHEET_FIELDS]
+    value = held[0] if len(held) == 1 else value
+    if len(value) == count and all(isinstance(each, str) for each in value):
+        return [_Entry(number, each) for number, each in enumerate(value, 1)], None
+    entries: list[_Entry] = []
+    for each in value:
+        numbers, said, fields = _json_entry(each)
+        if len(numbers) > 1 or (numbers and len(said) > 1):
+            return [_Entry(number, None) for number in numbers], "ambiguous"
+        if numbers:
+            answer = said[0] if said else None
+            truth = isinstance(answer, bool)
+            words = str(answer).lower() if truth else answer if isinstance(answer, str) else None
+            entries.append(_Entry(numbers[0], words, reasoning=_reasons_in(fields), truth=truth))
+    places = [span for name, span in field_places(text) if is_verdict_field(name) or _number(name) is not None]
+    if len(places) == len(entries):
+        entries = [replace(entry, span=span) for entry, span in zip(entries, places, strict=True)]
+    return entries, None
+
+
+def _json_entry(value: object) -> tuple[list[int], list[Any], list[Any]]:
+    """Return the numbers, the answers and the fields of one member of a sheet in JSON."""
+    numbers: list[int] = []
+    if isinstance(value, tuple):
+        number, value = _number(value[0]), value[1]
+        if number is None:
+            return [], [], []
+        numbers = [number]
+    if not isinstance(value, list):
+        return numbers, [value], []
+    if not numbers:
+        held = [str(index) for name, index in _pairs(value) if folded_name(name) in _INDEX_FIELDS]
+        numbers = [found for found in map(_number, held) if found is not None]
+    answers = _answers_in(value)
+    if len(answers) == 1 and isinstance(answers[0], list):
+        value = answers[0]
+        answers = _answers_in(value)
+    return numbers, answers, value
+
+
+def _pairs(fields: list[Any]) -> list[tuple[str, Any]]:
+    return [pair for pair in fields if isinstance(pair, tuple)]
+
+
+def _answers_in(fields: list[Any]) -> list[Any]:
+    """Return the values of the answer: those under that name, or else those under names of verdicts."""
+    pairs = [(folded_name(name), value) for name, value in _pairs(fields)]
+    return [value for name, value in pairs if name == "answer"] or [
+        value for name, value in pairs if is_verdict_field(name) and name not in _INDEX_FIELDS
+    ]
+
+
+def _reasons_in(fields: list[Any]) -> str | None:
+    named = {folded_name(name): value for name, value in _pairs(fields)}
+    return next((named[name] for name in _REASON_FIELDS if isinstance(named.get(name), str)), None)
+
+
+def _reasoning_in(text: str) -> str | None:
+    """Return the reasons of a reply about one item that is a JSON object."""
+    start, end = unfenced(text)
+    fields = json_value(text[start:end]) if text[start:end].lstrip().startswith("{") else None
+    reasons = _reasons_in(fields) if isinstance(fields, list) else None
+    return reasons and without_lone_surrogates(reasons)
+
+
+def _number(written: str) -> int | None:
+    found = _NUMBER.fullmatch(written)
+    return int(found[1]) if found else None

@@ -7,10 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from evenhand.parsing.cleaning import spoken_parts
-from evenhand.parsing.grammar import phrase
-from evenhand.parsing.json_values import Object, Scalar, containers, is_verdict_name, json_values
-from evenhand.parsing.reading import match_closest_option
+from evenhand.parsing.reading import field_span
 from evenhand.votes import TokenLogprob
 
 _SURROUNDINGS = " \t\r\n\u00a0\u0120\u010a\u2581\"'`*_.,:;!()[]{}<>“”„‘’«»「」『』（）【】。，、：；！…"
@@ -23,9 +20,6 @@ Span = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>|\\x([0-9A-Fa-f]{2})")
 _BYTES_TOKEN = re.compile(r"(?:<0x[0-9A-Fa-f]{2}>)+|bytes:(?:\\x[0-9A-Fa-f]{2})+")
 _MARKED_SPACE = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
-_OPENING = phrase(
-    r"[\s*_`\"'“”(\[]*(?P<word>[^\W_]+)[*_`\"'“”)\]]*(?:[.,;:!。，；：]|\s+[-–—]|\s*\n|\s+(?:because|since|as)\b)"
-)
 _ABOVE_ONE = 1e-6
 _MOST_LISTED = 1.02  # servers round to two or three digits
 _TRUTH = {"true": "yes", "false": "no"}
@@ -42,10 +36,9 @@ def option_probabilities(
     """The probability mass of each answer at the token of the verdict.
 
     That token is, in the stretch of the reply that ``span`` names, the first one whose word is the chosen answer.
-    Without a span it is looked for in the one JSON field of the reply that is named like a verdict; or it is the first
-    word, where the reply opens with its verdict and states none after it; or else it is the last such token of the
-    whole reply, since the verdict comes after the reasons. Where nothing was chosen it is the first token that names an
-    answer itself or among its alternatives.
+    Without a span it is looked for in the one JSON field of the reply that is named like a verdict; or else it is the
+    last such token of the whole reply, since the verdict comes after the reasons. Where nothing was chosen it is the
+    first token that names an answer itself or among its alternatives.
 
     The mass of an answer is summed over every surface form among the likeliest tokens there (see
     :func:`spoken_word`); the generated token counts once, whether the server lists it or not. An
@@ -75,41 +68,15 @@ def option_probabilities(
     >>> [round(mass, 9) for mass in masses]
     [0.75, 0.125]
     """
-    span = span or verdict_span(text)
+    span = span or (field_span(text) if "{" in text else None)
     words = _words(answers, by_truth=span is not None)
     if words is None:
         return None
-    span = span or _opening_span(text, answers, chosen)
     places = range(len(logprobs)) if span is None else _tokens_at(logprobs, text, span)
     place = _verdict_token(logprobs, places, words, chosen, last=span is None)
     if place is None or (span is None and _end_early(logprobs, text)):
         return None
     return _masses(logprobs[place], words, len(answers))
-
-
-def verdict_span(text: str) -> Span | None:
-    """Where the value of the only JSON field stands that is named like a verdict; None if there is none, or several."""
-    if "{" not in text:
-        return None
-    found = [
-        value
-        for root in json_values(text)
-        for container in containers(root)
-        if isinstance(container, Object)
-        for name, value in container.pairs
-        if is_verdict_name(name) and isinstance(value, Scalar)
-    ]
-    return (found[0].start, found[0].end) if len(found) == 1 else None
-
-
-def _opening_span(text: str, answers: Sequence[str], chosen: int | None) -> Span | None:
-    """Where the chosen answer stands, if the reply opens with it and nothing after it states an answer again."""
-    parts = spoken_parts(text) if chosen is not None else None
-    found = _OPENING.match(text, *parts[-1]) if parts else None
-    if chosen is None or found is None or spoken_word(found.group("word")) != spoken_word(answers[chosen]):
-        return None
-    after = match_closest_option(text[found.end() :], answers)
-    return found.span("word") if after.index is None or after.kind in {"mention", "near"} else None
 
 
 def _words(answers: Sequence[str], *, by_truth: bool) -> Mapping[str, int] | None:

@@ -74,9 +74,9 @@ PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
     "checklist_item_reasoned": _DIRECT - {"criterion_name"},
     "checklist_sheet": _SHEET,
     "rubric_sheet": _SHEET,
-    "sheet_reask": frozenset({"items", "reasoning"}),
+    "sheet_reask": frozenset({"items", "reasoning", "nonce"}),
     "selection": frozenset({"options", "codes", "described"}),
-    "reask": frozenset({"options", "codes"}),
+    "reask": frozenset({"options", "codes", "nonce"}),
     "summary": frozenset({"assessment", "nonce"}),
 }
 """What each template is filled with; a template that names anything else, or leaves one out, is refused."""

@@ -179,7 +179,7 @@ def _winrates(held: Held) -> Drawn | None:
         own = [_mark(each.of[0], each) for each in against_all]
         panels.append(_marks(Axis("winrate", *UNIT, reference=HALF), own, "Expected against all the others"))
         notes.append("Not all met equally often: winrates above are over unequal opponents.")
-    return "Winrates", panels, ["Dashed: as many won as lost.", *notes]
+    return f"{held.table.rate_name.capitalize()}s", panels, ["Dashed: as many won as lost.", *notes]
 
 
 def _ranks(held: Held) -> Drawn | None:
@@ -209,7 +209,7 @@ def _matrix(held: Held) -> Drawn | None:
         return None
     shown = systems[:MOST_IN_A_MATRIX]
     ranking, contests = held.table.ranking, [entry.contest for entry in held.table.scored_entries]
-    unread = unread_pairs(contests, ranking.pairs, level=ranking.level)
+    unread = unread_pairs(contests, ranking.pairs, reduction=held.table.reduction, level=ranking.level)
     values: dict[tuple[str, str], float | None] = {}
     texts: dict[tuple[str, str], str] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
@@ -234,7 +234,8 @@ def _matrix(held: Held) -> Drawn | None:
         down="the row's system",
         middle=HALF,
     )
-    notes = ["How often the system of the row beats that of the column, best first; a tie counts half."]
+    rate = held.table.rate_name.capitalize()
+    notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
     if unread:
         notes.append("Where too much is unread, the bounds stand in the place of the winrate, without a shade.")
     if len(shown) < len(systems):

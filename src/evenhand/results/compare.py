@@ -225,8 +225,8 @@ def compare(
     columns: tuple[str, str],
     clusters: Mapping[int, str],
     level_over: Callable[[Sequence[str | None]], IntervalLevel],
+    units: tuple[Ranges, Ranges],
     ranges: tuple[Ranges, Ranges],
-    possible: tuple[Ranges, Ranges],
 ) -> RunComparison:
     """Compare two results row by row.
 
@@ -237,8 +237,8 @@ def compare(
         columns: Of the score and of what was selected.
         clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
         level_over: The clusters of rows -> the level of intervals over these.
-        ranges: Of the two results: the columns that name a group -> the range of its scores, which says their units.
-        possible: Likewise between which numbers these lie.
+        units: Of the two results: the columns that name a group -> the units of its scores.
+        ranges: The same, with the least and the greatest score.
 
     Raises:
         InvalidInputError: If their rows have no scores or none in common, or scores of one group in different units.
@@ -264,7 +264,7 @@ def compare(
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
     levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
     values = {named: _scores([(first[key], second[key]) for key in own], columns[0]) for named, own in held.items()}
-    bounds = {named: _with_scores(_bounds(groups, named, ranges, possible), values[named]) for named in held}
+    bounds = {named: _with_scores(_bounds(groups, named, units, ranges), values[named]) for named in held}
     pairs = [_paired(values[named], levels[named], bounds[named]) for named in held]
     found = {}
     for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
@@ -352,18 +352,18 @@ def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> s
 
 
 def _bounds(
-    groups: Sequence[str], named: Sequence[str], ranges: tuple[Ranges, Ranges], possible: tuple[Ranges, Ranges]
+    groups: Sequence[str], named: Sequence[str], units: tuple[Ranges, Ranges], ranges: tuple[Ranges, Ranges]
 ) -> tuple[float, float]:
     """Between which numbers the scores of a group lie in either result, both in the same units."""
     about = dict(zip(groups, named, strict=True))
-    found = [known for known in (each(about) for each in ranges) if known is not None]
+    found = [known for known in (each(about) for each in units) if known is not None]
     if len(set(found)) > 1:
         (low, high), (other_low, other_high) = found
         raise InvalidInputError(
             f"the scores of {'/'.join(named)!r} go from {low:g} to {high:g} in the first result and from {other_low:g} "
             f"to {other_high:g} in the second: give the options the same values, or compare what was judged apart"
         )
-    limits = [known for known in (each(about) for each in possible) if known is not None] or [(0.0, 1.0)]
+    limits = [known for known in (each(about) for each in ranges) if known is not None] or [(0.0, 1.0)]
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 

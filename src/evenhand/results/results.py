@@ -321,6 +321,11 @@ class Results(PrintedTables, Generic[Entry]):
             return self.entries.vote_columns()
         return VoteColumns.of([cell.votes for cell in self.cells()])
 
+    @property
+    def outcome_notes(self) -> tuple[str, ...]:
+        """How the scores of single questions differ from those of the printed tables, where they do."""
+        return ()
+
     def closing_notes(self) -> tuple[str, ...]:
         """What it bought, and what was held back."""
         return spending_notes(self.spending, self.vote_columns.unscored())
@@ -455,8 +460,8 @@ class Results(PrintedTables, Generic[Entry]):
         """The level of intervals over rows of these clusters, and their method."""
         return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
 
-    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """The least and the greatest score of a group of rows; None where there is no such group.
+    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """What is 0 and what is 1 for the scores of a group of rows; None where there is no such group.
 
         Args:
             group: The columns that name it, such as system and criterion.
@@ -464,9 +469,9 @@ class Results(PrintedTables, Generic[Entry]):
         del group
         return (0.0, 1.0)
 
-    def possible_scores(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Between which numbers its scores lie: beyond :meth:`score_range`, which says their units, where they can."""
-        return self.score_range(group)
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """The least and the greatest score of a group of rows."""
+        return self.units(group)
 
     def votes(self) -> pyarrow.Table:
         """Every vote as a row of an Arrow table, with what it was about."""
@@ -553,8 +558,8 @@ class Results(PrintedTables, Generic[Entry]):
         how: dict[str, Any] = {
             "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
             "level_over": self.level_over,
+            "units": (self.units, other.units),
             "ranges": (self.score_range, other.score_range),
-            "possible": (self.possible_scores, other.possible_scores),
         }
         found = compare(
             list(self.records()),
@@ -652,7 +657,7 @@ class Results(PrintedTables, Generic[Entry]):
             warnings.warn(notes[-1], ConfoundedComparisonWarning, stacklevel=3)
         moved = sum(one != two for one, two, _ in shared.values())
         said = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
-        return (*said, *notes), changed
+        return (*said, *notes, *dict.fromkeys((*self.outcome_notes, *other.outcome_notes))), changed
 
     def to_label(self, n: int, **how: Any) -> Any:  # noqa: ANN401 - as evenhand.to_label has it
         """A blind sheet on which people label a sample of what was judged: see :func:`evenhand.to_label`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
@@ -22,14 +22,16 @@ class Spending:
     Attributes:
         bought: Replies newly bought.
         requests: Requests sent, retries and calls that failed included.
-        cost: US dollars that the replies cost; None where no price is known.
+        cost: US dollars that the replies cost, at least where some are unreported; None where no price is known.
         from_journal: Replies that the journal held, or that another request was asking for already.
         wasted: Replies bought of which no vote came.
         wasted_cost: US dollars that these cost; None where no price is known.
         lost: Requests that brought no reply and may have been billed.
-        at_risk: US dollars at most that these cost; 0 where that was not reckoned, for lack of ``max_cost``.
-        calls_left: Of ``max_calls``; None without.
-        cost_left: Of ``max_cost``, in US dollars; None without.
+        unreported: Replies whose usage the server did not report, or reported with fewer tokens than their texts have.
+        calls_left: Of ``max_calls``, in replies; None without.
+        cost_left: Of ``max_cost``, in US dollars, less what is reserved; None without.
+        cost_reserved: Of ``max_cost``, US dollars that the lost requests may have cost, and the unreported replies
+            beyond their cost; None without.
         cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
     """
 
@@ -40,9 +42,10 @@ class Spending:
     wasted: int = measure("count", name="wasted_replies")
     wasted_cost: float | None = measure("money")
     lost: int = measure("count", name="lost_requests")
-    at_risk: float
+    unreported: int = measure("count", name="unreported_replies")
     calls_left: int | None = measure("count")
     cost_left: float | None = measure("money")
+    cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
 
     @classmethod
@@ -73,14 +76,16 @@ class Spending:
             wasted=unread.calls,
             wasted_cost=None if used.cost is None else unread.cost or 0.0,
             lost=used.lost,
-            at_risk=used.at_risk,
+            unreported=used.unreported,
             calls_left=None if calls is None else max(0, calls - used.calls - failed),
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
+            cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
             cached_tokens=used.cached_tokens,
         )
 
     def __str__(self) -> str:
-        for_cost = "" if self.cost is None else f" for {format_cost(self.cost)}"
+        least = "at least " if self.unreported else ""
+        for_cost = "" if self.cost is None else f" for {least}{format_cost(self.cost)}"
         bought = f"Bought {format_count(self.bought, 'reply')}{for_cost} with {format_count(self.requests, 'request')}"
         said = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
         if self.cached_tokens:
@@ -88,14 +93,24 @@ class Spending:
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
             said.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost}, of which no vote came.")
-        if self.lost:
-            most = f" ({format_cost(self.at_risk)} at most)" if self.at_risk else ""
-            said.append(f"{format_count(self.lost, 'request')} brought no reply and may be billed{most}.")
+        said += self._uncertain()
         if self.cost_left is not None:
             said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
         if self.calls_left is not None:
             said.append(f"Left of max_calls: {format_count(self.calls_left)}.")
         return " ".join(said)
+
+    def _uncertain(self) -> Iterator[str]:
+        """Say what may have cost more than is known, and what is reserved for it."""
+        replies, requests = format_count(self.unreported, "reply"), format_count(self.lost, "request")
+        if self.lost:
+            yield f"{requests} brought no reply and may be billed."
+        if self.unreported:
+            yield f"The server did not report the usage of {replies}, or less than their texts have."
+        if self.cost_reserved:
+            reserved_for = [f"{replies} whose usage the server did not report"] * bool(self.unreported)
+            reserved_for += [f"{requests} without a reply"] * bool(self.lost)
+            yield f"{format_cost(self.cost_reserved)} of max_cost is reserved for {' and '.join(reserved_for)}."
 
 
 def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ _WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), F
 _USAGE: Final = tuple(field.name for field in fields(Usage) if field.name not in {"cost", "at_risk"})
 
 
-_USAGE_COLUMNS: Final = tuple({"cached": "cached_calls", "lost": "lost_requests"}.get(name, name) for name in _USAGE)
+_RENAMED: Final = {"cached": "cached_calls", "lost": "lost_requests", "unreported": "unreported_replies"}
+_USAGE_COLUMNS: Final = tuple(_RENAMED.get(name, name) for name in _USAGE)
 _NUMBERS: Final = ("na", "reasks", "cost_at_risk", *_USAGE_COLUMNS)
 _EARLY_STOP: Final = ("sample", "draws_planned", "stop_confidence")
 OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind", "cost", *_NUMBERS, *_EARLY_STOP)
@@ -95,9 +96,9 @@ class VoteColumns:
         kind: How the selection was read: a place in :data:`KINDS`.
         always: Whether the vote is cast whatever the others say; see :func:`~evenhand.votes.unselected_draws`.
         reasks: How many times the judge was asked again.
-        usage: What the calls consumed, shape (n_votes, 6): the counts of :class:`~evenhand.votes.Usage` in its order.
+        usage: What the calls consumed, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage` in its order.
         cost: US dollars.
-        at_risk: US dollars at most that lost requests cost.
+        at_risk: US dollars at most that lost requests cost, and unreported replies beyond their cost.
     """
 
     n: int

@@ -144,6 +144,7 @@ _COLUMNS: Final[_Values] = {
     "cached_calls": attrgetter("usage.cached"),
     "requests": attrgetter("usage.requests"),
     "lost_requests": attrgetter("usage.lost"),
+    "unreported_replies": attrgetter("usage.unreported"),
     "cost_at_risk": attrgetter("usage.at_risk"),
     "cached_tokens": attrgetter("usage.cached_tokens"),
     "replied": lambda vote: vote.completion is not None,
@@ -185,6 +186,7 @@ def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
         cached=row["cached_calls"],
         requests=row.get("requests", 0),  # files of 0.1 have none
         lost=row.get("lost_requests", 0),
+        unreported=row.get("unreported_replies", 0),
         at_risk=row.get("cost_at_risk", 0.0),
         cached_tokens=row.get("cached_tokens") or 0,
         prompt_tokens=row["prompt_tokens"],
@@ -312,7 +314,7 @@ def _kinds_of_told(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # n
 def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN401 - the module
     """The types of the columns of votes, which a column without any value would not show."""
     numbers = ("sample", "selected_index", "match_index", "reasks", "calls", "cached_calls", "requests")
-    more = ("lost_requests", "draws_planned")
+    more = ("lost_requests", "unreported_replies", "draws_planned")
     tokens = ("prompt_tokens", "completion_tokens", "reply_prompt_tokens", "reply_completion_tokens")
     texts = ("judge_id", "selected_label", "assessment", "summary", "unscored_reason", "error", "match_kind", "reply")
     replies = ("finish_reason", "model", "reasoning", "reply_logprobs", "match_reason", "prompts", "stop_confidence")

@@ -32,6 +32,8 @@ class Contests:
         cluster: Shape (m,): the prompt, or what several prompts belong to (any integer label). Contests of a cluster
             are dependent, those of two clusters are not.
         prompt: Shape (m,): the prompt (any integer label).
+        weight: Shape (m,): how much the contest counts in win rates, ranks, differences and cycles, 1 for a whole one.
+            Strengths and other models count every contest once.
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1], second=[1, 0], score=[1, 0.5], cluster=[7, 9])
     >>> contests.meetings.won.tolist(), contests.meetings.cluster.tolist()  # of the two clusters, in which they met
@@ -44,6 +46,7 @@ class Contests:
     score: FloatArray
     cluster: IntArray
     prompt: IntArray
+    weight: FloatArray
 
     def __post_init__(self) -> None:
         _check_systems(self.systems)
@@ -56,8 +59,12 @@ class Contests:
         wrong = ~(np.isnan(score) | ((score >= 0) & (score <= 1)))
         if wrong.any():
             raise InvalidInputError(f"A score is {score[wrong][0]!r}: a score lies in [0, 1], or is NaN when unscored.")
-        score.flags.writeable = False
-        object.__setattr__(self, "score", score)
+        weight = np.array(self.weight, dtype=np.float64)
+        if weight.shape != (size,) or not (weight > 0).all():
+            raise InvalidInputError(f"weight is {self.weight!r}: give one positive number per contest.")
+        for name, column in (("score", score), ("weight", weight)):
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
         self._check_opponents()
 
     def _check_opponents(self) -> None:
@@ -83,8 +90,12 @@ class Contests:
         score: ArrayLike,
         cluster: ArrayLike | None = None,
         prompt: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
     ) -> Contests:
-        """Build contests from any sequences; without ``cluster`` every contest is one, and each a prompt of its own."""
+        """Build contests from any sequences.
+
+        Without ``cluster`` every contest is one, and each a prompt of its own; without ``weight`` all weigh 1.
+        """
         rows = np.asarray(first)
         together = np.arange(len(rows)) if cluster is None else np.asarray(cluster)
         return cls(
@@ -94,6 +105,7 @@ class Contests:
             np.asarray(score, dtype=np.float64),
             together,
             together if prompt is None else np.asarray(prompt),
+            np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64),
         )
 
     def __len__(self) -> int:
@@ -107,7 +119,7 @@ class Contests:
     def only(self, rows: BoolArray) -> Contests:
         """The contests for which ``rows``, shape (m,), is true; the systems stay as they are."""
         players, together = (self.first[rows], self.second[rows]), (self.cluster[rows], self.prompt[rows])
-        return Contests(self.systems, *players, self.score[rows], *together)
+        return Contests(self.systems, *players, self.score[rows], *together, self.weight[rows])
 
     @property
     def by_prompt(self) -> Contests:
@@ -140,7 +152,7 @@ class Contests:
         labels, cluster = np.unique(self.cluster, return_inverse=True)
         kept = ~np.isnan(self.score)
         sizes = {"systems": len(self.systems), "clusters": len(labels)}
-        return Meetings.of(self.opponents[kept], self.score[kept], cluster[kept], **sizes)
+        return Meetings.of(self.opponents[kept], self.score[kept], cluster[kept], self.weight[kept], **sizes)
 
 
 def _check_systems(systems: tuple[str, ...]) -> None:
@@ -168,7 +180,7 @@ class WinRate:
 
     Attributes:
         system: Its name.
-        win_rate: Mean score, a tie counting half; None without a scored contest.
+        win_rate: Weighted mean score, a tie counting half; None without a scored contest.
         contests: Scored contests.
         wins: Of these, with a score above one half.
         ties: With a score of exactly one half.

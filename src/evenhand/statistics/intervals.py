@@ -133,13 +133,13 @@ class IntervalLevel(float):
 
 
 def level_over(level: float, clusters: Sequence[Hashable]) -> IntervalLevel:
-    """The level of intervals over rows of these clusters; over the rows where each is of another one.
+    """The level and method of intervals over rows of these clusters; over the rows where each is of another one.
 
     >>> level_over(0.9, ["a", "b", "a"]).n_clusters, level_over(0.9, ["a", "b"]).n_clusters
     (2, None)
     """
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    return IntervalLevel(level).over([numbers[cluster] for cluster in clusters])
+    return IntervalLevel.of(level).over([numbers[cluster] for cluster in clusters])
 
 
 def size_of_unseen(labels: IntArray) -> float:
@@ -597,10 +597,14 @@ def _cluster_bootstrap(numerator: FloatArray, denominator: FloatArray, level: fl
 
 
 def bets_on(numerator: FloatArray, denominator: FloatArray) -> ConfidenceSequence:
-    """The clusters of one column of ratios between 0 and 1, as what is bet on."""
+    """The clusters of one column of ratios between 0 and 1, as what is bet on.
+
+    The largest cluster takes a whole stake, and one whole contest does. A stake may not depend on results: where a
+    contest counts by its grade, so does the weight of a cluster.
+    """
     present = denominator > 0
     x, d = numerator[present], denominator[present]
-    return ConfidenceSequence.of(np.clip(x / d, 0.0, 1.0), d / d.max(initial=0.0))
+    return ConfidenceSequence.of(np.clip(x / d, 0.0, 1.0), d / d.max(initial=1.0))
 
 
 def _betting(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:

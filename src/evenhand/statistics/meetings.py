@@ -21,8 +21,9 @@ class Meetings:
         cluster: Shape (m,): 0 … ``clusters`` - 1.
         first: Shape (m,): of the two systems the one with the lower position.
         second: Shape (m,): the other.
-        won: Shape (m,): the score that ``first`` took.
-        met: Shape (m,): of how many contests; at least one.
+        won: Shape (m,): the score that ``first`` took, times the weights of the contests.
+        met: Shape (m,): the sum of these weights: without weights the number of contests.
+        contests: Shape (m,): of how many contests; at least one.
     """
 
     systems: int
@@ -32,41 +33,63 @@ class Meetings:
     second: IntArray
     won: FloatArray
     met: FloatArray
+    contests: FloatArray
 
     @classmethod
-    def of(cls, opponents: IntArray, score: FloatArray, cluster: IntArray, *, systems: int, clusters: int) -> Meetings:
+    def of(
+        cls,
+        opponents: IntArray,
+        score: FloatArray,
+        cluster: IntArray,
+        weight: FloatArray,
+        *,
+        systems: int,
+        clusters: int,
+    ) -> Meetings:
         """Add up the contests of a pair in a cluster.
 
         Args:
             opponents: Shape (m, 2).
             score: Shape (m,): of the first of the two, none missing.
             cluster: Shape (m,): 0 … ``clusters`` - 1.
+            weight: Shape (m,).
             systems: How many.
             clusters: How many.
         """
         low, high = opponents.min(axis=1), opponents.max(axis=1)
         cells, row = np.unique((low * systems + high) * clusters + cluster, return_inverse=True)
-        won = np.bincount(row, np.where(opponents[:, 0] == low, score, 1.0 - score), len(cells)).astype(np.float64)
+        to_lower = np.where(opponents[:, 0] == low, score, 1.0 - score)
+        summed = (
+            np.bincount(row, column, len(cells)).astype(np.float64) for column in (to_lower * weight, weight, None)
+        )
         pair, place = cells // max(clusters, 1), cells % max(clusters, 1)
-        met = np.bincount(row).astype(np.float64)
-        return cls(systems, clusters, place, pair // systems, pair % systems, won, met)
+        return cls(systems, clusters, place, pair // systems, pair % systems, *summed)
 
     def only(self, rows: BoolArray) -> Meetings:
         """Those for which ``rows``, shape (m,), is true; the clusters stay as they are."""
         pairs = (self.first[rows], self.second[rows])
-        return Meetings(self.systems, self.clusters, self.cluster[rows], *pairs, self.won[rows], self.met[rows])
+        columns = (self.won[rows], self.met[rows], self.contests[rows])
+        return Meetings(self.systems, self.clusters, self.cluster[rows], *pairs, *columns)
 
     @property
     def in_all(self) -> Meetings:
         """The same, all clusters together."""
         pairs, row = np.unique(self.first * self.systems + self.second, return_inverse=True)
         first, second = pairs // self.systems, pairs % self.systems
-        won, met = (np.bincount(row, column, len(pairs)).astype(np.float64) for column in (self.won, self.met))
-        return Meetings(self.systems, 1, np.zeros_like(pairs), first, second, won, met)
+        columns = (self.won, self.met, self.contests)
+        summed = (np.bincount(row, column, len(pairs)).astype(np.float64) for column in columns)
+        return Meetings(self.systems, 1, np.zeros_like(pairs), first, second, *summed)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Shape (systems, systems): what the row's system took from the column's, all clusters together."""
+        taken, held = np.zeros((self.systems, self.systems)), self.in_all
+        taken[held.first, held.second], taken[held.second, held.first] = held.won, held.met - held.won
+        return taken
 
     @property
     def by_system(self) -> tuple[FloatArray, FloatArray]:
-        """Shape (clusters, systems) each: what every system took, and of how many contests."""
+        """Shape (clusters, systems) each: what every system took, and the weight of its contests."""
         return self._sums(self.won, self.met - self.won), self._sums(self.met, self.met)
 
     def _sums(self, to_first: FloatArray, to_second: FloatArray) -> FloatArray:
@@ -77,7 +100,7 @@ class Meetings:
         return sums
 
     def of_system(self, system: int) -> tuple[FloatArray, FloatArray]:
-        """Shape (clusters, systems) each: what a system took from every other, and of how many contests."""
+        """Shape (clusters, systems) each: what a system took from every other, and the weight of these contests."""
         taken, contests = np.zeros((2, self.clusters, self.systems))
         for own, other, won in ((self.first, self.second, self.won), (self.second, self.first, self.met - self.won)):
             rows = own == system
@@ -92,11 +115,11 @@ class Meetings:
             pairs: Shape (p, 2): the systems of each, the lower position first.
 
         Yields:
-            Which pairs of the p; and, shape (rows, pairs) each, what the first took and the contests: a row for each
+            Which pairs of the p; and, shape (rows, pairs) each, what the first took and the weight: a row for each
             cluster in which the two met, in order. Of those with fewer, by half at most, the last rows are zeros.
 
         >>> opponents, score, cluster = np.array([[0, 1], [1, 0]]), np.ones(2), np.array([0, 2])
-        >>> held = Meetings.of(opponents, score, cluster, systems=2, clusters=3)
+        >>> held = Meetings.of(opponents, score, cluster, np.ones(2), systems=2, clusters=3)
         >>> [(which.tolist(), won.T.tolist(), met.T.tolist()) for which, won, met in held.of_pairs(np.array([[0, 1]]))]
         [([0], [[1.0, 0.0]], [[1.0, 1.0]])]
         """
@@ -116,13 +139,13 @@ class Meetings:
         """Shape (clusters,): whether every two of the systems that met anybody there met equally often.
 
         >>> opponents, cluster = np.array([[0, 1], [0, 2], [1, 2], [0, 1]]), np.array([0, 0, 0, 1])
-        >>> held = Meetings.of(opponents, np.ones(4), cluster, systems=3, clusters=2)
+        >>> held = Meetings.of(opponents, np.ones(4), cluster, np.ones(4), systems=3, clusters=2)
         >>> held.balanced.tolist(), held.only(held.first == 0).balanced.tolist()
         ([True, True], [False, True])
         """
         most = np.zeros(self.clusters)
-        np.maximum.at(most, self.cluster, self.met)
-        equally = np.bincount(self.cluster[self.met == most[self.cluster]], minlength=self.clusters)
+        np.maximum.at(most, self.cluster, self.contests)
+        equally = np.bincount(self.cluster[self.contests == most[self.cluster]], minlength=self.clusters)
         present = self.present.sum(axis=1)
         balanced: BoolArray = equally == present * (present - 1) // 2
         return balanced

@@ -258,10 +258,11 @@ def _strengths(
 def _position(fit: LogitFit | None, column: int, reason: str | None, level: float) -> tuple[Parameter, Parameter]:
     if fit is None or reason is not None:
         return Parameter(None, reason), Parameter(None, reason)
-    return (
-        Parameter(fit.interval(column, level), None),
-        Parameter(fit.interval(column, level, transform=expit), None),
-    )
+    log_odds = fit.interval(column, level)
+    if not np.isfinite(log_odds.low):
+        reason = "it is the same in every prompt, which leaves no spread to make an interval of"
+        return Parameter(None, reason), Parameter(None, reason)
+    return Parameter(log_odds, None), Parameter(fit.interval(column, level, transform=expit), None)
 
 
 def expected_win_rates(

@@ -516,7 +516,7 @@ def compare_pairs(
     """
     pairs = np.array([*combinations(range(len(contests.systems)), 2)])
     anytime = IntervalLevel.of(level).method == "anytime"
-    held: list[tuple[int, Interval | None]] = [(0, None)] * len(pairs)
+    held: list[Interval | None] = [None] * len(pairs)
     made: list[DifferenceTest | None] = [None] * len(pairs)
     for block, won, met in contests.meetings.of_pairs(pairs):
         rates = win_rate_intervals(won, met, level=level)
@@ -525,28 +525,23 @@ def compare_pairs(
             if anytime
             else sign_flip_tests(won - met / 2)
         )
-        for pair, *found, test in zip(block.tolist(), met.sum(axis=0), rates, tests, strict=True):
-            held[pair], made[pair] = found, test
+        for pair, rate, test in zip(block.tolist(), rates, tests, strict=True):
+            held[pair], made[pair] = rate, test
     head_to_head = adjusted_tests(made)
     if anytime:
         differences = [
             (None if rate is None else rate.on_scale(-1.0, 2.0), test)
-            for (_, rate), test in zip(held, head_to_head, strict=True)
+            for rate, test in zip(held, head_to_head, strict=True)
         ]
     elif strengths is None:
         differences = _of_win_rates(*contests.meetings.by_system, pairs, level)
     else:
         differences = _of_strengths(strengths, pairs)
+    together = contests.meetings.in_all
+    number = dict(zip(zip(together.first, together.second, strict=True), together.contests, strict=True))
     return tuple(
-        PairComparison(
-            contests.systems[i],
-            contests.systems[j],
-            int(met),
-            rate,
-            test,
-            *difference,
-        )
-        for (i, j), (met, rate), test, difference in zip(pairs.tolist(), held, head_to_head, differences, strict=True)
+        PairComparison(contests.systems[i], contests.systems[j], int(number.get((i, j), 0)), rate, test, *difference)
+        for (i, j), rate, test, difference in zip(pairs.tolist(), held, head_to_head, differences, strict=True)
     )
 
 

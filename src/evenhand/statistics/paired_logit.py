@@ -30,6 +30,9 @@ GRADIENT_TOLERANCE = 1e-8
 """The largest gradient component of the mean log-likelihood that counts as converged."""
 
 
+NO_VARIANCE = 1e-12
+"""The share of the variance of independent contests up to which that of clusters is 0, and the optimiser's rounding."""
+
 _ROWS_OF_FIRST_CHECK = 1000
 
 
@@ -100,6 +103,7 @@ class LogitFit:
     Attributes:
         parameters: Shape (p,) or, with ties, (p + 1,): ``beta`` and then ``tau``.
         covariance: Cluster-robust (sandwich) covariance of the parameters; None with fewer than two clusters.
+        information: The negative Hessian at the maximum.
         log_likelihood: At the maximum.
         iterations: Steps that the optimiser took.
         gradient: Largest component of the mean gradient at the end.
@@ -108,6 +112,7 @@ class LogitFit:
 
     parameters: FloatArray
     covariance: FloatArray | None
+    information: FloatArray
     log_likelihood: float
     iterations: int
     gradient: float
@@ -258,9 +263,11 @@ def fit_logit(outcomes: ContestOutcomes) -> LogitFit:
             f"({solution.message})."
         )
     likelihood, _ = _log_likelihood_and_scores(totals, parameters)
+    information = information_at(totals, parameters)
     return LogitFit(
         parameters,
-        _sandwich(outcomes, parameters),
+        _sandwich(outcomes, parameters, information),
+        information,
         float(likelihood),
         int(solution.nit),
         gradient,
@@ -290,7 +297,8 @@ def wald_interval(
     check_level(level)
     centre = float(slope @ fit.parameters) if at is None else float(at)
     variance = 0.0 if fit.covariance is None else float(slope @ fit.covariance @ slope)
-    informed = variance > 1e-24
+    of_contests = float(slope @ np.linalg.solve(fit.information, slope))
+    informed = variance > NO_VARIANCE * of_contests
     half = float(stats.t.ppf((1 + level) / 2, fit.clusters - 1)) * variance**0.5 if informed else np.inf
     estimate, low, high = (float(transform(value)) for value in (centre, centre - half, centre + half))
     return Interval(estimate, low, high, level, "cluster_sandwich_t", fit.clusters)
@@ -373,12 +381,12 @@ def cluster_scores(outcomes: ContestOutcomes, parameters: FloatArray) -> FloatAr
     return np.column_stack([scores, np.bincount(outcomes.cluster, weights=excess[:, 1], minlength=clusters)])
 
 
-def _sandwich(outcomes: ContestOutcomes, parameters: FloatArray) -> FloatArray | None:
+def _sandwich(outcomes: ContestOutcomes, parameters: FloatArray, information: FloatArray) -> FloatArray | None:
     clusters = outcomes.clusters
     if clusters < 2:
         return None
     by_cluster = cluster_scores(outcomes, parameters)
-    spread = np.linalg.solve(information_at(outcomes.totals, parameters), by_cluster.T)
+    spread = np.linalg.solve(information, by_cluster.T)
     covariance: FloatArray = clusters / (clusters - 1) * (spread @ spread.T)
     return covariance
 

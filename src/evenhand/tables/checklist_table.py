@@ -627,12 +627,6 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
             if report.unanswered
         )
         notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
-    other = sum(report.num_other_metric for report in reports.values())
-    if other:
-        notes.append(
-            f"The {METRICS[parameters['primary_metric']]} of {other} response(s) is undefined, since the answered "
-            "items weigh 0 in all; their pass rate stands in for it."
-        )
     notes.append("All items: the share of yes among all answered items, whatever response they belong to.")
     return (*notes, *early_stop_note(parameters), *baseline_note(parameters["judges"]))
 

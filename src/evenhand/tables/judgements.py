@@ -283,6 +283,10 @@ class JudgementTable(Results[Judgement]):
         """The criterion that the cell names."""
         return next(each for each in self.criteria if each.name == cell.about["criterion"])
 
+    def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """Those of the criterion."""
+        return next((each.units for each in self.criteria if each.name == group["criterion"]), None)
+
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """That of the criterion."""
         return next((each.score_range for each in self.criteria if each.name == group["criterion"]), None)

@@ -117,17 +117,19 @@ class ModeResults(Results[JudgedSubject]):
             found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
         return found
 
-    def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """That of the criteria, where a score is in their units."""
+    def units(self, group: Mapping[str, str]) -> tuple[float, float]:
+        """Those of the criteria, where a score is in them."""
         del group
-        ranges = [each.score_range for each in self._criteria if isinstance(each, Criterion)] or [(0.0, 1.0)]
-        return min(low for low, _ in ranges), max(high for _, high in ranges)
+        return _hull(each.units for each in self._criteria if isinstance(each, Criterion))
 
-    def possible_scores(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Those of the rubrics too: the score of one that is clipped at the mean may lie below 0."""
-        limits = [rubric_range(each).score for each in self._criteria if isinstance(each, Rubric)]
-        limits += [self.score_range(group)]
-        return min(low for low, _ in limits), max(high for _, high in limits)
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
+        """That of the criteria and rubrics; of a mode that compares, shares."""
+        del group
+        if self.mode.compares:
+            return (0.0, 1.0)
+        return _hull(
+            rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria
+        )
 
     labelled_by: ClassVar = ("system", "question")
 
@@ -150,8 +152,10 @@ class ModeResults(Results[JudgedSubject]):
         one = self._criteria[0] if len(self._criteria) == 1 else None
         whole = isinstance(self.scored_entries[0].result, Verdict)
         own = one if isinstance(one, Criterion) and one is not NO_CRITERION and whole else None
+        given = [row.score for rows in found.values() for row in rows if row.score is not None]
+        ends = [*self.score_range({}), *given]  # a mode of one's own may score anything
         return tuple(
-            Outcomes(system, self._name, tuple(rows), self.possible_scores({}))
+            Outcomes(system, self._name, tuple(rows), (min(ends), max(ends)))
             if own is None
             else Outcomes.by(own, rows, system=system)
             for system, rows in found.items()
@@ -300,6 +304,11 @@ class ModeResults(Results[JudgedSubject]):
 
     def __repr__(self) -> str:
         return f"<ModeResults of {len(self.subjects)} subjects, judged by {self.mode.kind!r}>\n{self}"
+
+
+def _hull(ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    lows, highs = zip(*(list(ranges) or [(0.0, 1.0)]), strict=True)
+    return min(lows), max(highs)
 
 
 def _header(name: str, level: float) -> str:

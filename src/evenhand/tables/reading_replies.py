@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from evenhand.judge_reliability.columns import (
     recorded_columns,
     recorded_verdict,
 )
-from evenhand.parsing import match_closest_option
+from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
 from evenhand.results.run_record import remembers
 from evenhand.run_options import RecordedOptions
@@ -46,15 +47,17 @@ def read_replies(
     id_field: str | None = None,
     swapped_field: str | None = None,
     finish_reason_field: str | None = None,
+    pattern: str | None = None,
     as_index: bool = False,
     split: str | None = None,
     **options: Any,
 ) -> VoteTable:
-    """Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
+    r"""Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
 
-    No call is made. A text is read as the reply of a judge is read in a run: what it states counts, what it merely
-    names is a mention (and marked as one), and what names no option is unscored with the reason, never a guess. Each
-    vote keeps its text and how it was read; ``table.to_rows()`` gives them as plain rows.
+    No call is made. A text is read as the reply of a judge is read in a run, by the four forms of
+    :func:`~evenhand.parsing.match_closest_option`; any other text is unscored with the reason, never a guess. Replies
+    that another tool asked for in its own form are read by ``pattern``. Each vote keeps its text and how it was read;
+    ``table.to_rows()`` gives them as plain rows.
 
     Args:
         dataset: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
@@ -71,12 +74,15 @@ def read_replies(
         swapped_field: Of comparisons: the column that is true where the two responses were shown in the other order. A
             vote for the one shown first is then one for the second; options are mirrored by their values.
         finish_reason_field: The column with the server's finish reason: ``length`` says that a reply was cut off.
+        pattern: A regular expression with one group, around the label: ``r"\[\[([AB])\]\]"``. A reply that it does
+            not match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.
         as_index: Gold labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
         **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
 
     Raises:
-        InvalidInputError: No such column, weights that do not fit, or rows of one instance that contradict each other.
+        InvalidInputError: No such column, a pattern that is not a regular expression with one group, weights that do
+            not fit, or rows of one instance that contradict each other.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
     drawn = RecordedOptions(**options)
@@ -89,6 +95,7 @@ def read_replies(
         judge_field=judge_field,
         swapped_field=swapped_field,
         finish_reason_field=finish_reason_field,
+        pattern=None if pattern is None else compile_pattern(pattern),
     )
     grouped = log.instances(id_field)
     first = [log.rows[numbers[0]] for numbers in grouped]
@@ -118,6 +125,7 @@ def read_replies(
             **log.ids(id_field, grouped),
             **row_groups(first, drawn.group_fields),
             "swapped_field": swapped_field,
+            "pattern": pattern,
             "as_index": as_index,
             "gold": gold,
             "criteria_given": criteria is not None,
@@ -150,6 +158,7 @@ class _ReplyLog:
     judge_field: str | None
     swapped_field: str | None
     finish_reason_field: str | None
+    pattern: re.Pattern[str] | None
     _read: dict[tuple[str | None, str | None], Match] = field(default_factory=dict)
     _held: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -242,6 +251,11 @@ class _ReplyLog:
     def _swapped(self, number: int) -> bool:
         return self.swapped_field is not None and swapped_in(self.rows[number], self.swapped_field, number)
 
+    def _match(self, text: str | None, finish_reason: str | None) -> Match:
+        if self.pattern is not None:
+            return match_pattern(text, self.criterion.labels, self.pattern)
+        return match_closest_option(text, self.criterion.labels, finish_reason=finish_reason)
+
     def _vote(self, judge: str, cell: object, number: int, sample: int, *, swapped: bool) -> Vote:
         text = None if is_missing(cell) else text_of(cell)
         finish = None
@@ -250,7 +264,7 @@ class _ReplyLog:
         key = (text, finish or None)
         match = self._read.get(key)
         if match is None:
-            match = self._read[key] = match_closest_option(text, self.criterion.labels, finish_reason=finish or None)
+            match = self._read[key] = self._match(text, finish or None)
         index = match.index
         if swapped and index is not None:
             index = swapped_index(self.criterion.options, index)

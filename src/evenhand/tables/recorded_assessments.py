@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
+from evenhand.data.cells import set_aside
 from evenhand.data.fields import field_of, name_of, text_of
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.asked import Asked, Questions
@@ -42,7 +43,8 @@ def recorded_assessments(
     """
     system, swapped = read.column("systems_field", SYSTEM), read.column("swapped_field", "swapped")
     reader = VoteReader.of(criterion, as_index=as_index)
-    selected = reader.read([vote.vote for vote in read.votes], lambda place: read.votes[place].who)
+    selected = reader.read_most([vote.vote for vote in read.votes], lambda place: read.votes[place].who)
+    set_aside(selected)
     own = tuple(range(len(criterion.options)))
     places: dict[int, tuple[int, str]] = {}
     reversed_in: dict[int, bool] = {}

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
-from evenhand.data.cells import held_in, is_abstention, is_written_nothing
+from evenhand.data.cells import OutOfScale, held_in, is_abstention, is_written_nothing, set_aside
 from evenhand.data.fields import field_of, name_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.grade_scores import check_grade_settings
@@ -50,6 +50,7 @@ def recorded_grades(
     own: dict[int, tuple[str, ...]] = {}
     orders: dict[int, tuple[int, ...]] = {}
     cast: dict[int, list[Vote]] = {}
+    every: list[int | OutOfScale | None] = []
     for vote in read.votes:
         shown = _shown(vote, column)
         given = shown if candidates is None else tuple(name for name in candidates if name in shown)
@@ -59,8 +60,10 @@ def recorded_grades(
         order = orders[id(vote)] = _rotation(vote, shown, names, candidates)
         choice = choice_of(len(names))
         chosen = _chosen(vote, shown)
-        index = None if chosen is None else names.index(chosen)
+        index = names.index(chosen) if isinstance(chosen, str) else chosen
+        every.append(index)
         cast.setdefault(vote.instance, []).append(read.cast(vote, choice, index, order, settings))
+    set_aside(every)
     read.check_once(lambda vote: orders.get(id(vote)))
     clusters = read.clusters(settings.cluster_field, [column])
     cells = [
@@ -123,7 +126,7 @@ def _rotation(
     return order
 
 
-def _chosen(vote: VoteRow, shown: Sequence[str]) -> str | None:
+def _chosen(vote: VoteRow, shown: Sequence[str]) -> str | OutOfScale | None:
     """The candidate that a vote names, or the one at the place (A the first) that it names."""
     if is_abstention(vote.vote) or is_written_nothing(vote.vote):
         return None
@@ -139,7 +142,9 @@ def _chosen(vote: VoteRow, shown: Sequence[str]) -> str | None:
             f"{vote.who} {vote.vote!r}, which may mean a candidate and a place in {list(shown)!r}: rename the "
             "candidates"
         )
-    raise InvalidInputError(
+    return OutOfScale(
+        vote.who,
+        str(vote.vote),
         f"{vote.who} {vote.vote!r}, which is no candidate of {list(shown)!r} and no place. "
-        f"{did_you_mean(vote.vote, (*shown, *places))} None for no vote"
+        f"{did_you_mean(vote.vote, (*shown, *places))} None for no vote",
     )

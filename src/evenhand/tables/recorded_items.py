@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.aggregation import Answer
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, fold_label, yes_no_criterion
-from evenhand.data.cells import NOT_ASKED, LabelReader, held_in, is_abstention
+from evenhand.data.cells import NOT_ASKED, LabelReader, OutOfScale, held_in, is_abstention, set_aside
 from evenhand.data.fields import field_of, field_or, name_of
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -199,6 +199,7 @@ def _cast(read: VoteRows, keys: Mapping[int, Key], checklist: Checklist, mode: C
     An item that nobody answered, of a response of which others were answered, was not asked; that is no "no".
     """
     found: dict[Key, list[Vote]] = {}
+    every: list[int | OutOfScale | None] = []
     judges: dict[tuple[str, int], dict[str, VoteRow]] = {}
     by_item: dict[str, list[VoteRow]] = {item.name: [] for item in checklist.items}
     for vote in read.votes:
@@ -206,12 +207,14 @@ def _cast(read: VoteRows, keys: Mapping[int, Key], checklist: Checklist, mode: C
     for item in checklist.items:
         criterion, votes = item.as_criterion(), by_item[item.name]
         reader = VoteReader.of(criterion)
-        said = reader.read([vote.vote for vote in votes], partial(_who, votes))
+        said = reader.read_most([vote.vote for vote in votes], partial(_who, votes))
+        every += said
         for vote, index in zip(votes, said, strict=True):
             if vote.judge:
                 cast = read.cast(vote, criterion, index, tuple(range(len(criterion.options))), mode.settings)
                 found.setdefault(keys[vote.number], []).append(cast)
                 judges.setdefault(keys[vote.number][:2], {})[vote.judge] = vote
+    set_aside(every)
     for (system, instance), asked in judges.items():
         for item in checklist.items:
             if (system, instance, item.name) not in found:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
-from evenhand.data.cells import is_abstention, is_written_nothing, number_of, plain_cell
+from evenhand.data.cells import OutOfScale, is_abstention, is_written_nothing, number_of, plain_cell, set_aside
 from evenhand.data.fields import field_of, field_or, name_of, text_of
 from evenhand.data.plain_data import briefly
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -127,7 +127,7 @@ class _Comparisons:
             raise InvalidInputError(_refusal(cell, pair, who, several=len(sides) > 1))
         return sides.pop()
 
-    def selected(self, criterion: Criterion, *, labels: bool) -> list[int | None]:
+    def selected(self, criterion: Criterion, *, labels: bool) -> list[int | OutOfScale | None]:
         """The option that each vote selects, in the order of the table's systems.
 
         Args:
@@ -136,26 +136,32 @@ class _Comparisons:
         """
         reader, by_value = VoteReader.of(criterion), _by_value(criterion)
         places = [place for place, (vote, _) in enumerate(self) if number_of(vote.vote) is not None]
-        numbers: dict[int, int | None] = {}
+        numbers: dict[int, int | OutOfScale | None] = {}
         if labels and places:
             cells = [self.read.votes[place].vote for place in places]
-            numbers = dict(zip(places, reader.read(cells, lambda at: self.read.votes[places[at]].who), strict=True))
-        found: list[int | None] = []
+            read = reader.read_most(cells, lambda at: self.read.votes[places[at]].who)
+            numbers = dict(zip(places, read, strict=True))
+        found: list[int | OutOfScale | None] = []
         for place, (vote, pair) in enumerate(self):
             if _says_nothing(vote.vote):
                 found.append(None)
                 continue
-            shown = numbers.get(place, reader.places.get(fold_label(str(vote.vote))) if labels else None)
-            options = set() if shown is None else {_in_order(criterion, shown, pair)}
+            label = reader.places.get(fold_label(str(vote.vote))) if labels else None
+            shown: int | OutOfScale | None = numbers.get(place, label)
+            options = {_in_order(criterion, shown, pair)} if isinstance(shown, int) else set()
             sides = pair.sides(vote.vote)
             options |= {by_value[side] for side in sides if side in by_value}
             if len(options) != 1:
                 if sides and not options:
                     raise InvalidInputError(_no_option(vote, criterion))
-                raise InvalidInputError(
-                    _refusal(vote.vote, pair, vote.who, several=bool(options), more=criterion.labels)
-                )
+                refusal = _refusal(vote.vote, pair, vote.who, several=bool(options), more=criterion.labels)
+                if options:
+                    raise InvalidInputError(refusal)
+                refusal = shown.refusal if isinstance(shown, OutOfScale) else refusal
+                found.append(OutOfScale(vote.who, str(vote.vote), refusal))
+                continue
             found.append(options.pop())
+        set_aside(found)
         return found
 
 

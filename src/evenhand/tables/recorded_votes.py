@@ -113,6 +113,11 @@ class VoteTable(Results[RecordedInstance]):
         """The label that is right, for each instance."""
         return tuple(each.reference for each in self.instances)
 
+    def units(self, group: Mapping[str, str]) -> tuple[float, float]:
+        """Those of the criterion."""
+        del group
+        return self.criterion.units
+
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
         """That of the criterion."""
         del group

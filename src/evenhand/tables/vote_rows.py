@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 
 import evenhand
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.cells import NOT_ASKED
+from evenhand.data.cells import NOT_ASKED, OutOfScale
 from evenhand.data.fields import field_of, field_or, group_columns, name_of, named_groups, read_clusters
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -281,7 +281,12 @@ class VoteRows:
         }
 
     def cast(
-        self, vote: VoteRow, criterion: Criterion, index: int | None, order: tuple[int, ...], settings: RunSettings
+        self,
+        vote: VoteRow,
+        criterion: Criterion,
+        index: int | OutOfScale | None,
+        order: tuple[int, ...],
+        settings: RunSettings,
     ) -> Vote:
         """A vote for an option, in the criterion's own order; unscored where there is none.
 

@@ -16,6 +16,7 @@ from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDE_SCORES
 from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.modes.contest import (
     Contest,
+    Reduction,
     check_reduction,
     cluster_numbers,
     is_graded,
@@ -133,11 +134,21 @@ class WinrateTable(Results[ContestEntry]):
         summary = summarize_contests(
             [entry.contest for entry in self.scored_entries],
             self.systems,
-            reduction=check_reduction(self.parameters["reduction"], graded=is_graded(self.criterion)),
+            reduction=self.reduction,
             level=self._level,
             ranking=self.ranking,
         )
         return summary if self._orders_known else replace(summary, **WITHOUT_PLACES)
+
+    @property
+    def reduction(self) -> Reduction:
+        """How contests become winrates."""
+        return check_reduction(self.parameters["reduction"], graded=is_graded(self.criterion))
+
+    @property
+    def rate_name(self) -> str:
+        """What the share of battles won is called."""
+        return "winrate" if self.reduction == "win_rate" else "weighted winrate"
 
     @property
     def _orders_known(self) -> bool:
@@ -153,11 +164,12 @@ class WinrateTable(Results[ContestEntry]):
     def ranking(self) -> Ranking:
         """Ranks, strengths, the position advantage, pairs with tests, groups, circles, length-controlled winrates.
 
-        Here every contest counts once, whatever the grades.
+        Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
+        contest once, whatever the grades.
         """
         contests = [entry.contest for entry in self.scored_entries]
         ranking = rank_systems(
-            resolved_contests(contests, self.systems),
+            resolved_contests(contests, self.systems, self.reduction),
             presented=presented_contests(contests, self.systems) if self._orders_known else None,
             rounds=[contest.round for contest in contests],
             length_difference=[entry.length_difference for entry in self.scored_entries],
@@ -182,6 +194,15 @@ class WinrateTable(Results[ContestEntry]):
                 found.append(replace(_side(first, f"against {second}", own), part_of=name))
         return tuple(each for each in found if each.rows)
 
+    @property
+    def outcome_notes(self) -> tuple[str, ...]:
+        """Where the table weighs wins: single contests do not."""
+        note = (
+            "Every contest counts once here, whatever its grade (reduction='win_rate'); the table of winrates weighs a "
+            f"win by its grade (reduction={self.reduction!r})."
+        )
+        return () if self.reduction == "win_rate" else (note,)
+
     def reported(self) -> Iterator[Reported]:
         """Of each system, best first; of each two against each other; of all contests."""
         for system in self.ranked:
@@ -189,7 +210,7 @@ class WinrateTable(Results[ContestEntry]):
             yield Reported("", (system.system,), system, read, system.unscored)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), read, system.unscored)
         contests = [entry.contest for entry in self.scored_entries]
-        unread = unread_pairs(contests, self.ranking.pairs, level=self.ranking.level)
+        unread = unread_pairs(contests, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
             never = Missing("the two never met")
@@ -256,7 +277,8 @@ class WinrateTable(Results[ContestEntry]):
         Valid at all looks together, whatever the unread would have said; see
         :func:`~evenhand.modes.deciding.decisions`.
         """
-        return decisions([entry.contest for entry in self.scored_entries], 1 - self.parameters["level"])
+        contests = [entry.contest for entry in self.scored_entries]
+        return decisions(contests, 1 - self.parameters["level"], reduction=self.reduction)
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:

@@ -65,9 +65,10 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
 def tables_of_pairs(table: WinrateTable) -> tuple[TextTable, TextTable]:
     """The matrix and the pairs."""
     contests = [entry.contest for entry in table.scored_entries]
-    unread = unread_pairs(contests, table.ranking.pairs, level=table.ranking.level)
+    unread = unread_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
-    return matrix_table(table.ranking, unread), pairs_table(table.ranking, unread, decided)
+    rate = table.rate_name
+    return matrix_table(table.ranking, unread, rate), pairs_table(table.ranking, unread, decided, rate)
 
 
 def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
     return {
         "system": system.system,
         **_interval(system, "winrate"),
-        "ranked_by": "winrate" if table.ranking.balanced else "strength",
+        "ranked_by": table.rate_name if table.ranking.balanced else "strength",
         **_interval(system, "field_winrate"),
         **_numbers(system, "winrate_if_unscored_0", "winrate_if_unscored_1"),
         "bounds_lead": system.unread is not None,
@@ -144,7 +145,8 @@ def _systems_table(table: WinrateTable) -> TextTable:
     level, balanced = format_level(table.parameters["level"]), table.ranking.balanced
     columns = (
         Column(
-            f"{'winrate' if balanced else 'raw winrate'} [{level}]", lambda one: format_score(one.winrate, one.unread)
+            f"{'' if balanced else 'raw '}{table.rate_name} [{level}]",
+            lambda one: format_score(one.winrate, one.unread),
         ),
         *(() if balanced else (Column(f"against all [{level}]", "field_winrate"),)),
         Column("rank", lambda one: format_rank(one.rank, one.rank_low, one.rank_high)),
@@ -156,7 +158,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
         Column("length", lambda one: format_count(table.mean_lengths[one.system])),
     )
     title = (
-        f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
+        f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
         f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table), 'contest')}"
     )
     return measures_table(
@@ -164,8 +166,8 @@ def _systems_table(table: WinrateTable) -> TextTable:
     )
 
 
-def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
-    """How often the row's system beats the column's, best first; its bounds where these lead."""
+def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ, rate_name: str = "winrate") -> TextTable:
+    """The winrate of the row's system against the column's, best first; its bounds where these lead."""
     systems = [entry.system for entry in ranking.systems]
     rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
     cells = {}
@@ -177,23 +179,27 @@ def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
         cells[second, first] = format_bounds(1 - bounds.high, 1 - bounds.low)
     return TextTable(
         kind="matrix",
-        title="Winrate of the row's system against the column's",
+        title=f"{rate_name.capitalize()} of the row's system against the column's",
         headers=("", *systems),
         rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
     )
 
 
 def pairs_table(
-    ranking: Ranking, unread: Unread = _ALL_READ, decided: Mapping[tuple[str, str], Decision] = _NOTHING
+    ranking: Ranking,
+    unread: Unread = _ALL_READ,
+    decided: Mapping[tuple[str, str], Decision] = _NOTHING,
+    rate_name: str = "winrate",
 ) -> TextTable:
     """Every two systems: head to head, and the difference of their winrates over all contests, or of strengths.
 
     Where all holds at any time, there is head to head alone, and what is decided.
     """
     level = format_level(ranking.level)
-    of_winrates = "Head to head, and the paired difference of winrates over all contests (p corrected by Holm)"
+    head = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
+    of_winrates = f"{head}, and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
     of_strengths = (
-        "Head to head (p corrected by Holm), and the difference of strengths (intervals and p of all pairs at once)"
+        f"{head} (p corrected by Holm), and the difference of strengths (intervals and p of all pairs at once)"
     )
     columns: tuple[Column, ...] = (
         Column("contests", "contests"),
@@ -204,7 +210,7 @@ def pairs_table(
     )
     if ranking.anytime:
         columns += (Column("decided", lambda pair: _decided(decided.get((pair.first, pair.second)))),)
-        return _table_of_pairs("Head to head (p corrected by Holm; all holds at any time)", ranking, columns)
+        return _table_of_pairs(f"{head} (p corrected by Holm; all holds at any time)", ranking, columns)
     columns += (
         Column(
             f"difference [{level}]" if ranking.balanced else f"difference of strengths [{level}]",
@@ -277,16 +283,9 @@ def _missing_notes(what: str, reasons: Mapping[str, str | None]) -> list[str]:
 def _position_note(position: Parameter) -> str:
     if position.interval is None:
         return f"Position advantage: no estimate, since {position.reason}."
-    share = format_share(position.interval)
-    if position.interval.low <= 0 and position.interval.high >= 1:
-        return (
-            f"Position advantage: the estimate is that between equals the response shown first wins "
-            f"{format_percent(position.interval.estimate)} of the decided contests, but the data are compatible with "
-            "any share."
-        )
     return (
-        f"Position advantage: between equals the response shown first wins {share} of the decided contests (Davidson "
-        "and Beaver's model)."
+        f"Position advantage: between equals the response shown first wins {format_share(position.interval)} of the "
+        "decided contests (Davidson and Beaver's model)."
     )
 
 
@@ -325,8 +324,8 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
             "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
             "with length too, so that a system whose responses are longer for saying more is held back."
         )
-    if table.summary.reduction != "win_rate":
-        notes.append("Winrates weigh a win by its grade; ranks, strengths and tests count every contest once.")
+    if table.reduction != "win_rate":
+        notes.append(_reduction_note(table.ranking))
     agreement = table.gold_agreement()
     if agreement is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
@@ -334,6 +333,21 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
     notes += readings_note([table.summary.readings])
     notes += early_stop_note(table.parameters)
     return (*notes, *baseline_note(table.parameters["judges"]))
+
+
+def _reduction_note(ranking: Ranking) -> str:
+    """What weighs a win by its grade, and what counts every contest once."""
+    if ranking.anytime:
+        return "Everything here weighs a win by its grade, but for the counts of contests and ties."
+    weighed, once = "Winrates, head to head", "strengths, the position advantage"
+    if ranking.balanced:
+        weighed += ", differences, ranks, groups and circles"
+    else:
+        weighed += " and circles"
+        once += ", the ranks, groups and differences that are of strengths, winrates against all"
+    controlled = ranking.length_controlled
+    once += "" if controlled is None or controlled.reason is not None else ", winrates at equal length"
+    return f"{weighed} weigh a win by its grade; {once} and the orders count every contest once."
 
 
 def _order_note(table: WinrateTable) -> str:

@@ -139,6 +139,7 @@ if TYPE_CHECKING:
 
     def get_artifacts_data_classification(artifact: str) -> list[str] | None: ...
     def get_parsed_context(context: dict[str, str]) -> str: ...
+    def group_str(json_str: str) -> str: ...
     def fetch_artifact(artifact_rep: Any) -> tuple[Any, Catalog | None]: ...
     def separate_overrides(s: str) -> tuple[str, dict[str, Any] | None]: ...
     def register_local_catalog(catalog_path: str) -> None: ...
@@ -163,7 +164,7 @@ else:
     from unitxt.inference import InferenceEngine, TextGenerationInferenceOutput
     from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
     from unitxt.llm_as_judge_utils import get_parsed_context
-    from unitxt.metric_utils import EmptyPrediction
+    from unitxt.metric_utils import EmptyPrediction, group_str
     from unitxt.metrics import EvaluationInput, MapReduceMetric
     from unitxt.parsing_utils import separate_inside_and_outside_square_brackets as separate_overrides
     from unitxt.register import register_local_catalog
@@ -302,6 +303,7 @@ __all__ = [
     "field_value",
     "fields_class",
     "get_parsed_context",
+    "group_str",
     "own_words",
     "register_local_catalog",
     "separate_overrides",

@@ -52,7 +52,7 @@ class EvenhandCriterion(CriteriaWithOptions):
     Attributes:
         scale: ``binary``, ``ordinal`` or ``nominal``.
         weight: What it counts in a rubric; negative for a fault.
-        na_options: Names of the options that say that the criterion does not apply; they have no value.
+        na_options: Names of the options that say that the criterion does not apply; their values are ignored.
         section: The part of a rubric that it belongs to; empty for none.
         tags: What it is about.
     """
@@ -186,7 +186,7 @@ class DocumentKind(Generic[Value, Document]):
 
 
 RUBRIC = DocumentKind(
-    "rubric", Rubric, EvenhandRubric, RUBRIC_FIELDS, read_rubric, rubric_document, Rubric.check_counts
+    "rubric", Rubric, EvenhandRubric, RUBRIC_FIELDS, read_rubric, rubric_document, Rubric.check_not_empty
 )
 CHECKLIST = DocumentKind(
     "checklist", Checklist, EvenhandChecklist, CHECKLIST_FIELDS, read_checklist, checklist_document
@@ -472,7 +472,7 @@ def _frozen_criterion(artifact: CriteriaWithOptions) -> Criterion:
         options = tuple(
             Option(
                 label=option.name,
-                value=None if name in na_options else values.get(name),
+                value=values.get(name),
                 description=option.description or "",
                 na=name in na_options,
             )

@@ -1,6 +1,5 @@
 """Checklists of autochecklist: their defaults, and the scores of autochecklist itself where it is installed."""
 
-import json
 import warnings
 from random import Random
 
@@ -8,9 +7,9 @@ import pytest
 
 import evenhand
 from evenhand.aggregation.checklist_score import score_answers
-from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
-from evenhand.data.formats import LeftOutWarning, exported
-from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.criteria import ChecklistItem
+from evenhand.data.formats import LeftOutWarning
+from evenhand.errors import InvalidCriterionError
 
 WRITTEN = {
     "id": "6f9619ff",
@@ -62,23 +61,6 @@ def test_a_weight_beyond_100_is_refused():
         evenhand.load({"questions": [{"question": "Is it polite?", "weight": 250}]})
 
 
-def test_it_is_written_back_as_it_was_read():
-    checklist = evenhand.load(WRITTEN)
-    written = exported(checklist, "autochecklist")
-    assert (written.left_out, evenhand.load(json.loads(json.dumps(written.data)))) == (
-        [],
-        checklist.model_copy(update={"name": "checklist"}),
-    )
-
-
-def test_what_it_cannot_say_is_named():
-    items = (ChecklistItem(question="a"), ChecklistItem(question="b", na=True, prerequisites=("1",)))
-    written = exported(Checklist(name="c", items=items, context_fields={"x": "x"}), "autochecklist")
-    assert [each.split()[0] for each in written.left_out] == ["context_fields", "na", "prerequisites"]
-    with pytest.raises(InvalidInputError, match="'polite' is a criterion, which the format 'autochecklist' does not"):
-        exported(yes_no_criterion("polite", "?"), "autochecklist")
-
-
 @pytest.fixture(scope="module")
 def models():
     pytest.importorskip("autochecklist", reason="autochecklist is not installed: its scores are not compared with ours")
@@ -118,8 +100,3 @@ def test_equal_scores(models):
         )
         for score in ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "primary_score"):
             assert getattr(found, score) == pytest.approx(getattr(expected, score), abs=1e-12), score
-
-
-def test_it_reads_what_is_written_for_it(models):
-    theirs = models.Checklist.model_validate(exported(evenhand.load(WRITTEN), "autochecklist").data)
-    assert [(item.id, item.weight) for item in theirs.items] == [("a1", 40), ("b2", 100)]

@@ -7,9 +7,9 @@ import pytest
 
 import evenhand
 from evenhand.aggregation import rubric_score
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
-from evenhand.data.formats import FORMATS, exported, format_of
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.data.formats import FORMATS, format_of
+from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.votes import Verdict
 
 HEALTH_ROW = {
@@ -123,9 +123,6 @@ def test_scores_of_paperbench_as_published(leaves, levels, times):
         assert len(met) == leaves
         result = rubric_score(verdicts(met.values()), rubric)
         assert result.score == pytest.approx(published(tree, met), abs=1e-12)
-        written = json.loads(json.dumps(exported(rubric, "paperbench").data))
-        again = evenhand.load(written)
-        assert rubric_score(verdicts([met[each.name] for each in again.criteria]), again).score == result.score
 
 
 def test_a_tree_of_paperbench_that_is_wrong():
@@ -154,8 +151,6 @@ def test_a_score_rubric_is_an_ordinal_criterion(data):
     assert [(option.label, option.value, option.description) for option in criterion.options] == [
         (str(score), score, f"Level {score}.") for score in range(1, 6)
     ]
-    written = exported(criterion, "prometheus")
-    assert (written.data, written.left_out) == ({"criteria": "Is it kind?", **LEVELS}, [])
 
 
 def test_a_score_rubric_without_criteria_is_told():
@@ -170,49 +165,11 @@ def test_a_row_of_wildbench_is_a_checklist():
         ("1", "Is it polite?", 1),
         ("2", "Is it short?", 1),
     ]
-    assert exported(checklist, "wildbench").data == {"checklist": row["checklist"]}
 
 
 def test_a_file_of_rows_says_what_to_do_with_it(tmp_path):
     with pytest.raises(ArtifactError, match="holds rows of data"):
         evenhand.load(tmp_path / "rows.jsonl")
-
-
-def test_what_formats_cannot_say_is_named():
-    polite = yes_no_criterion("polite", "Is it polite?", na=True)
-    rubric = Rubric(name="r", criteria=(polite,), na_strategy="fail")
-    written = exported(rubric, "healthbench")
-    assert written.data == {"rubrics": [{"criterion": "Is it polite?", "points": 1, "tags": []}]}
-    assert [each.split()[0] for each in written.left_out] == ["that", "NA", "na_strategy"]
-    items = (ChecklistItem(question="a", weight=2, category="x"),)
-    assert exported(Checklist(name="c", items=items), "wildbench").left_out == ["weight", "category"]
-    assert exported(rubric, "paperbench").left_out == [
-        "NA options",
-        "na_strategy",
-        "task_category (a leaf of PaperBench needs one: give the criterion a tag)",
-    ]
-
-
-GRADED = Criterion(
-    name="g", description="?", options=tuple(Option(label=str(value), value=value) for value in (0, 0.5, 1))
-)
-
-
-@pytest.mark.parametrize(
-    ("value", "name", "message"),
-    [
-        (GRADED, "healthbench", "has the options ['0', '0.5', '1']; in the format 'healthbench' a criterion is met or"),
-        (Rubric(name="r", criteria=(yes_no_criterion("x", "?", weight=-1),)), "paperbench", "has negative weights"),
-        (GRADED, "prometheus", "those of the format 'prometheus' are [1.0, 2.0, 3.0, 4.0, 5.0]"),
-        (GRADED, "wildbench", "'g' is a criterion, which the format 'wildbench' does not hold"),
-        (GRADED, "healthbnech", "there is no format 'healthbnech'. Did you mean 'healthbench'?"),
-        (evenhand.load({"items": ["?"]}), "healthbench", "'checklist' is a checklist, which the format 'healthbench'"),
-    ],
-)
-def test_what_a_format_does_not_hold_is_refused(value, name, message):
-    with pytest.raises(InvalidInputError) as caught:
-        exported(value, name)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Criteria of EvalAssist, for direct assessment and for comparisons, and several with weights."""
 
-import json
-
 import pytest
 
 import evenhand
-from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
-from evenhand.data.formats import LeftOutWarning, exported
-from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.criteria import Option
+from evenhand.data.formats import LeftOutWarning
+from evenhand.errors import InvalidCriterionError
 from evenhand.unitxt.loading import UndefinedScoreWarning, load_comparison
 
 DIRECT = {
@@ -96,35 +94,6 @@ def test_several_that_no_rubric_can_say_are_refused(items, message):
 def test_examples_are_not_left_out_in_silence():
     with pytest.warns(LeftOutWarning, match="examples"):
         evenhand.load({**DIRECT, "examples": [{"text": "x"}]})
-
-
-@pytest.mark.parametrize("data", [DIRECT, PAIRWISE])
-def test_it_is_written_back_as_it_was_read(data):
-    criterion = evenhand.load(data)
-    written = exported(criterion, "evalassist")
-    assert (written.left_out, evenhand.load(json.loads(json.dumps(written.data)))) == ([], criterion)
-    assert evenhand.load(exported(criterion, "unitxt").data) == criterion
-
-
-def test_a_rubric_is_written_as_several_criteria():
-    rubric = Rubric(name="r", criteria=(evenhand.load(DIRECT), yes_no_criterion("short", "Is it short?", weight=3)))
-    written = exported(rubric, "evalassist")
-    assert [each["weight"] for each in written.data["items"]] == [0.25, 0.75]
-    assert [(each.name, each.weight) for each in evenhand.load(written.data).criteria] == [
-        ("polite", 0.25),
-        ("short", 0.75),
-    ]
-
-
-def test_what_it_cannot_say_is_named():
-    criterion = yes_no_criterion("polite", "?", weight=2, na=True).model_copy(update={"tags": ("tone",)})
-    assert [each.split()[0] for each in exported(criterion, "evalassist").left_out] == ["tags", "NA", "weight"]
-    nominal = Criterion(
-        name="n", description="?", scale="nominal", options=(Option(label="a", value=1), Option(label="b", value=0))
-    )
-    assert exported(nominal, "unitxt").left_out == ["the scale nominal"]
-    with pytest.raises(InvalidInputError, match="has negative weights"):
-        exported(Rubric(name="r", criteria=(yes_no_criterion("x", "?", weight=-1),)), "evalassist")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The files of other tools: told by their own shape, read as they are there, and written as far as they can say it.
+"""The files of other tools: told by their own shape, and read as they are there.
 
 =============  =======================================================  ==========
 format         what is recognised                                       what it is
@@ -15,7 +15,7 @@ wildbench      a row with a ``checklist`` of questions                  checklis
 
 Logs and recorded preferences of other tools are rows: :func:`~evenhand.data.formats.annotations.read_log`.
 
-unitxt's own criteria are read wherever criteria are (:mod:`evenhand.data.documents`), and can be written.
+unitxt's own criteria are read wherever criteria are (:mod:`evenhand.data.documents`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from evenhand.data.formats.importing import (
     FORMATS,
     ImportedRows,
     LeftOutWarning,
-    exported,
     format_of,
     import_file,
     translated,
@@ -36,7 +35,6 @@ __all__ = [
     "ImportedRows",
     "LeftOutWarning",
     "data_set_rows",
-    "exported",
     "format_of",
     "import_file",
     "translated",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.data.formats.translation import Format, Translated, Value, checklist_of, kept, mappings_with
+from evenhand.data.formats.translation import Format, Translated, kept, mappings_with
 
 DEFAULT_WEIGHT = 100.0
 _ITEM = frozenset({"id", "question", "weight", "category", "metadata"})
@@ -41,28 +41,4 @@ def _item(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "weight": DEFAULT_WEIGHT if weight is None else weight}
 
 
-def _write(value: Value) -> Translated:
-    checklist = checklist_of(value, "autochecklist")
-    written = Translated({})
-    for field, said in (
-        ("context_fields", bool(checklist.context_fields)),
-        ("prediction_field", checklist.prediction_field is not None),
-        ("na (an item can only be answered yes or no there)", any(item.na for item in checklist.items)),
-        ("prerequisites", any(item.prerequisites for item in checklist.items)),
-    ):
-        if said:
-            written.without(field)
-    written.data = {
-        "id": checklist.name,
-        "items": [
-            {"id": item.name, "question": item.question, "weight": item.weight, "category": item.category or None}
-            for item in checklist.items
-        ],
-        "source_method": "evenhand",
-        "generation_level": "corpus",
-        "corpus_description": checklist.description or None,
-    }
-    return written
-
-
-AUTOCHECKLIST = Format("autochecklist", "a checklist of autochecklist", _fits, _read, _write)
+AUTOCHECKLIST = Format("autochecklist", "a checklist of autochecklist", _fits, _read)

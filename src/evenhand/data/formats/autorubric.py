@@ -3,8 +3,9 @@
 A rubric is a list of criteria, or a mapping that holds one under ``rubric``, ``sections`` or ``criteria``. A criterion
 without options is met, not met, or cannot be assessed; a missing weight is 10. Our own form shares the words
 ``requirement`` and ``scale_type`` with it, so that a file is theirs if every criterion in it is a mapping with a
-``requirement``, and nothing in it is a field that only ours has (a name of the rubric, a text as a criterion, an
-option without a value or with a description, …).
+``requirement``, and nothing in it is what only ours has: a name of the rubric, a text as a criterion, an option with a
+description, an option that is not NA and has no value or one outside [0, 1]. An NA option may have a value in both, or
+none. One criterion alone is theirs if it has what only theirs has: an ``aggregation``, or no options, written down.
 """
 
 from __future__ import annotations
@@ -12,23 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.criteria import Criterion, Rubric
+from evenhand.criteria import Rubric
 from evenhand.data.documents import read_rubric, rubric_document
 from evenhand.data.formats.translation import (
     Format,
     Translated,
-    Value,
-    as_counted,
-    criteria_of,
-    has_labels,
-    is_yes_no,
     kept,
     mappings_with,
-    note_unsaid,
-    refuse_nested,
 )
 from evenhand.data.plain_data import briefly
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.errors import ArtifactError, InvalidCriterionError
 
 DEFAULT_WEIGHT = 10.0
 MET, UNMET, CANNOT_ASSESS = "MET", "UNMET", "CANNOT_ASSESS"
@@ -48,7 +42,13 @@ def _is_criterion(data: object) -> bool:
     if not mappings_with([data], {"requirement"}, _CRITERION) or not isinstance(data, dict):
         return False
     options = data.get("options")
-    return options is None or mappings_with(options, {"label", "value"}, _OPTION)
+    return options is None or (mappings_with(options, {"label"}, _OPTION) and all(map(_is_option, options)))
+
+
+def _is_option(option: Mapping[str, Any]) -> bool:
+    """Whether an option is NA, or has a value that autorubric could accept."""
+    value = option.get("value")
+    return bool(option.get("na")) or (value is not None and (not isinstance(value, int | float) or 0 <= value <= 1))
 
 
 def _is_list(data: object) -> bool:
@@ -72,11 +72,8 @@ def _is_rubric(data: object) -> bool:
 
 
 def _is_dumped(data: object) -> bool:
-    """Whether data are one criterion as autorubric writes it: without options, with its rule, or NA with a value."""
-    if not (_is_criterion(data) and isinstance(data, dict)):
-        return False
-    options = data.get("options", ())
-    return "aggregation" in data or options is None or any(option.get("na") for option in options)
+    """Whether data are one criterion as autorubric writes it: with its rule, or with options that are null."""
+    return _is_criterion(data) and isinstance(data, dict) and ("aggregation" in data or data.get("options", ()) is None)
 
 
 def is_data_set(data: object) -> bool:
@@ -128,13 +125,8 @@ def _criterion(given: Mapping[str, Any], read: Translated) -> dict[str, Any]:
     document["weight"] = DEFAULT_WEIGHT if weight is None else weight
     if given.get("options") is None:
         return {**document, "scale": "binary", "options": [dict(option) for option in BINARY_OPTIONS]}
-    options = [{"label": str(option["label"]), **_worth(option)} for option in given["options"]]
+    options = [{**option, "label": str(option["label"])} for option in given["options"]]
     return {**document, "scale": given.get("scale_type") or "ordinal", "options": options}
-
-
-def _worth(option: Mapping[str, Any]) -> dict[str, Any]:
-    """What an option counts; the value that autorubric asks for with an NA option counts nowhere."""
-    return {"na": True} if option.get("na") else {"value": option["value"]}
 
 
 def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
@@ -176,50 +168,9 @@ def _gold(item: Mapping[str, Any], rubric: Rubric, where: str) -> dict[str, str 
     }
 
 
-def _write(value: Value) -> Translated:
-    rubric = criteria_of(value, AUTORUBRIC.name)
-    refuse_nested(rubric, AUTORUBRIC.name)
-    if rubric.clip == "mean":
-        raise InvalidInputError(
-            f"the rubric {rubric.name!r} is clipped at the mean only, and autorubric clips the score of each response: "
-            "its scores would be others there; accepted for it: 'healthbench'"
-        )
-    written = Translated([])
-    if rubric.na_strategy != "skip":
-        written.without(f"na_strategy: {rubric.na_strategy} (a setting of autorubric's grader)")
-    plain = [criterion for criterion in rubric.criteria if not _is_own_binary(criterion)]
-    note_unsaid(plain, written, "section", "tags", "context_fields", "prediction_field")
-    written.data = [_written(criterion, written) for criterion in rubric.criteria]
-    return written
-
-
-def _is_own_binary(criterion: Criterion) -> bool:
-    return has_labels(criterion, [MET, UNMET, CANNOT_ASSESS])
-
-
-def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:
-    if not criterion.has_values:
-        raise InvalidInputError(
-            f"the criterion {criterion.name!r} gives no value to an option, and autorubric needs one for each"
-        )
-    criterion = as_counted(criterion, written)
-    document = {"name": criterion.name, "weight": criterion.weight, "requirement": criterion.description}
-    if _is_own_binary(criterion):
-        return document
-    if has_labels(criterion, ["Yes", "No"]) or has_labels(criterion, ["Yes", "No", "N/A"]):
-        written.without("the labels Yes and No, which are MET and UNMET there")
-        return document
-    if criterion.scale == "binary" and is_yes_no(criterion):
-        written.without("the scale binary of criteria with options of their own, which is ordinal there")
-    options = [{"label": option.label, "value": option.value or 0.0, "na": option.na} for option in criterion.options]
-    scale = "nominal" if criterion.scale == "nominal" else "ordinal"
-    return {**document, "scale_type": scale, "options": options}
-
-
 AUTORUBRIC = Format(
     "autorubric",
     "a rubric of autorubric",
     lambda data: _is_rubric(data) or is_data_set(data) or _is_dumped(data),
     _read,
-    _write,
 )

@@ -15,24 +15,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.criteria import Criterion, Rubric, Section
 from evenhand.data.documents import derived_name
 from evenhand.data.formats.translation import (
     Format,
     Translated,
-    Value,
-    as_counted,
-    checklist_of,
-    criteria_of,
-    is_yes_no,
     kept,
     mappings_with,
-    note_unsaid,
     numbered,
-    refuse_nested,
 )
 from evenhand.data.plain_data import briefly
-from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.errors import InvalidCriterionError
 
 _POINTS = {"criterion", "points"}
 
@@ -55,46 +47,11 @@ def _read_healthbench(data: Any, what: str) -> Translated:  # noqa: ANN401 - dat
     return Translated({"clip": "mean", "criteria": criteria})
 
 
-def _write_healthbench(value: Value) -> Translated:
-    rubric = _of_yes_no(criteria_of(value, "healthbench"), "healthbench")
-    refuse_nested(rubric, "healthbench")
-    written = Translated({})
-    if rubric.clip != "mean":
-        written.without("that the score of each response is clipped (HealthBench clips the mean only)")
-    _note_plain(rubric, written)
-    written.data = {
-        "rubrics": [
-            {"criterion": each.description, "points": each.weight, "tags": list(each.tags)} for each in rubric.criteria
-        ]
-    }
-    return written
-
-
-def _of_yes_no(rubric: Rubric, name: str) -> Rubric:
-    for criterion in rubric.criteria:
-        if not is_yes_no(criterion):
-            raise InvalidInputError(
-                f"the criterion {criterion.name!r} has the options {list(criterion.labels)!r}; in the format {name!r} "
-                "a criterion is met or not, with nothing between them"
-            )
-    return rubric
-
-
-def _note_plain(rubric: Rubric, written: Translated) -> None:
-    """Note what formats without options cannot say."""
-    note_unsaid(rubric.criteria, written, "context_fields", "prediction_field")
-    if any(option.na for criterion in rubric.criteria for option in criterion.options):
-        written.without("NA options")
-    if rubric.na_strategy != "skip":
-        written.without("na_strategy")
-
-
 HEALTHBENCH = Format(
     "healthbench",
     "a row or a rubric of HealthBench",
     lambda data: mappings_with(_points_of(data), _POINTS),
     _read_healthbench,
-    _write_healthbench,
 )
 
 _NODE = {"id", "requirements", "weight", "sub_tasks"}
@@ -135,55 +92,7 @@ def _walk(nodes: Any, within: str, what: str) -> Iterator[tuple[dict[str, Any], 
         yield from _walk(node["sub_tasks"], node["id"], what)
 
 
-def _write_paperbench(value: Value) -> Translated:
-    rubric = _of_yes_no(criteria_of(value, "paperbench"), "paperbench")
-    if rubric.clip == "mean" or any(criterion.weight < 0 for criterion in rubric.criteria):
-        raise InvalidInputError(
-            f"the rubric {rubric.name!r} has negative weights or is clipped at the mean; the score of a tree of "
-            "PaperBench is a weighted mean, so that its scores would be others there"
-        )
-    written = Translated({})
-    _note_plain(rubric, written)
-    if not rubric.sections and any(criterion.section for criterion in rubric.criteria):
-        written.without("section (a section without a weight counts nothing)")
-    if not all(criterion.tags for criterion in rubric.criteria):
-        written.without("task_category (a leaf of PaperBench needs one: give the criterion a tag)")
-    held: dict[str, list[dict[str, Any]]] = {"": []}
-    for criterion in rubric.criteria:
-        within = criterion.section if rubric.sections else ""
-        held.setdefault(within, []).append(_leaf(criterion))
-    for section in reversed(rubric.sections):
-        held.setdefault(section.within, []).append(_inner(section, held[section.name]))
-    written.data = _inner(Section(name=rubric.name, description=rubric.description), held[""])
-    return written
-
-
-def _leaf(criterion: Criterion) -> dict[str, Any]:
-    tags = dict(zip(_CATEGORIES, (*criterion.tags, None, None), strict=False))
-    return {
-        "id": criterion.name,
-        "requirements": criterion.description,
-        "weight": _whole(criterion.weight),
-        "sub_tasks": [],
-        **tags,
-    }
-
-
-def _inner(section: Section, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "id": section.name,
-        "requirements": section.description,
-        "weight": _whole(section.weight),
-        "sub_tasks": parts,
-        **dict.fromkeys(_CATEGORIES),
-    }
-
-
-def _whole(weight: float) -> float:
-    return int(weight) if weight == int(weight) else weight
-
-
-PAPERBENCH = Format("paperbench", "a tree of PaperBench", _is_tree, _read_paperbench, _write_paperbench)
+PAPERBENCH = Format("paperbench", "a tree of PaperBench", _is_tree, _read_paperbench)
 
 _LEVEL = re.compile(r"(?:orig_)?score(\d+)_description")
 
@@ -215,62 +124,16 @@ def _read_prometheus(data: Any, what: str) -> Translated:  # noqa: ANN401 - data
     return Translated({"name": derived_name(asked), "requirement": asked, "scale": "ordinal", "options": options})
 
 
-def _write_prometheus(value: Value) -> Translated:
-    rubric = criteria_of(value, "prometheus")
-    if len(rubric.criteria) != 1:
-        raise InvalidInputError(
-            f"the rubric {rubric.name!r} has {len(rubric.criteria)} criteria; the format 'prometheus' holds one: name "
-            "one of them"
-        )
-    written = Translated({})
-    criterion, scores = rubric.criteria[0], [1.0, 2.0, 3.0, 4.0, 5.0]
-    if sorted(option.value or 0.0 for option in criterion.options if not option.na) != scores:
-        criterion = as_counted(criterion, written)
-    options = sorted((each for each in criterion.options if not each.na), key=lambda option: option.value or 0.0)
-    even = [place / 4 for place in range(5)]
-    values = [option.value for option in options]
-    if not criterion.has_values or values not in (scores, even):
-        raise InvalidInputError(
-            f"the criterion {criterion.name!r} has options of the values {values!r}; those of the format 'prometheus' "
-            f"are {scores!r}, or the same in even steps from 0 to 1"
-        )
-    written.data = {"criteria": criterion.description}
-    for field in ("context_fields", "prediction_field", "section", "tags"):
-        if getattr(criterion, field):
-            written.without(field)
-    if criterion.na_index is not None:
-        written.without("NA options")
-    if any(option.label != str(score) for score, option in enumerate(options, start=1)):
-        written.without("the labels of options, which are 1 to 5 there")
-    for score, option in enumerate(options, start=1):
-        written.data[f"score{score}_description"] = option.description or option.label
-    return written
-
-
 PROMETHEUS = Format(
     "prometheus",
     "a score rubric of BiGGen Bench or Prometheus",
     lambda data: len(_levels(_score_rubric(data))) >= 2,
     _read_prometheus,
-    _write_prometheus,
 )
 
 
 def _read_wildbench(data: Any, what: str) -> Translated:  # noqa: ANN401, ARG001 - as above
     return Translated({"items": list(data["checklist"])})
-
-
-def _write_wildbench(value: Value) -> Translated:
-    checklist = checklist_of(value, "wildbench")
-    written = Translated({"checklist": [item.question for item in checklist.items]})
-    for field, usual in (("weight", 1.0), ("category", ""), ("na", False), ("prerequisites", ())):
-        if any(getattr(item, field) != usual for item in checklist.items):
-            written.without(field)
-    if any(item.name != str(number) for number, item in enumerate(checklist.items, start=1)):
-        written.without("the names of items")
-    if checklist.context_fields or checklist.prediction_field:
-        written.without("context_fields and prediction_field")
-    return written
 
 
 WILDBENCH = Format(
@@ -283,5 +146,4 @@ WILDBENCH = Format(
         and all(isinstance(question, str) for question in data["checklist"])
     ),
     _read_wildbench,
-    _write_wildbench,
 )

@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.formats.translation import (
     Format,
     Translated,
-    Value,
-    as_counted,
     kept,
     mappings_with,
-    not_held,
     numbered,
-    refuse_nested,
 )
-from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.errors import InvalidCriterionError
 
 _CRITERION = frozenset(
     {
@@ -133,89 +128,6 @@ def _criterion(given: Mapping[str, Any], read: Translated) -> dict[str, Any]:
     return {"__type__": "criteria_with_options", **fields, "options": options, **kept({"option_map": known or None})}
 
 
-def _write(value: Value) -> Translated:
-    written = Translated({})
-    if isinstance(value, Checklist):
-        raise not_held(value, EVALASSIST.name, "a criterion or a rubric")
-    if isinstance(value, Criterion):
-        written.data = _written(value, written)
-        if value.weight != 1:
-            written.without("weight")
-        return written
-    refuse_nested(value, EVALASSIST.name)
-    total = sum(criterion.weight for criterion in value.criteria)
-    if value.clip == "mean" or total <= 0 or any(criterion.weight < 0 for criterion in value.criteria):
-        raise InvalidInputError(
-            f"the rubric {value.name!r} has negative weights, none at all, or is clipped at the mean; several criteria "
-            "of EvalAssist have weights from 0 that sum to 1, so that its scores would be others there"
-        )
-    items = []
-    for criterion in value.criteria:
-        if not criterion.has_values:
-            raise InvalidInputError(
-                f"the criterion {criterion.name!r} gives no value to an option; each needs one here"
-            )
-        counted = as_counted(criterion, written)
-        items.append({"criterion": _written(counted, written), "weight": criterion.weight / total})
-    if not _is_normalized(value):
-        written.without("options that are worth less than 1 at best or more than 0 at worst count as they are")
-    written.data = {"items": items, "normalize_scores": False}
-    return written
-
-
-def _is_normalized(rubric: Rubric) -> bool:
-    ranges = [[option.value for option in each.options if option.value is not None] for each in rubric.criteria]
-    found = zip(rubric.criteria, ranges, strict=True)
-    return all((min(values), max(values)) == criterion.score_range for criterion, values in found)
-
-
-def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:
-    if criterion.scale == "nominal":
-        written.without("the scale nominal")
-    for field in ("section", "tags"):
-        if getattr(criterion, field):
-            written.without(field)
-    if any(option.na for option in criterion.options):
-        written.without("NA options (each option has a score there)")
-    fields = {
-        "name": criterion.name,
-        "description": criterion.description,
-        "to_evaluate_field": criterion.prediction_field or "response",
-        "context_fields": list(criterion.context_fields.values()),
-    }
-    if criterion.scale == "pairwise":
-        return fields
-    options = [
-        {"name": option.label, "description": option.description, "score": option.value}
-        for option in criterion.options
-        if not option.na
-    ]
-    return {**fields, "options": options}
-
-
 EVALASSIST = Format(
-    "evalassist", "a criterion of EvalAssist", lambda data: _is_criterion(data) or _is_several(data), _read, _write
+    "evalassist", "a criterion of EvalAssist", lambda data: _is_criterion(data) or _is_several(data), _read
 )
-
-
-def _write_unitxt(value: Value) -> Translated:
-    if not isinstance(value, Criterion):
-        raise not_held(value, UNITXT.name, "a criterion")
-    written = Translated({})
-    said = _written(value, written)
-    if value.weight != 1:
-        written.without("weight")
-    field = said.pop("to_evaluate_field") if value.prediction_field else said.pop("to_evaluate_field") and None
-    fields = kept({**said, "prediction_field": field})
-    if value.scale == "pairwise":
-        written.data = {"__type__": "criteria", **fields}
-        return written
-    scores = {option["name"]: option.pop("score") for option in fields["options"]}
-    options = [{"__type__": "criteria_option", **option} for option in fields.pop("options")]
-    known = scores if None not in scores.values() else None
-    written.data = {"__type__": "criteria_with_options", **fields, "options": options, **kept({"option_map": known})}
-    return written
-
-
-UNITXT = Format("unitxt", "a criterion of unitxt", lambda _: False, lambda data, _: Translated(data), _write_unitxt)
-"""Read wherever criteria are read; a format only to be written."""

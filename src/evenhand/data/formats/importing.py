@@ -18,14 +18,13 @@ from evenhand.data.documents import (
 from evenhand.data.formats.autochecklist import AUTOCHECKLIST
 from evenhand.data.formats.autorubric import AUTORUBRIC, data_set_rows, is_data_set
 from evenhand.data.formats.benchmark_rubrics import HEALTHBENCH, PAPERBENCH, PROMETHEUS, WILDBENCH
-from evenhand.data.formats.evalassist import EVALASSIST, UNITXT
-from evenhand.data.formats.translation import Format, Translated, Value
+from evenhand.data.formats.evalassist import EVALASSIST
+from evenhand.data.formats.translation import Format, Translated
 from evenhand.data.plain_data import briefly, parse_json, read_document, read_text
-from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError, did_you_mean
+from evenhand.errors import ArtifactError, EvenhandWarning
 
 FORMATS: Mapping[str, Format] = {
-    each.name: each
-    for each in (AUTORUBRIC, AUTOCHECKLIST, EVALASSIST, HEALTHBENCH, PAPERBENCH, PROMETHEUS, WILDBENCH, UNITXT)
+    each.name: each for each in (AUTORUBRIC, AUTOCHECKLIST, EVALASSIST, HEALTHBENCH, PAPERBENCH, PROMETHEUS, WILDBENCH)
 }
 
 
@@ -50,17 +49,6 @@ def translated(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anyth
     if read.left_out:
         warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(read.left_out)}", LeftOutWarning, 3)
     return read.data
-
-
-def exported(value: Value, name: str) -> Translated:
-    """A value in the format of another tool, and what it cannot say.
-
-    Raises:
-        InvalidInputError: If there is no such format, it holds no such value, or its score would be another one there.
-    """
-    if name not in FORMATS:
-        raise InvalidInputError(f"there is no format {name!r}. {did_you_mean(name, FORMATS)}")
-    return FORMATS[name].write(value)
 
 
 class ImportedRows(list[dict[str, Any]]):

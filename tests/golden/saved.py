@@ -1,0 +1,106 @@
+"""What every kind of result saves, its header and its rows with their votes, and the records that it gives."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import evenhand
+from evenhand.demo import load_demo_checklist
+from tests.golden.runs import (
+    BIASED,
+    FAULTY,
+    QUALITY,
+    QUIET,
+    RELEVANCE,
+    SYSTEMS,
+    VOTES,
+    Run,
+    aggregated_votes,
+    agreement,
+    judge_of,
+    rows,
+)
+
+SHORT: dict[str, Any] = {**QUIET, "include_prompts_in_result": False}
+
+
+def direct() -> Any:
+    return evenhand.judge(
+        rows(2), RELEVANCE, judge_of(**BIASED), response_field=["alder", "birch"], samples=2, id_field="id",
+        gold_fields={"relevance": "{system}_relevance"}, group_fields="kind", **SHORT,
+    )  # fmt: skip
+
+
+def direct_unscored() -> Any:
+    faulty = judge_of(**{**FAULTY, "refusal_rate": 0.6})
+    return evenhand.judge(rows(3), RELEVANCE, faulty, response_field="alder", max_failure_rate=1.0, **SHORT)
+
+
+def rubric() -> Any:
+    return evenhand.judge(
+        rows(1), "rubrics.evenhand.summarization", judge_of(noise=0.2), response_field="alder", na_strategy="partial",
+        context_fields={"document": "context"}, **SHORT,
+    )  # fmt: skip
+
+
+def checklist() -> Any:
+    return evenhand.checklist(rows(1), load_demo_checklist(), judge_of(noise=0.2), response_field="alder", **SHORT)
+
+
+def winrates() -> Any:
+    return evenhand.winrates(
+        rows(2), SYSTEMS, QUALITY, judge_of(noise=0.5, **BIASED), id_field="id",
+        gold_field="preferred_{first}_{second}", **SHORT,
+    )  # fmt: skip
+
+
+def grade_scores() -> Any:
+    return evenhand.grade_scores(rows(2), SYSTEMS, QUALITY, judge_of(noise=0.5, **BIASED), prompts=["select"], **SHORT)
+
+
+def best_of() -> Any:
+    return evenhand.run_mode(
+        rows(2), "best_of", judge_of(noise=0.5, **BIASED), response_field=SYSTEMS, criteria=QUALITY, **SHORT
+    )
+
+
+def corrected() -> Any:
+    labels = {0: "Wholly relevant", 1: "Largely relevant", 2: "Off topic", 4: "Largely relevant"}
+    votes = evenhand.aggregate_votes(VOTES, ["gpt", "llama", "qwen"], RELEVANCE, "median")
+    return evenhand.correct(votes, labels, design="random")
+
+
+KINDS: dict[str, Run] = {
+    run.__name__: run
+    for run in (
+        direct,
+        direct_unscored,
+        rubric,
+        checklist,
+        winrates,
+        grade_scores,
+        best_of,
+        aggregated_votes,
+        agreement,
+        corrected,
+    )
+}
+
+
+def saved(run: Run) -> Iterator[tuple[str, Any]]:
+    """Each entry of the header, and each row, of what is saved; and each record."""
+    result = run()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "corrected.json" if run is corrected else "result.jsonl")
+        result.save(path)
+        text = path.read_text(encoding="utf-8")
+    header, *lines = [text] if run is corrected else text.splitlines()
+    yield from json.loads(header).items()
+    for line in lines:
+        yield "row", json.loads(line)
+    for record in result.records():
+        yield "record", record

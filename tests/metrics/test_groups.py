@@ -1,0 +1,220 @@
+"""Groups of a recipe: a group's scores are made of the votes of its instances, and an instance is judged once."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from unitxt import evaluate, load_dataset
+from unitxt.benchmark import Benchmark
+from unitxt.card import TaskCard
+from unitxt.loaders import LoadFromDictionary
+from unitxt.standard import DatasetRecipe
+from unitxt.task import Task
+
+from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.engines.simulated import SimulatedJudge
+from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
+from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.mode_judge import ModeJudge
+from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
+from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.unitxt.catalogs import register
+from tests.support.recipes import evaluated
+from tests.support.server import JudgeServer
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+ASKED = []
+ROWS = [{"question": f"question {row}", "kind": "abc"[row % 3], "half": row % 2, "all": "x"} for row in range(12)]
+TEXTS = [f"answer {row}" for row in range(12)]
+GROUPS = ["kind", "half", "all", ["kind", "half"]]
+RELEVANCE = "criteria.evenhand.direct.relevance"
+QUALITY = "criteria.evenhand.pairwise.overall_quality"
+
+
+class ForgetfulJudge(SimulatedJudge):
+    """A noisy judge that draws anew whenever it is asked, as a model does with a temperature."""
+
+    def reply(self, request):
+        ASKED.append(request)
+        return super().reply(replace(request, sample=len(ASKED)))
+
+
+class ForgetfulEngine(SimulatedEngine):
+    def to_judge(self):
+        return ForgetfulJudge(name="forgetful", noise=3.0)
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+    ASKED.clear()
+
+
+def pairs(texts, number=2):
+    return [{f"system {place}": f"{text} of {place}" for place in range(number)} for text in texts]
+
+
+JUDGES = {
+    "direct": (DirectJudge, {"criteria": RELEVANCE}, TEXTS),
+    "panel": (DirectJudge, {"criteria": RELEVANCE, "samples": 3, "orders": "shuffled", "max_calls": 1000}, TEXTS),
+    "pairwise": (PairwiseJudge, {"criteria": QUALITY}, pairs(TEXTS)),
+    "weighted": (
+        PairwiseJudge,
+        {"criteria": QUALITY, "scale": "graded", "reduction": "weighted_win_rate", "design": "swiss:2"},
+        pairs(TEXTS, 4),
+    ),
+    "rubric": (RubricJudge, {"rubric": "rubrics.evenhand.safety"}, TEXTS),
+    "checklist": (ChecklistJudge, {"checklist": "checklists.evenhand.essay"}, TEXTS),
+    "best_of": (BestOfJudge, {"criteria": QUALITY}, pairs(TEXTS, 3)),
+    "grade_score": (GradeScore, {"criteria": QUALITY}, [list(each.values()) for each in pairs(TEXTS, 3)]),
+    "mode": (ModeJudge, {"mode": "best_of"}, pairs(TEXTS, 3)),
+}
+
+
+def judge(name, **settings):
+    kind, own, predictions = JUDGES[name]
+    given = {"inference_engine": ForgetfulEngine(), "journal": None, "progress": False, "context_fields": ["question"]}
+    return kind(**given | own | settings), predictions
+
+
+def same(left, right):
+    """Whether two numbers, texts or lists are the same; an undefined number is the same as another."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[name], right[name]) for name in left)
+    both_undefined = isinstance(left, float) and isinstance(right, float) and math.isnan(left) and math.isnan(right)
+    return both_undefined or left == right
+
+
+def members(results, column, value):
+    columns, values = (column, value) if isinstance(column, tuple) else ((column,), (value,))
+    return [
+        row for row in results if all(row["task_data"][name] == own for name, own in zip(columns, values, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_a_group_is_made_of_the_votes_of_its_instances(name):
+    metric, predictions = judge(name)
+    evaluated(metric, ROWS, predictions)
+    once = len(ASKED)
+    ASKED.clear()
+    results = evaluated(metric, ROWS, predictions, group_by=GROUPS)
+    assert len(ASKED) == once
+    groups, overall = results[0]["score"]["groups"], results[0]["score"]["global"]
+    assert same(groups["all"]["x"], overall)
+    assert {len(own) for own in groups.values()} == {3, 2, 1, 6}
+    for column, own in groups.items():
+        for value, scores in own.items():
+            of_group = members(results, column, value)
+            assert scores["num_of_instances"] == len(of_group)
+            read = [row["score"]["instance"]["score"] for row in of_group]
+            if name not in {"weighted", "checklist", "mode"}:  # shares of battles, or of items; no main score
+                assert scores["score"] == pytest.approx(sum(read) / len(read))
+
+
+def test_limits_are_those_of_the_run():
+    with JudgeServer(reply=lambda body: "Partly relevant") as server:
+        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
+        metric, predictions = judge("direct", max_calls=40, inference_engine=engine)
+        results = evaluated(metric, ROWS, predictions, group_by=["kind"])
+        assert server.seen <= 40
+    left = results[0]["score"]["global"]["relevance_calls_left"]
+    assert {group["relevance_calls_left"] for group in results[0]["score"]["groups"]["kind"].values()} == {left}
+
+
+def test_every_evaluation_judges_anew_and_keeps_nothing():
+    metric, predictions = judge("direct")
+    votes, calls = [], []
+    for _ in range(2):
+        before = len(ASKED)
+        results = evaluated(metric, ROWS, predictions, group_by=GROUPS)
+        votes.append([row["score"]["instance"]["relevance_votes"] for row in results])
+        calls.append(len(ASKED) - before)
+        assert same(results[0]["score"]["groups"]["all"]["x"], results[0]["score"]["global"])
+    assert votes[0] != votes[1]
+    assert calls[0] == calls[1]
+
+
+def test_an_evaluation_that_failed_leaves_no_votes_to_the_next(monkeypatch):
+    metric, predictions = judge("direct")
+    reduce = DirectJudge.reduce
+
+    def fails(self, intermediates):
+        if len(intermediates) < len(ROWS):
+            raise RuntimeError("in a group")
+        return reduce(self, intermediates)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectJudge, "reduce", fails)
+        with pytest.raises(RuntimeError, match="in a group"):
+            evaluated(metric, ROWS, predictions, group_by=["kind", "all"])
+    once = len(ASKED)
+    results = evaluated(metric, ROWS, predictions, group_by=["kind", "all"])
+    assert len(ASKED) == 2 * once
+    assert same(results[0]["score"]["groups"]["all"]["x"], results[0]["score"]["global"])
+
+
+def test_two_metrics_in_one_recipe_keep_their_votes_apart():
+    first, predictions = judge("direct", score_prefix="first_")
+    second, _ = judge("direct", score_prefix="second_")
+    results = evaluated([first, second], ROWS, predictions, group_by=["all"])
+    overall = results[0]["score"]["global"]
+    assert overall["first_relevance"] != overall["second_relevance"]
+    assert same(results[0]["score"]["groups"]["all"]["x"], overall)
+
+
+def test_equal_rows_have_votes_of_their_own():
+    metric, _ = judge("direct")
+    rows = [{"question": "the same", "kind": "ab"[row % 2]} for row in range(8)]
+    results = evaluated(metric, rows, ["the same"] * 8, group_by=["kind"])
+    for value, scores in results[0]["score"]["groups"]["kind"].items():
+        own = [row["score"]["instance"]["score"] for row in members(results, "kind", value)]
+        assert scores["score"] == pytest.approx(sum(own) / len(own))
+
+
+def test_rows_with_criteria_of_their_own_are_named_in_each_group():
+    metric, predictions = judge("direct", criteria=None, criteria_field="by")
+    names = [RELEVANCE, "criteria.evenhand.direct.coherence"]
+    rows = [{**row, "by": names[row["half"]]} for row in ROWS]
+    groups = evaluated(metric, rows, predictions, group_by=["half"])[0]["score"]["groups"]["half"]
+    for half, name in enumerate(["relevance", "coherence"]):
+        assert groups[half]["score_name"] == name
+        assert [each["name"] for each in groups[half][f"{name}_run"]["criteria"]] == [name]
+
+
+def test_groups_within_the_parts_of_a_benchmark():
+    metric, predictions = judge("direct")
+
+    def part(first, last):
+        task = Task(
+            input_fields=dict.fromkeys(ROWS[0], Any),
+            reference_fields={},
+            prediction_type=str,
+            metrics=[metric],
+            default_template="templates.empty",
+        )
+        loader = LoadFromDictionary(data={"test": ROWS[first:last]}, data_classification_policy=["public"])
+        return DatasetRecipe(card=TaskCard(loader=loader, task=task), group_by=["kind", "all"])
+
+    data = load_dataset(Benchmark(subsets={"early": part(0, 6), "late": part(6, 12)}), split="test")
+    results = evaluate(predictions=predictions, data=data)
+    assert len(ASKED) == 12 * 4
+    for subset, scores in results.subsets_scores.items():
+        if subset not in {"early", "late"}:
+            continue
+        assert scores["groups"]["all"]["x"]["score"] == scores["score"]
+        for value, group in scores["groups"]["kind"].items():
+            own = [row for row in results if row["subset"] == [subset] and row["task_data"]["kind"] == value]
+            read = [row["score"]["instance"]["score"] for row in own]
+            assert group["score"] == pytest.approx(sum(read) / len(read))
+
+
+def test_recorded_votes_in_groups():
+    votes = [["Wholly relevant", "Off topic", "Partly relevant"][: 1 + row % 3] for row in range(12)]
+    results = evaluated(VoteAggregation(scale="ordinal", criteria=RELEVANCE), ROWS, votes, group_by=GROUPS)
+    groups = results[0]["score"]["groups"]
+    assert same(groups["all"]["x"], results[0]["score"]["global"])
