@@ -218,13 +218,11 @@ class JournalError(EvenhandError):
     """The journal of paid replies cannot be opened, read or written.
 
     Attributes:
-        full: There is no room on its disk, so that it may pass.
         votes: Where it ended a run: the votes of the run, as it would have returned them.
     """
 
-    def __init__(self, message: str, *, full: bool = False, votes: Sequence[Sequence[object]] = ()) -> None:
+    def __init__(self, message: str, *, votes: Sequence[Sequence[object]] = ()) -> None:
         super().__init__(message)
-        self.full = full
         self.votes = votes
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from evenhand.errors import FatalEngineError, InvalidInputError, TooManyFailures
 from tests.support.server import JudgeServer
 
 ray = pytest.importorskip("ray")
+ArrowPythonObjectType = pytest.importorskip("ray.data._internal.object_extensions.arrow").ArrowPythonObjectType
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(900)]
 
 ROWS = 120
@@ -254,3 +256,28 @@ def test_rows_are_those_of_one_process(given, tmp_path):
     assert sorted(found, key=str) == sorted(map(dict, read_rows(data)), key=str)
     first = [row for batch in first_rows(data, None, 2) for row in batch]
     assert all(row in found for row in first)
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return os.open, (self.marker, os.O_CREAT | os.O_WRONLY)
+
+
+@pytest.mark.parametrize("way", ["one process", "a file", "files", "a data set of Ray"])
+def test_nothing_is_unpickled_where_ray_has_registered_its_types(server, tmp_path, way):
+    marker, path = tmp_path / "marker", tmp_path / "rows.parquet"
+    held = pyarrow.array([pickle.dumps(Planted(marker))], pyarrow.large_binary())
+    extra = pyarrow.ExtensionArray.from_storage(ArrowPythonObjectType(), held)
+    table = pyarrow.table({"id": ["a"], "question": ["b"], "response": ["c"], "extra": extra})
+    pyarrow.parquet.write_table(table, path)
+    data = {"a data set of Ray": ray.data.from_arrow(table), "files": [path, path]}.get(way, path)
+    with pytest.raises(InvalidInputError, match=r"extension type 'ray.data.arrow_pickled_object'"):
+        read_rows(path) if way == "one process" else judged(server, data, tmp_path)
+    assert not marker.exists()
+    table["extra"].to_pylist()
+    assert marker.exists()

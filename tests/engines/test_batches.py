@@ -1,7 +1,6 @@
 """Batches over real HTTP: the same replies as one request at a time, nothing bought twice, nothing lost."""
 
 import asyncio
-import gc
 import json
 import signal
 import sqlite3
@@ -14,16 +13,14 @@ from aiohttp.test_utils import TestServer
 import evenhand
 from evenhand.cli import main
 from evenhand.distributed.cluster import judge_on_ray
-from evenhand.engines import batch_run
+from evenhand.engines import batch_run, batch_services
 from evenhand.engines.base import Request
 from evenhand.engines.batch_services import BatchHttp
 from evenhand.engines.batches_anthropic import _AnthropicConnection, anthropic_completion
-from evenhand.engines.batches_litellm import LiteLLMBatches
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, canonical_json, describe_request
 from evenhand.engines.journal_batches import BatchRecords
-from evenhand.engines.litellm import LiteLLMTransport
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.unitxt import judges_of, one_step_in_batches
 from evenhand.errors import EngineError, InvalidInputError
@@ -329,8 +326,9 @@ def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
         engine(server, batch_requests=0)
     with pytest.raises(InvalidInputError, match="Did you mean 'anthropic'"):
         engine(server, "antropic")
-    with pytest.raises(InvalidInputError, match="litellm creates batches for"):
-        evenhand.LiteLLMEngine(model="groq/llama", batch=True)
+    for model in ("groq/llama", "azure/gpt", "hosted_vllm/judge"):
+        with pytest.raises(InvalidInputError, match=rf"'{model}', and batch=True sends batches to .*leave batch out"):
+            evenhand.LiteLLMEngine(model=model, batch=True)
     assert not server.batches
 
 
@@ -350,22 +348,20 @@ def test_a_model_of_litellm_is_asked_by_the_name_that_its_provider_has_for_it(se
     assert {line["body"]["model"] for line in server.batches[0].lines} == {"judge"}
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
-def test_litellm_makes_batches_where_it_can(server, journal, monkeypatch):
-    """It makes a client for every call, and closes none."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
-    judge = evenhand.LiteLLMEngine(model="openai/judge", api_base=server.base_url, backoff=0.01, batch=True)
-    monkeypatch.setattr(
-        type(judge), "batch_service", lambda self: LiteLLMBatches(LiteLLMTransport(api_base=self.api_base), self.model)
-    )  # as for azure, vertex_ai and others
-    judge = judge.changed(structured_output=False, batch_interval=0.01)
-    server.plan = Plan(create_lost=1, expired={2})
-    assert ask(judge, journal) == directly(server)
-    assert [len(batch.lines) for batch in server.batches] == [8, 1]
-    assert server.batches[0].lines[0]["body"]["model"] == "judge"
-    server.plan = Plan(create_fault=(400, "no such deployment"))
-    assert "no such deployment" in str(ask(judge, journal, texts=["another"])[0])
-    gc.collect()
+@SHAPES
+@pytest.mark.parametrize("endless", ["same", "new"])
+def test_a_list_of_batches_without_an_end_is_not_read_for_ever(server, journal, shape, endless, monkeypatch):
+    """A server that ignores the cursor, or invents batches: what may have been made is not sent again unasked."""
+    monkeypatch.setattr(batch_services, "MOST_LISTED", 20)
+    with Journal(journal.path.with_name("other.sqlite3")) as other:
+        for number in range(3):
+            ask(engine(server, shape), other, texts=[f"another batch {number}"])
+    server.plan = Plan(create_unmade=1, endless=endless, once=False)
+    outcomes = ask(engine(server, shape), journal)
+    assert {each.cause for each in outcomes} == {"endless_list"}
+    assert "evenhand resume --forget evenhand-" in str(outcomes[0])
+    assert server.events["endless"] < 20
+    assert (len(server.batches), len(BatchRecords(journal).all())) == (3, 1)
 
 
 # Processes that end
@@ -373,7 +369,7 @@ def test_litellm_makes_batches_where_it_can(server, journal, monkeypatch):
 RUN = """
 import sys, asyncio
 from pathlib import Path
-from evenhand.engines import batch_run
+from evenhand.engines import batch_run, batch_services
 from evenhand.engines.journal import Journal
 from tests.engines.test_batches import ask, engine, TEXTS
 class Server: base_url = sys.argv[1]
@@ -447,19 +443,6 @@ def test_resume_collects_what_is_ready_from_another_place(server, tmp_path, shap
     assert len(server.batches) == 1
 
 
-def test_a_journal_that_is_recovered_holds_its_batches(server, tmp_path):
-    path, new = tmp_path / "journal.sqlite3", tmp_path / "new.sqlite3"
-    with Journal(path) as journal:
-        ask(engine(server), journal, texts=["a reply that is there"])
-    server.plan = Plan(hold=True)
-    killed(server, "openai", tmp_path, lambda: looked_at(server) and len(server.batches) == 2)
-    server.finish()
-    assert main(["journal", "recover", "--journal", str(path), "--out", str(new)]) == 0
-    with Journal(new) as journal:
-        assert ask(engine(server), journal) == directly(server)
-    assert len(server.batches) == 2
-
-
 def test_replies_that_nobody_asks_for_are_recorded_too(server, tmp_path, capsys):
     """A run about fewer rows than the one that sent the batch."""
     server.plan = Plan(hold=True)
@@ -490,7 +473,7 @@ def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path)
 
 JUDGE = """
 import sys, evenhand
-from evenhand.engines import batch_run
+from evenhand.engines import batch_run, batch_services
 batch_run.QUIET_SECONDS = 0.1
 engine = evenhand.OpenAICompatibleEngine(base_url=sys.argv[1], model="judge", batch_interval=0.01)
 rows = [{"response": f"answer {number}"} for number in range(3)]

@@ -101,16 +101,23 @@ TOO_LONG = {
 }
 
 
-@pytest.mark.parametrize("kind", ["own", "litellm"])
 @pytest.mark.parametrize("fault", TOO_LONG.values(), ids=TOO_LONG)
-def test_a_reply_that_is_too_long_is_bought_once_and_kept(kind, fault, tmp_path, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def test_a_reply_that_is_too_long_is_bought_once_and_kept(fault, tmp_path):
     with JudgeServer(reply="Good", faults=[fault]) as server:
         for _ in range(2):
             with Journal(tmp_path / "j.sqlite3") as journal:
-                completion = ask(judge_of(kind, server), journal=journal)
+                completion = ask(judge_of("own", server), journal=journal)
             assert (completion.text, completion.finish_reason) == (None, "too_long")
         assert server.seen == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_no_redirect_is_followed(status):
+    with JudgeServer(reply="Bad") as stranger, JudgeServer(reply="Good") as server:
+        server.add_fault(Fault("redirect", status=status, location=f"{stranger.base_url}/chat/completions"))
+        outcomes = ask_all(judge_of("own", server), [request("one"), request("two")])
+        assert stranger.seen == 0
+    assert {outcome.cause for outcome in outcomes} == {f"http_{status}"}
 
 
 def test_the_limit_is_a_field_of_the_engine():

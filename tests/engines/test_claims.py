@@ -319,20 +319,6 @@ def test_a_killed_owner_is_not_waited_for(path):
         assert restarted.claim(["a"]) == {"a"}
 
 
-def test_a_journal_without_claims_is_brought_up_to_date(path):
-    with Journal(path) as journal:
-        journal.put([JournalEntry("a", Completion(text="Good"), "{}", "{}")])
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "DROP TABLE claim; DROP TABLE owner; ALTER TABLE reply DROP COLUMN checksum; PRAGMA user_version = 1;"
-    )
-    connection.close()
-    for _ in range(2):
-        with Journal(path) as journal:
-            assert journal.get("a").text == "Good"
-            assert journal.claim(["a", "b"]) == {"b"}
-
-
 RUNNER = """
 import json, sys
 from evenhand.criteria import Criterion, Option

@@ -1,17 +1,20 @@
 """Every fault over real HTTP: what complete() gives, and how many requests the server saw."""
 
 import asyncio
+import errno
 import json
 import logging
+import re
 import threading
 import time
 import traceback
 
+import aiohttp
 import pytest
 
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport, lost_connection, normalized_base_url
 from evenhand.engines.remote import RemoteSettings
 from evenhand.errors import (
     EngineError,
@@ -565,3 +568,12 @@ def test_the_time_out_is_of_one_attempt_and_not_of_the_queue():
         assert time.monotonic() - started > 0.7
         assert server.seen == 8
     assert [getattr(outcome, "text", outcome) for outcome in outcomes] == ["Good"] * 8
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_process_without_file_descriptors_says_what_to_do(number):
+    error = aiohttp.ClientConnectorError(None, OSError(number, "Too many open files"))
+    error.__cause__ = OSError(number, "Too many open files")
+    lost = lost_connection(error, "the connection failed")
+    assert isinstance(lost, FatalEngineError)
+    assert re.search(r"Raise the limit \(ulimit -n\), or lower max_in_flight", str(lost))

@@ -232,7 +232,6 @@ def run_once(mode: JudgedMode, engine: object, numbers: Sequence[int], **options
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoLogprobsWarning)
-            warnings.filterwarnings("ignore", "code property is deprecated")  # litellm's own use of aiohttp
             cells = list(mode.run(numbers, engine, **options).cells())
         votes, abouts = [cell.votes for cell in cells], [cell.about for cell in cells]
     except EvenhandError as ended:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from evenhand.engines.journal_care import recover
 from tests.faults.cells import ENGINES, Run, Scene, planned_votes, run_once
 from tests.faults.modes import MODES
 from tests.support.processes import Running
@@ -35,14 +34,6 @@ def _little_room() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
 
 
-def _few_descriptors() -> None:
-    import resource  # noqa: PLC0415 - not on Windows
-
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    used = max(int(each.name) for each in Path("/proc/self/fd").iterdir())
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 30, hard))
-
-
 def _clock_ahead() -> None:
     true = time.time
     time.time = lambda: true() + 120
@@ -51,7 +42,6 @@ def _clock_ahead() -> None:
 UNDER: Final[dict[str, Callable[[], None]]] = {
     "nothing": lambda: None,
     "little room": _little_room,
-    "few descriptors": _few_descriptors,
     "a clock ahead": _clock_ahead,
 }
 
@@ -82,7 +72,7 @@ def told(scene: Scene, process: Running, name: str = "child") -> Run:
 
 
 def limited(under: str) -> Callable[[Scene], Run]:
-    """In a process with little room, few descriptors or another clock."""
+    """In a process with little room or another clock."""
 
     def judge(scene: Scene) -> Run:
         process = start(scene, under)
@@ -140,14 +130,14 @@ def away(scene: Scene) -> Run:
 
 
 def after_damage(scene: Scene) -> Run:
-    """With a journal that holds the first half of the rows and was damaged in the middle since; it is recovered."""
+    """With a journal that holds the first half of the rows and was damaged in the middle since; it is moved away."""
     numbers = list(scene.trouble.numbers)
     scene.run(numbers[: len(numbers) // 2])
     with scene.journal.open("r+b") as file:
         file.seek(scene.journal.stat().st_size // 2)
         file.write(b"\x5a" * 4096)
     damaged = scene.run()
-    recover(scene.journal)
+    scene.journal.rename(scene.journal.with_name("damaged.sqlite3"))
     return damaged
 
 

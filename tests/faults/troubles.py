@@ -38,6 +38,9 @@ PLANTED: Final = json.dumps({"assessment": "x", "selected_option": "Yes", "answe
 BRIDGED: Final = Expected(scored=(0, 1), attempts=math.inf, bought_twice=math.inf, lost=math.inf, error="")
 """Of unitxt's engines: nothing is wrong, and a second run repairs everything. What it costs is theirs."""
 
+WITHOUT: Final = {"litellm": None, "bridge": None}
+"""Of what other clients read or follow as they like."""
+
 
 def share(rate: float) -> list[int]:
     """The numbers of so many of the requests, drawn once."""
@@ -104,7 +107,7 @@ def says(name: str, fault: Fault, *reasons: str) -> Trouble:
     of["bridge"] = (
         replace(BRIDGED, repaired=None)
         if fault.kind == "status"
-        else replace(expected, reasons=[*reasons, "empty", "no_match"])
+        else replace(expected, reasons=[*reasons, "empty", "no_match", "ambiguous"])
     )
     return Trouble(name, [fault], hits=True, expected=expected, of=of)
 
@@ -112,7 +115,7 @@ def says(name: str, fault: Fault, *reasons: str) -> Trouble:
 def too_long(name: str, fault: Fault) -> Trouble:
     """A reply past the limits: it is not read, and not asked for again."""
     expected = Expected(scored=UNHIT, reasons=["too_long"], repaired=None)
-    return Trouble(name, [fault], hits=True, expected=expected, of={"bridge": None})  # unitxt's clients read it whole
+    return Trouble(name, [fault], hits=True, expected=expected, of=WITHOUT)
 
 
 def refused(status: int) -> Trouble:
@@ -189,9 +192,10 @@ TROUBLES: Final = (
     passes("JSON of another kind", *(Fault("garbage", body=body) for body in ("null", "[]", "1e999", '"Yes"'))),
     passes("an error with status 200", Fault("error_reply"), of={"litellm": BRIDGED}),  # litellm makes a 400 of it
     passes("no choices", Fault("no_choices")),
-    stays("choices twice", Fault("twice", key="choices", other=PLANTED), "repeated_key"),
-    stays("message twice", Fault("twice", key="message", other=PLANTED), "repeated_key"),
-    stays("content twice", Fault("twice", key="content", other=PLANTED), "repeated_key"),
+    *(
+        stays(f"{key} twice", Fault("twice", key=key, other=PLANTED), "repeated_key", of=WITHOUT)
+        for key in ("choices", "message", "content")
+    ),
     # numbers that are none
     Trouble(
         "usage beyond reason",
@@ -244,7 +248,7 @@ TROUBLES: Final = (
         "a redirect to another host",
         [Fault("redirect", location=f"{STRANGER}/chat/completions")],
         expected=Expected(scored=0, reasons=["engine_error"], causes=["http_307"], error=FAILED, requests=4),
-        of={"bridge": BRIDGED},
+        of=WITHOUT,
     ),
     # nobody is there
     Trouble(
@@ -316,18 +320,17 @@ PROCESSES: Final = (
     Trouble("SIGHUP", **MANY, how=ended("SIGHUP"), expected=ended_by(129)),
     Trouble("two runs of the same at once", **MANY, how=together("nothing", "nothing")),
     Trouble("a neighbour whose clock is ahead", **MANY, how=together("nothing", "a clock ahead")),
-    Trouble("few descriptors", **{**MANY, "settings": {"max_in_flight": 128}}, how=limited("few descriptors")),
     Trouble(
         "files may not grow",
         **MANY,
         how=limited("little room"),
-        expected=Expected(scored=(0.01, 0.99), error="JournalError.*raise the limit"),
+        expected=Expected(scored=(0.01, 0.99), error="JournalError.*raise the limit", bought_twice=10),
     ),
     Trouble(
         "a damaged journal",
         numbers=range(24),
         how=after_damage,
-        expected=Expected(scored=(0, 1), error="JournalError.*recover", lost=math.inf, bought_twice=6),  # of the page
+        expected=Expected(scored=(0, 1), error="JournalError.*recover", lost=math.inf, bought_twice=math.inf),
     ),
 )
 """What happens to a process that judges; seconds each, so in one mode with our own engine."""

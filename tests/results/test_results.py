@@ -311,33 +311,6 @@ def test_a_grade_score_in_an_older_report_opens_without_its_histograms():
     assert older == dataclasses.replace(found, places=None, options=None)
 
 
-def test_what_was_saved_before_there_were_cells_still_opens(judged, tmp_path):
-    header = {
-        "evenhand": "judgements",
-        "rows": len(judged),
-        "parameters": dict(judged.parameters),
-        "systems": judged.systems,
-        "criteria": [criterion.model_dump(mode="json") for criterion in judged.criteria],
-        "summaries": [],
-        "rubric": None,
-        "penalties": {},
-    }
-    lines = [
-        {
-            "instance": item.instance,
-            "system": item.system,
-            "criterion": item.criterion,
-            "gold": item.gold,
-            "cluster": item.cluster,
-            "verdict": item.verdict.model_dump(mode="json"),
-        }
-        for item in judged
-    ]
-    path = tmp_path / "old.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
-    assert evenhand.open(path) == judged
-
-
 def scored(values, **more):
     """A result in which a response is "Yes", "No" or not read, by what it says."""
     held = [{"response": text, "doc": f"d{number // 2}"} for number, text in enumerate(values)]

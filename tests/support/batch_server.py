@@ -41,6 +41,7 @@ class Plan:
     lost_output: bool = False
     cut_results: int = 0  # so many times the results break off in the middle
     stall_results: int = 0  # after so many lines nothing more comes
+    endless: str = ""  # the list of batches: "same": every page is the first; "new": every page has new ones
     once: bool = True  # what is planned for lines holds for the next batch alone
 
 
@@ -297,8 +298,13 @@ class BatchApplication(Application):
         found = [each for each in reversed(self.batches.values()) if each.kind == kind]
         after = request.query.get("after") or request.query.get("after_id")
         names = [each.name for each in found]
-        start = names.index(after) + 1 if after else 0
+        start = names.index(after) + 1 if after and not self.plan.endless else 0
         page = [self._shown(each) for each in found[start : start + 2]]
+        if self.plan.endless:
+            self.events["endless"] += 1
+            new = f"x{self.events['endless']}-" if self.plan.endless == "new" else ""
+            more = [{**each, "id": new + each["id"], "request_counts": {}} for each in page]
+            return web.json_response({"object": "list", "data": more, "has_more": True})
         last = page[-1]["id"] if page else None
         return web.json_response({"object": "list", "data": page, "last_id": last, "has_more": len(found) > start + 2})
 

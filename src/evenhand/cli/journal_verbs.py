@@ -1,4 +1,4 @@
-"""``evenhand journal``: is the journal sound, what does it hold, saving what can be read, giving up what is old."""
+"""``evenhand journal``: is the journal sound, what does it hold, and giving up what is old."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BYTES: Final[Mapping[str, float]] = {
 
 
 def journal(
-    action: Literal["check", "recover", "prune", "export", "import", "stats"],
+    action: Literal["check", "prune", "export", "import", "stats"],
     file: Annotated[Path | None, Parameter(name="FILE", help="For import: the JSON lines that export wrote.")] = None,
     /,
     *,
@@ -46,11 +46,11 @@ def journal(
     size: Annotated[str | None, Parameter(name="--size", help="For prune: a size, such as 500MB or 2GiB.")] = None,
     out: Annotated[
         Path | None,
-        Parameter(name="--out", help="For export: the file to write. For recover: the new journal, in its own place."),
+        Parameter(name="--out", help="For export: the file to write."),
     ] = None,
 ) -> int:
-    """Check, recover, prune, export, import and describe the journal of paid replies."""
-    takes = {"prune": {"--older-than", "--size"}, "export": {"--out"}, "recover": {"--out"}, "import": {"FILE"}}
+    """Check, prune, export, import and describe the journal of paid replies."""
+    takes = {"prune": {"--older-than", "--size"}, "export": {"--out"}, "import": {"FILE"}}
     given = {"FILE": file, "--older-than": older_than, "--size": size, "--out": out}
     for name, value in given.items():
         if value is not None and name not in takes.get(action, ()):
@@ -60,9 +60,7 @@ def journal(
     there = default_journal_path() if path is None else expanded(path)
     if action == "check":
         return _check(there)
-    if action == "recover":
-        _recover(there, out)
-    elif action == "prune":
+    if action == "prune":
         _prune(there, older_than, size)
     elif action == "export":
         _export(there, out)
@@ -75,23 +73,16 @@ def journal(
 
 def _check(path: Path) -> int:
     from evenhand.engines.journal_care import check  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_file import recovery  # noqa: PLC0415 - as above
 
     faults = check(path)
     for fault in faults:
         complain(f"{path}: {fault}")
     if faults:
-        complain(f"'evenhand journal recover --journal {path}' saves every reply that can be read")
+        complain(recovery(path))
         return EXIT_UNSOUND
     say(f"{path} is sound")
     return 0
-
-
-def _recover(path: Path, out: Path | None) -> None:
-    from evenhand.engines.journal_care import recover  # noqa: PLC0415 - a second of import
-
-    saved = recover(path, out)
-    kept = "" if saved.damaged is None else f"; the damaged file is kept as {saved.damaged}"
-    say(f"{format_count(saved.rows, 'reply')} saved in {saved.path}{kept}")
 
 
 def _prune(path: Path, older_than: str | None, size: str | None) -> None:

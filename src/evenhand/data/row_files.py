@@ -8,7 +8,6 @@ import glob
 import gzip
 import io
 import json
-import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from evenhand.data.arrow_files import opened_parquet
 from evenhand.data.cells import different_keys
 from evenhand.data.formats.logs import inspect_rows, is_inspect_log
 from evenhand.data.plain_data import finite_number
@@ -113,12 +113,10 @@ def rows_in_file(path: Path) -> int | None:
     """How many rows a file says that it has, as Parquet does; None where it does not."""
     if is_opened(path) or _reader_of(path) is not _parquet_rows:
         return None
-    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
-
     try:
-        with open_file(path) as opened:
-            rows: int = pyarrow.parquet.read_metadata(opened).num_rows
-    except (OSError, pyarrow.ArrowException):  # which is told when it is read
+        with opened_parquet(path) as file:
+            rows: int = file.metadata.num_rows
+    except (OSError, InvalidInputError):  # which is told when it is read
         return None
     return rows
 
@@ -374,26 +372,20 @@ def check_columns(names: Iterable[str], where: str) -> None:
 
 
 def _parquet_rows(path: Path, held: bool) -> Iterator[Row]:
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-    import pyarrow.parquet  # noqa: PLC0415
-
-    try:
-        with open_file(path) as opened:
-            file, size = pyarrow.parquet.ParquetFile(opened, buffer_size=_PART), os.fstat(opened.fileno()).st_size
-            schema, grown = file.schema_arrow, 0
-            header = (schema.metadata or {}).get(PARQUET_HEADER)
-            if header is not None:
-                yield json.loads(header)  # which says that it is a saved result
-                return
-            check_columns(schema.names, f"the header of {str(path)!r}")
-            if held:
-                check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
-            for batch in file.iter_batches(_BATCH_ROWS):
-                grown = batch.nbytes + (grown if held else 0)
-                check_growth(size, grown)
-                yield from batch.to_pylist()
-    except pyarrow.ArrowException as error:
-        raise InvalidInputError(f"{str(path)!r} is not a Parquet file: {error}") from error
+    size, grown = path.stat().st_size, 0
+    with opened_parquet(path) as file:
+        schema = file.schema_arrow
+        header = (schema.metadata or {}).get(PARQUET_HEADER)
+        if header is not None:
+            yield json.loads(header)  # which says that it is a saved result
+            return
+        check_columns(schema.names, f"the header of {str(path)!r}")
+        if held:
+            check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
+        for batch in file.iter_batches(_BATCH_ROWS):
+            grown = batch.nbytes + (grown if held else 0)
+            check_growth(size, grown)
+            yield from batch.to_pylist()
 
 
 def _eval_rows(path: Path, held: bool) -> Iterator[Row]:  # noqa: ARG001 - as all readers

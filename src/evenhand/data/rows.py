@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
+from evenhand.data.arrow_files import check_saved_set, check_types
 from evenhand.data.row_files import SUFFIXES, check_columns, files_named, rows_in_file, rows_of_file
 from evenhand.errors import InvalidInputError, did_you_mean
 
@@ -149,7 +150,11 @@ def _are_paths(dataset: object) -> TypeGuard[Sequence[str | Path]]:
 def _saved_set(path: Path) -> object:
     import datasets  # noqa: PLC0415 - a second of import that only this needs
 
-    return datasets.load_from_disk(str(path))
+    try:
+        check_saved_set(path)
+        return datasets.load_from_disk(str(path))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InvalidInputError(f"{str(path)!r} is not a data set saved with save_to_disk ({error})") from error
 
 
 def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
@@ -185,6 +190,7 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
         return _with_class_names(dataset)
     if hasattr(dataset, "iterrows"):
         check_columns(dataset.columns, _FRAME)
+        _check_frame(dataset)
         return _rows_of_frame(dataset)
     if type(dataset).__module__.startswith("polars") and hasattr(dataset, "collect"):
         dataset = dataset.collect()
@@ -196,6 +202,7 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
         except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
             return cast("Iterable[Any]", dataset)
         check_columns(reader.schema.names, _FRAME)
+        check_types(reader.schema, "the data frame")
         return _rows_of_reader(reader)
     if not isinstance(dataset, Iterable):
         raise InvalidInputError(f"the data set is {dataset!r}; give {ACCEPTED}")
@@ -204,6 +211,14 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
 
 _FRAME = "the header of the data frame"
 _ROWS_AT_ONCE = 1024
+
+
+def _check_frame(frame: Any) -> None:  # noqa: ANN401 - as above
+    """Check the columns that pandas holds as Arrow does."""
+    import pyarrow  # noqa: PLC0415 - as above
+
+    kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
+    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), "the data frame")
 
 
 def _rows_of_frame(frame: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
@@ -217,14 +232,16 @@ def _rows_of_reader(reader: pyarrow.RecordBatchReader) -> Iterator[Any]:
             yield from batch.slice(first, _ROWS_AT_ONCE).to_pylist()
 
 
-def _with_class_names(dataset: Iterable[Any]) -> Iterator[Any]:
+def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
     """The rows; a column of a Hugging Face data set that counts its classes holds their names.
 
     Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
     """
     import datasets  # noqa: PLC0415 - as above
 
-    features = getattr(dataset, "features", None) or {}
+    features = getattr(dataset, "features", None) or datasets.Features()
+    held = dataset.data.schema if isinstance(dataset, datasets.Dataset) else features.arrow_schema
+    check_types(held, "the data set")
     classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
 
     def named(row: Row) -> Row:

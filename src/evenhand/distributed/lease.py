@@ -23,7 +23,7 @@ class Ledger:
     """A file of 16 bytes: what a worker has spent. It outlives the worker, killed in whatever moment."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         self.write(Amount())
 
     def write(self, spent: Amount) -> None:

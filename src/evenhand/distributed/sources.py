@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evenhand.data.arrow_files import check_types, opened_parquet
 from evenhand.data.row_files import files_named, is_saved_set, rows_of_file, rows_of_lines
 from evenhand.data.rows import Row, RowBatch, row_batches
 from evenhand.distributed.worker import BrokenRow
@@ -51,7 +52,7 @@ def source_of(dataset: Any, split: str | None, read_cpus: float) -> ray.data.Dat
 
     paths = paths_of(dataset)
     if is_read_by_ray(dataset):
-        return ray.data.read_parquet(list(map(str, paths)), num_cpus=read_cpus) if paths else dataset
+        return _checked(ray.data.read_parquet(list(map(str, paths)), num_cpus=read_cpus) if paths else dataset)
     files = [path.resolve() for each in paths for path in files_named(each)]
     if files and _are_parquet_alike(files):
         paths = list(map(str, files))
@@ -65,12 +66,23 @@ def source_of(dataset: Any, split: str | None, read_cpus: float) -> ray.data.Dat
 
 def _are_parquet_alike(files: Sequence[Path]) -> bool:
     """Whether they have the same columns: rows of others are read by Ray with all columns of all files."""
-    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
-
     if not all(path.suffix.lower() == ".parquet" for path in files):
         return False
-    first, *others = (pyarrow.parquet.read_schema(path) for path in files)
-    return all(first.equals(other) for other in others)
+    schemas = []
+    for path in files:
+        with opened_parquet(path) as file:
+            schemas.append(file.schema_arrow)
+    return all(schemas[0].equals(other) for other in schemas[1:])
+
+
+def _checked(dataset: ray.data.Dataset) -> ray.data.Dataset:
+    """A data set of Ray, none of whose columns runs code when its values are read."""
+    import pyarrow  # noqa: PLC0415 - as above
+
+    schema = dataset.schema()
+    if schema is not None and isinstance(schema.base_schema, pyarrow.Schema):
+        check_types(schema.base_schema, "the data set")
+    return dataset
 
 
 def _read(paths: pyarrow.Table) -> Iterator[pyarrow.Table]:
@@ -107,6 +119,7 @@ def rows_of(block: pyarrow.Table) -> list[Row | BrokenRow]:
     if block.column_names == [_ROW, _WHY]:
         pairs: Iterable[Any] = zip(block[_ROW].to_pylist(), block[_WHY].to_pylist(), strict=True)
         return [json.loads(text) if why is None else BrokenRow(text, why) for text, why in pairs]
+    check_types(block.schema, "a block of rows")
     return list(block.to_pylist())
 
 

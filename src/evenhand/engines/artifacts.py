@@ -18,7 +18,6 @@ from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.batch_services import BatchService, OpenAIBatches
 from evenhand.engines.batches import BatchJudge, BatchSettings
 from evenhand.engines.batches_anthropic import ANTHROPIC_URL, AnthropicBatches, is_anthropic
-from evenhand.engines.batches_litellm import LiteLLMBatches, provider_of
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import HOSTED
 from evenhand.engines.journal import Journal, open_journal
@@ -251,11 +250,19 @@ class LiteLLMEngine(LiteLLMFields):
         return LiteLLMJudge(self.to_settings(), transport, data_classification_policy=self.may_see())
 
     def batch_service(self) -> BatchService:
-        """The provider's own where it speaks OpenAI's batches or Anthropic's, and else what litellm has of it."""
-        provider, transport = provider_of(self.model), LiteLLMTransport(**self.options_of(LiteLLMTransport))
+        """The provider's batches, asked without litellm.
+
+        Raises:
+            InvalidInputError: If the provider speaks neither OpenAI's batches nor Anthropic's, or needs an address.
+        """
+        provider = self.model.split("/", maxsplit=1)[0] if "/" in self.model else "openai"
         address = self.direct_judge().identity()["endpoint"] or OWN_BATCHES.get(provider)
         if provider not in OWN_BATCHES or address is None:
-            return LiteLLMBatches(transport, self.model)
+            raise InvalidInputError(
+                f"model is {self.model!r}, and batch=True sends batches to 'openai/…', 'anthropic/…', and, with "
+                "api_base, 'hosted_vllm/…' and 'litellm_proxy/…': leave batch out, or give the address of a server "
+                "that speaks OpenAI's batches as the engine (engines.evenhand.openai_compatible)"
+            )
         model, variable = self.model.partition("/")[2] or self.model, f"{provider.upper()}_API_KEY"
         named = self.api_key_env or (variable if provider != "openai" and os.environ.get(variable) else None)
         there = OpenAICompatibleTransport(address, api_key_env=named)
@@ -379,7 +386,7 @@ OWN_BATCHES: Dict[str, Maybe[str]] = {
     "hosted_vllm": None,
     "litellm_proxy": None,
 }
-"""The providers of litellm that are asked for batches without it, and where they are, where that is one place."""
+"""The providers in names of litellm that have batches, and their address where it is always the same."""
 
 
 async def _complete_all(

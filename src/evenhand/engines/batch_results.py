@@ -152,7 +152,7 @@ class Reader:
                     if key in requests
                 ]
             )
-        except JournalError as error:  # whoever waits holds the reply in memory: see HoldingJournal
+        except JournalError as error:
             self.unrecorded = True
             _logger.warning("replies of a batch could not be recorded; it stays in the journal: %s", error)
         for key, reply in answers.items():

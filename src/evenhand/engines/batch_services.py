@@ -1,7 +1,7 @@
 """What a provider's batch interface is asked for, and the one that most speak: OpenAI's files and batches.
 
-OpenAI, Azure (``https://NAME.openai.azure.com/openai/v1``), gateways before vLLM, Together, Mistral and others: a JSONL
-file is uploaded, a batch is made of it and asked about until it has ended, and its output and error files are read.
+OpenAI, Azure (``https://NAME.openai.azure.com/openai/v1``), gateways before vLLM, Together and others: a JSONL file
+is uploaded, a batch is made of it and asked about until it has ended, and its output and error files are read.
 
 Source: https://platform.openai.com/docs/guides/batch.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ READ_SECONDS: Final = 600.0
 CLOCK_SLACK: Final = 86400.0
 """So much the provider's clock and ours may differ."""
 PAGE: Final = 100
+MOST_LISTED: Final = 100_000
+"""Batches that are searched for one that may have been made."""
 LOOK_SECONDS: Final = 1.0
 _CUSTOM_ID: Final = re.compile(rb'"custom_id"\s*:\s*"([\w-]+)"')
 
@@ -207,7 +210,7 @@ class BatchHttp:
                 raise read_error(response.status, told.decode("utf-8", "replace"), wait, self.secrets, advice=advice)
             yield response
 
-    def _lost(self, error: Exception, path: str) -> TransientEngineError:
+    def _lost(self, error: Exception, path: str) -> EngineError:
         told = redact(str(error), self.secrets)
         why = f"{type(error).__name__}{': ' if told else ''}{told}"
         message = f"the connection to '{self._base_url}/{path}' failed ({why})"
@@ -321,27 +324,18 @@ class OpenAIBatches:
             yield _OpenAIConnection(http, "/chat/completions" if azure else "/v1/chat/completions", self.model)
 
 
-class JsonLines:
-    """Requests as lines of OpenAI's shape."""
-
-    def __init__(self, endpoint: str = "/v1/chat/completions", model: str | None = None) -> None:
-        self.endpoint = endpoint
+class _OpenAIConnection:
+    def __init__(self, http: BatchHttp, endpoint: str, model: str | None) -> None:
+        self._http = http
+        self._endpoint = endpoint
         self._given = {} if model is None else {"model": model}
 
     def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
-        """One request."""
-        request = {"custom_id": key, "method": "POST", "url": self.endpoint, "body": {**payload, **self._given}}
+        request = {"custom_id": key, "method": "POST", "url": self._endpoint, "body": {**payload, **self._given}}
         return json.dumps(request).encode() + b"\n"
 
     def write(self, lines: Iterable[bytes], file: BinaryIO) -> None:
-        """One after the other."""
         file.writelines(lines)
-
-
-class _OpenAIConnection(JsonLines):
-    def __init__(self, http: BatchHttp, endpoint: str, model: str | None) -> None:
-        super().__init__(endpoint, model)
-        self._http = http
 
     async def upload(self, label: str, path: Path) -> str | None:
         form = aiohttp.FormData()
@@ -349,7 +343,10 @@ class _OpenAIConnection(JsonLines):
         with path.open("rb") as file:
             form.add_field("file", file, filename=f"{label}.jsonl", content_type="application/jsonl")
             made = await self._http.ask("POST", "files", data=form)
+        deadline = time.monotonic() + READ_SECONDS
         while str(made.get("status")).casefold() in {"pending", "running", "notrunning"}:  # as on Azure
+            if time.monotonic() > deadline:
+                raise TransientEngineError(f"the server read the file for {READ_SECONDS:g} seconds", cause="timeout")
             await asyncio.sleep(LOOK_SECONDS)
             made = await self._http.ask("GET", f"files/{named(made)}")
         return named(made)
@@ -357,26 +354,20 @@ class _OpenAIConnection(JsonLines):
     async def create(self, record: BatchRecord, path: Path) -> str:  # noqa: ARG002 - the file is there
         body = {
             "input_file_id": record.file,
-            "endpoint": self.endpoint,
+            "endpoint": self._endpoint,
             "completion_window": "24h",
             "metadata": {"evenhand": record.label},
         }
         return named(await self._http.ask("POST", "batches", body=body))
 
     async def find(self, record: BatchRecord, *_: frozenset[str]) -> str | None:
-        after: str | None = None
-        while True:
-            page = {"limit": str(PAGE)} | ({} if after is None else {"after": after})
-            listed = await self._http.ask("GET", "batches", params=page)
-            batches = listed.get("data") or []
-            for batch in batches:
-                if is_batch_of(record, batch):
-                    return named(batch)
-            created = batches[-1].get("created_at") if batches else None
-            too_old = isinstance(created, int | float) and created < record.sent_at - CLOCK_SLACK
-            if not listed.get("has_more") or not batches or too_old:
+        async for batch in listed_batches(self._http, "batches", "after", record):
+            if is_batch_of(record, batch):
+                return named(batch)
+            created = batch.get("created_at")
+            if isinstance(created, int | float) and created < record.sent_at - CLOCK_SLACK:
                 return None
-            after = named(batches[-1])
+        return None
 
     async def look(self, name: str) -> Standing:
         return openai_standing(await self._http.ask("GET", f"batches/{name}"), self._http.secrets)
@@ -401,6 +392,42 @@ def named(made: Mapping[str, Any]) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[\w.:@=+-]+", name):
         raise TransientEngineError("the server's reply names nothing that was made (id)", cause="garbage")
     return name
+
+
+async def listed_batches(
+    http: BatchHttp, path: str, cursor: str, record: BatchRecord
+) -> AsyncIterator[Mapping[str, Any]]:
+    """Batches at a provider, page by page, the newest first.
+
+    Args:
+        http: The provider.
+        path: Where it lists them.
+        cursor: The parameter that names the last batch of the page before.
+        record: The batch that is searched for, for messages.
+
+    Raises:
+        RejectedRequestError: If the list has no end, as where the server ignores the cursor.
+    """
+    seen, after = set[str](), dict[str, str]()
+    while True:
+        listed = await http.ask("GET", path, params={"limit": str(PAGE), **after})
+        batches = listed.get("data") or []
+        if not isinstance(batches, list) or not all(isinstance(each, Mapping) for each in batches):
+            raise TransientEngineError("the server's list of batches is not a list of objects", cause="garbage")
+        for batch in batches:
+            yield batch
+        if not listed.get("has_more") or not batches:
+            return
+        names = {str(batch.get("id")) for batch in batches}
+        if names <= seen or len(seen) > MOST_LISTED:
+            raise RejectedRequestError(
+                f"the server's list of batches has no end, so it is not known whether the batch {record.label!r} was "
+                f"made: look for it there; 'evenhand resume --forget {record.label}' gives it up, and the next run "
+                "sends its requests again",
+                cause="endless_list",
+            )
+        seen |= names
+        after = {cursor: named(batches[-1])}
 
 
 def is_batch_of(record: BatchRecord, batch: Mapping[str, Any]) -> bool:

@@ -21,12 +21,12 @@ from urllib.parse import urlsplit
 
 from evenhand.engines.batch_services import (
     CLOCK_SLACK,
-    PAGE,
     BatchConnection,
     BatchHttp,
     Outcome,
     Standing,
     count,
+    listed_batches,
     named,
     one_request,
     read_lines,
@@ -148,18 +148,10 @@ class _AnthropicConnection:
 
     async def _listed(self, record: BatchRecord) -> AsyncIterator[Mapping[str, Any]]:
         """The batches that may have been made when this one was sent, the newest first."""
-        after: str | None = None
-        while True:
-            page = {"limit": str(PAGE)} | ({} if after is None else {"after_id": after})
-            listed = await self._http.ask("GET", "messages/batches", params=page)
-            batches = listed.get("data") or []
-            for batch in batches:
-                if _created(batch) < record.sent_at - CLOCK_SLACK:
-                    return
-                yield batch
-            if not listed.get("has_more") or not batches:
+        async for batch in listed_batches(self._http, "messages/batches", "after_id", record):
+            if _created(batch) < record.sent_at - CLOCK_SLACK:
                 return
-            after = named(batches[-1])
+            yield batch
 
     async def look(self, name: str) -> Standing:
         return _standing(await self._http.ask("GET", f"messages/batches/{name}"))

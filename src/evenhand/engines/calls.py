@@ -86,6 +86,8 @@ class Calls:
         """
         if isinstance(self.engine, InterruptibleEngine):
             self._budget.when_stopped(self.engine.stop_sending)
+            if self._turns is not None:
+                self._turns.when_stopped(self.engine.stop_sending)
         turns = nullcontext() if self._turns is None or self._identity is None else self._turns.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, turns:

@@ -37,12 +37,10 @@ class Claims:
 
     Args:
         clock: Seconds that only grow.
-        on_death: Called within a transaction when another owner was found dead.
     """
 
-    def __init__(self, clock: Callable[[], float], on_death: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._on_death = on_death
         self._process = this_process()
         self._id: int | None = None
         self._new = False
@@ -86,11 +84,6 @@ class Claims:
             self._remove_owner(connection, self._id)
             self._id = None
 
-    def alone(self, connection: sqlite3.Connection) -> bool:
-        """Whether nobody else is at work here."""
-        others = connection.execute("SELECT id FROM owner WHERE id IS NOT ?", (self._id,)).fetchall()
-        return not any(self._is_alive(connection, other) for (other,) in others)
-
     def committed(self) -> None:
         """The transaction holds."""
         self._new = False
@@ -109,7 +102,6 @@ class Claims:
             for (other,) in connection.execute("SELECT id FROM owner").fetchall():
                 if not self._is_alive(connection, other):
                     self._remove_owner(connection, other)
-                    self._on_death()
             self._beat_at = self._clock()
             process = self._process
             added = connection.execute(
@@ -125,7 +117,6 @@ class Claims:
         if row is None or self._is_alive(connection, row[0]):
             return False
         self._remove_owner(connection, row[0])
-        self._on_death()
         return connection.execute(_TAKE, (key, owner)).rowcount == 1
 
     def _remove_owner(self, connection: sqlite3.Connection, owner: int) -> None:

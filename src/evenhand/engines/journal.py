@@ -25,16 +25,8 @@ from pydantic import ValidationError
 
 from evenhand.engines.base import Request
 from evenhand.engines.claims import Claims
-from evenhand.engines.intake import left_behind, taken_in
-from evenhand.engines.journal_file import (
-    checksum,
-    connect,
-    default_journal_path,
-    failure,
-    give_up_reserve,
-    reserve,
-)
-from evenhand.engines.journal_lines import LineReader, Row, canonical_json, held_elsewhere, request_key
+from evenhand.engines.journal_file import checksum, connect, default_journal_path, failure
+from evenhand.engines.journal_lines import Row, canonical_json, request_key
 from evenhand.errors import JournalError
 from evenhand.files import expanded
 from evenhand.votes import Completion
@@ -102,7 +94,7 @@ class Journal:
         clock: Seconds that only grow, by which a silent process is told.
 
     Raises:
-        JournalError: If the file cannot be opened, is not a journal, or was written by a newer version.
+        JournalError: If the file cannot be opened, is not a journal, or was written by another version.
     """
 
     def __init__(
@@ -113,11 +105,10 @@ class Journal:
         self._engines: dict[str, int] = {}
         self._broken = set[str]()
         self._clock = clock
-        self._claims = Claims(clock, self._take_in_intakes)
+        self._claims = Claims(clock)
         self._closed = False
         self._connection = connect(self.path)
         self._process = os.getpid()
-        self._take_in()
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -205,14 +196,6 @@ class Journal:
         with self._connected() as connection:
             self._claims.beat(connection)
 
-    def reserve(self, size: int | None = None) -> int:
-        """Keep room on the disk; see :func:`~evenhand.engines.journal_file.reserve`."""
-        return reserve(self.path, size)
-
-    def give_up_reserve(self) -> None:
-        """Free the room that was kept."""
-        give_up_reserve(self.path)
-
     def sync(self) -> None:
         """Have the disk hold what was recorded until now: it then survives a power failure too. For any thread.
 
@@ -238,8 +221,6 @@ class Journal:
         with self._lock:
             if self._process == os.getpid() and not self._closed:
                 with suppress(sqlite3.Error):  # claims that stay are dead as soon as the process is
-                    if self._claims.alone(self._connection):
-                        give_up_reserve(self.path)
                     self._claims.leave(self._connection)
                     self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 self._connection.close()
@@ -252,27 +233,6 @@ class Journal:
             "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", [self._cells(connection, row) for row in rows]
         )
         self._claims.remove(connection, recorded)
-
-    def _take_in_intakes(self) -> None:
-        """Record what a killed process had read; within a transaction. The file goes when the journal is opened."""
-        for _, rows in left_behind(self.path):
-            self._record(self._connection, rows)
-
-    def _take_in(self) -> None:
-        """Record what a killed process had read, and replies for which there was no room when they came."""
-        for file, rows in left_behind(self.path):
-            self.exchange(rows)
-            taken_in(file)
-        for file in held_elsewhere(self.path):
-            reader = LineReader()
-            with file.open(encoding="utf-8", errors="replace") as lines:
-                rows = list(reader.rows(lines))
-            self.exchange(rows)
-            if not reader.faults:
-                file.unlink(missing_ok=True)
-            _logger.warning(
-                "%d replies that were held in %r are in the journal %r now", len(rows), str(file), str(self.path)
-            )
 
     def _remove_broken(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
         """Make room for replies to be asked for; what another process has put there meanwhile can be read and stays."""
@@ -301,7 +261,7 @@ class Journal:
                 raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
             if self._process != os.getpid():  # SQLite's connections do not survive a fork
                 self._connection, self._process, self._engines = connect(self.path), os.getpid(), {}
-                self._claims = Claims(self._clock, self._take_in_intakes)
+                self._claims = Claims(self._clock)
             try:
                 yield self._connection
             except sqlite3.Error as error:
@@ -324,9 +284,9 @@ class Journal:
                 raise
 
 
-def reply_of(key: str, request: bytes, completion: bytes, proof: bytes | None) -> Completion | None:
-    """The reply in a row; None where it is damaged. Rows from before there were checksums have none."""
-    if proof is not None and proof != checksum(key.encode(), request, completion):
+def reply_of(key: str, request: bytes, completion: bytes, proof: bytes) -> Completion | None:
+    """The reply in a row; None where it is damaged."""
+    if proof != checksum(key.encode(), request, completion):
         return None
     try:
         return Completion.model_validate_json(completion).model_copy(update={"cached": True})

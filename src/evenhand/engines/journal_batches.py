@@ -10,13 +10,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from evenhand.engines.journal import Journal
 
 BATCH_TABLES: Final = (
@@ -132,17 +129,6 @@ class BatchRecords:
             )
             row = connection.execute(f"{_SELECT} WHERE batch.id = ?", (number,)).fetchone()
         return BatchRecord.read(row)
-
-    def carry_over(self, path: Path) -> None:
-        """The batches of another journal, as far as it can be read."""
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as other:
-            for row in other.execute(f"{_SELECT} ORDER BY batch.id").fetchall():
-                record = BatchRecord.read(row)
-                requests = other.execute(
-                    "SELECT key, request FROM batched WHERE batch = ? ORDER BY place", (record.number,)
-                )
-                made = self.intend(record.label, record.identity, record.service, requests.fetchall())
-                self.advance(made, record.state, file=record.file, name=record.name)
 
     def advance(
         self, record: BatchRecord, state: State, *, file: str | None = None, name: str | None = None

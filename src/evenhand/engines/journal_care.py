@@ -1,21 +1,18 @@
-"""Looking after a journal: is it sound, what does it hold, saving what can be read, and giving up what is old."""
+"""Looking after a journal: is it sound, what does it hold, and giving up what is old."""
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.engines.intake import intakes
 from evenhand.engines.journal import Journal
-from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.journal_file import (
     BUSY_SECONDS,
     COMPANIONS,
@@ -26,9 +23,8 @@ from evenhand.engines.journal_file import (
     identified,
 )
 from evenhand.engines.journal_lines import LineReader, LineWriter, Row, is_reply
-from evenhand.engines.journal_salvage import salvaged
 from evenhand.errors import InvalidInputError, JournalError
-from evenhand.numbers import format_bytes, format_count
+from evenhand.numbers import format_bytes
 
 ROWS_A_TRANSACTION: Final = 500
 MOST_FAULTS: Final = 20
@@ -59,7 +55,7 @@ def check(path: Path) -> list[str]:
             check_identity(path, application, version)
             found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
             faults += [f"SQLite: {told}" for (told,) in found if told != "ok"]
-            faults += islice(_unsound_rows(connection, version), MOST_FAULTS)
+            faults += islice(_unsound_rows(connection), MOST_FAULTS)
         except sqlite3.Error as error:
             faults.append(f"SQLite: {error}")
         except JournalError as error:
@@ -67,87 +63,19 @@ def check(path: Path) -> list[str]:
     return faults[:MOST_FAULTS]
 
 
-def _unsound_rows(connection: sqlite3.Connection, version: int) -> Iterator[str]:
-    proof = "checksum" if version >= 3 else "NULL"
+def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
     rows = connection.execute(
-        f"SELECT CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), {proof}, identity "  # noqa: S608
+        "SELECT CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), checksum, identity "
         "FROM reply LEFT JOIN engine ON engine.id = reply.engine"
     )
     for key, request, completion, given, identity in rows:
         name = bytes(key).decode("utf-8", "replace")
-        if given is not None and given != checksum(key, request, completion):
+        if given != checksum(key, request, completion):
             yield f"the reply {name!r} does not fit its checksum: it counts as missing"
         elif not is_reply(completion):
             yield f"the reply {name!r} cannot be read: it counts as missing"
         elif identity is None:
             yield f"the reply {name!r} names no engine"
-
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """What :func:`recover` saved.
-
-    Attributes:
-        rows: The replies.
-        path: The journal that holds them.
-        damaged: Where the damaged file is now; None where it stayed.
-    """
-
-    rows: int
-    path: Path
-    damaged: Path | None
-
-
-def recover(path: Path, out: Path | None = None) -> Recovery:
-    """Save every reply that can be read into a sound journal.
-
-    Args:
-        path: The damaged one.
-        out: The new file; None puts it in the place of the damaged one, which is kept beside it under another name.
-
-    Raises:
-        InvalidInputError: If there is no file, another process uses it, or the new one exists.
-        JournalError: If no reply can be read.
-    """
-    _check_there(path)
-    if out is not None and out.exists():
-        raise InvalidInputError(f"{str(out)!r} exists; name a file that does not, and import its replies afterwards")
-    if out is None and _is_used(path):
-        raise InvalidInputError(f"another process uses the journal {str(path)!r}; end it first, or name a new file")
-    rows = salvaged(path)
-    if not rows:
-        raise JournalError(f"no reply can be read in {str(path)!r}: it is left as it is")
-    new = out if out is not None else beside(path, f".recovered-{os.getpid()}")
-    with Journal(new) as journal:
-        _record(journal, rows)
-        with suppress(sqlite3.Error, ValueError):  # what is waited for at providers, where SQLite can still read that
-            BatchRecords(journal).carry_over(path)
-    if out is not None:
-        return Recovery(len(rows), out, None)
-    damaged = beside(path, time.strftime(".damaged-%Y%m%d-%H%M%S", time.gmtime()))
-    with suppress(FileNotFoundError):
-        beside(path, "-wal").replace(beside(damaged, "-wal"))
-    path.replace(damaged)
-    for ending in COMPANIONS:
-        beside(path, ending).unlink(missing_ok=True)
-    new.replace(path)
-    return Recovery(len(rows), path, damaged)
-
-
-def _is_used(path: Path) -> bool:
-    """Whether another process has the journal open: SQLite then holds a lock on its shared memory (byte 128)."""
-    try:
-        import fcntl  # noqa: PLC0415 - not on Windows, where a file in use cannot be moved anyway
-    except ImportError:
-        return False
-    try:
-        with beside(path, "-shm").open("rb+") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 128)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
 
 
 def _record(journal: Journal, rows: Iterable[Row]) -> None:
@@ -246,7 +174,7 @@ def _sound_rows(path: Path) -> Iterator[Row]:
                 "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
             ):
                 found = Row(*row)
-                if proof in {None, checksum(found.key.encode(), found.request.encode(), found.completion.encode())}:
+                if proof == checksum(found.key.encode(), found.request.encode(), found.completion.encode()):
                     yield found
         except sqlite3.Error as error:
             raise failure(path, error) from error
@@ -259,7 +187,7 @@ def merged(journal: Journal, shard: Path) -> None:
         JournalError: If one of the two cannot be read or written.
     """
     _record(journal, _sound_rows(shard))
-    for path in (shard, *(beside(shard, ending) for ending in COMPANIONS), *intakes(shard)):
+    for path in (shard, *(beside(shard, ending) for ending in COMPANIONS)):
         path.unlink(missing_ok=True)
 
 
@@ -319,9 +247,8 @@ def stats(path: Path) -> list[EngineStats]:
 def described(path: Path) -> str:
     """The sizes of a journal's files in words."""
     parts = [f"{format_bytes(path.stat().st_size)} in the file"]
-    for ending, name in zip(COMPANIONS, ("write-ahead log", "shared memory", "room kept"), strict=True):
+    for ending, name in zip(COMPANIONS, ("write-ahead log", "shared memory"), strict=True):
         file = beside(path, ending)
         if file.exists():
             parts.append(f"{format_bytes(file.stat().st_size)} {name}")
-    runs = len(intakes(path))
-    return ", ".join(parts) + (f", {format_count(runs, 'run')} at work or killed" if runs else "")
+    return ", ".join(parts)

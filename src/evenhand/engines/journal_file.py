@@ -1,18 +1,14 @@
-"""The journal's file: its tables, where it lies, who may read it, the room kept for it, and what failed at it.
-
-Version 1 had no claims, version 2 no checksums, and version 3 no batches; all are brought up to date where they lie,
-and no row is lost.
-"""
+"""The journal's file: its tables, where it lies, who may read it, and what failed at it."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -28,7 +24,7 @@ SCHEMA_VERSION: Final = 4
 BUSY_SECONDS: Final = 30.0
 
 REPLY_COLUMNS: Final = """(key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
-    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB)"""
+    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)"""
 SCHEMA: Final = (
     "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
     f"CREATE TABLE reply {REPLY_COLUMNS}",
@@ -37,23 +33,15 @@ SCHEMA: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
-_CHECKSUM: Final = "ALTER TABLE reply ADD COLUMN checksum BLOB"
-UPDATES: Final[Mapping[int, tuple[str, ...]]] = {
-    1: (_CHECKSUM, *CLAIM_TABLES, *BATCH_TABLES),
-    2: (_CHECKSUM, "DROP TABLE claim", "DROP TABLE owner", *CLAIM_TABLES, *BATCH_TABLES),
-    3: BATCH_TABLES,
-}
-"""What brings each older version up to date."""
-
 ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
-RESERVE_BYTES: Final = 8 * 2**20
-"""Room for about 500 replies of one page each, as SQLite writes them."""
+LITTLE_ROOM: Final = 8 * 2**20
+"""Bytes; where no more are free, a write that failed is taken to have failed of a full disk."""
 
 CHECKPOINT_PAGES: Final = 4000
 """A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
 what it writes (16 MiB between two) does its event loop wait."""
 
-COMPANIONS: Final = ("-wal", "-shm", "-reserve")
+COMPANIONS: Final = ("-wal", "-shm")
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 
@@ -74,10 +62,10 @@ def checksum(key: bytes, request: bytes, completion: bytes) -> bytes:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a journal, made where there is none and brought up to date where it is older.
+    """Open a journal, made where there is none.
 
     Raises:
-        JournalError: If it cannot be opened, is no journal, or was written by a newer version.
+        JournalError: If it cannot be opened, is not a journal, or was written by another version.
     """
     _make_private(path)
     connection: sqlite3.Connection | None = None
@@ -98,30 +86,25 @@ def connect(path: Path) -> sqlite3.Connection:
 def failure(path: Path, error: sqlite3.Error) -> JournalError:
     """What SQLite says, with the next step."""
     reason, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
-    full = False
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        step = (
-            f"'evenhand journal recover --journal {path}' saves every reply that can still be read; or move the file "
-            f"away (its replies will be asked for again), or {ELSEWHERE}"
-        )
+        step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
     elif code == sqlite3.SQLITE_BUSY:
         step = f"another program has held it for {BUSY_SECONDS:g} seconds: end that program, or {ELSEWHERE}"
-    elif code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _free(path) < RESERVE_BYTES):
-        full = True
-        step = f"{_room_needed(path)}, or {ELSEWHERE}"
+    elif code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _free(path) < LITTLE_ROOM):
+        step = f"free room on the disk of {str(path.parent)!r}, or {ELSEWHERE}"
     elif code == sqlite3.SQLITE_IOERR and (limit := _file_size_limit()) is not None:
         step = (
             f"files of this process may have {format_bytes(limit)} at most: raise the limit (ulimit -f), or {ELSEWHERE}"
         )
     else:
         step = f"check that the file and its folder can be written, or {ELSEWHERE}"
-    return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}", full=full)
+    return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}")
 
 
-def _room_needed(path: Path) -> str:
-    """How much must be freed, and where, to keep room again and go on."""
-    needed = format_bytes(max(2 * RESERVE_BYTES - _free(path), RESERVE_BYTES))
-    return f"free at least {needed} on the disk of {str(path.parent)!r}"
+def recovery(path: Path) -> str:
+    """How the replies of a damaged journal are saved, as far as SQLite can read them."""
+    file = shlex.quote(str(path))
+    return f"'sqlite3 {file} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a new journal"
 
 
 def _free(path: Path) -> int:
@@ -139,45 +122,6 @@ def _file_size_limit() -> int | None:
         return None
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     return None if limit == resource.RLIM_INFINITY else limit
-
-
-def reserve(path: Path, size: int | None = None) -> int:
-    """Keep room beside a journal for the replies that are on their way, to be given up when the disk is full.
-
-    Args:
-        path: The journal.
-        size: How much is kept: by default 8 MiB, or half of what is free where that is less.
-
-    Returns:
-        The bytes that are kept; 0 where there is no room for as much again.
-    """
-    file, free = beside(path, "-reserve"), _free(path)
-    with suppress(OSError):
-        kept = file.stat().st_size
-        if kept:
-            return kept
-    size = min(RESERVE_BYTES, free // 2) if size is None else size
-    if free < 2 * size or size <= 0:
-        return 0
-    try:
-        opened = os.open(file, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
-        try:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(opened, 0, size)
-            else:
-                os.write(opened, bytes(size))
-        finally:
-            os.close(opened)
-    except OSError:
-        give_up_reserve(path)
-        return 0
-    return size
-
-
-def give_up_reserve(path: Path) -> None:
-    """The room that was kept is free."""
-    with suppress(OSError):
-        beside(path, "-reserve").unlink()
 
 
 def _make_private(path: Path) -> None:
@@ -227,10 +171,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             for statement in SCHEMA:
                 connection.execute(statement)
         application, version = identified(connection)
-        if application == APPLICATION_ID and version in UPDATES:
-            for statement in (*UPDATES[version], f"PRAGMA user_version = {SCHEMA_VERSION}"):
-                connection.execute(statement)
-            version = SCHEMA_VERSION
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -255,10 +195,10 @@ def check_identity(path: Path, application: int, version: int) -> None:
     """
     if application != APPLICATION_ID:
         raise JournalError(f"{str(path)!r} is an SQLite database but not a journal of evenhand: {ELSEWHERE}")
-    if version != SCHEMA_VERSION and version not in UPDATES:
+    if version != SCHEMA_VERSION:
         raise JournalError(
             f"the journal {str(path)!r} has the format {version!r}, and this version of evenhand reads "
-            f"{SCHEMA_VERSION!r}: update evenhand, or {ELSEWHERE}"
+            f"{SCHEMA_VERSION!r}: use the version that wrote it, or {ELSEWHERE}"
         )
 
 

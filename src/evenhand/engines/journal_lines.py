@@ -1,4 +1,4 @@
-"""The replies of a journal as JSON lines that people can read: what is exported, and what had no room in the journal.
+"""The replies of a journal as JSON lines that people can read, as they are exported and imported.
 
 {"evenhand": "journal", "layout": 1}
 {"engine": 1, "identity": {"endpoint": "https://…", "sampling": {"model": "…"}}}
@@ -11,23 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from evenhand.engines.journal_file import FILE_MODE
-from evenhand.files import cache_folder
 from evenhand.votes import Completion
 
 LAYOUT: Final = 1
 SHORTEST_HELD_ONCE: Final = 64
-MOST_HELD_FILES: Final = 8
 
 
 class Row(NamedTuple):
@@ -161,64 +154,3 @@ def is_reply(completion: str | bytes) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def hold_elsewhere(journal: Path, rows: Sequence[Row]) -> tuple[list[Path], list[Row]]:
-    """Write replies for which a journal has no room to files where there is some.
-
-    Returns:
-        The files, and the replies for which there was no room anywhere.
-    """
-    left, files = list(rows), []
-    for place in _places(journal):
-        if not left:
-            break
-        written = _write_new(place, left)
-        if written:
-            files.append(place)
-            left = left[written:]
-    return files, left
-
-
-def held_elsewhere(journal: Path) -> list[Path]:
-    """The files that :func:`hold_elsewhere` wrote for a journal; one that another user has put there is left alone."""
-    return [place for place in _places(journal) if is_own(place)]
-
-
-def _places(journal: Path) -> Iterator[Path]:
-    number = hashlib.sha256(str(journal.resolve()).encode()).hexdigest()[:12]
-    folders = dict.fromkeys([journal.parent.resolve(), cache_folder(), Path(tempfile.gettempdir()), Path.cwd()])
-    for folder in folders:
-        for count in range(1, MOST_HELD_FILES + 1):
-            yield folder / f"evenhand-held-{number}-{count}.jsonl"
-
-
-def is_own(path: Path) -> bool:
-    """Whether a regular file is there that belongs to this user."""
-    try:
-        found = path.lstat()
-    except OSError:
-        return False
-    return stat.S_ISREG(found.st_mode) and (os.name != "posix" or found.st_uid == os.geteuid())
-
-
-def _write_new(path: Path, rows: Sequence[Row]) -> int:
-    """Write so many rows to a file that is not there yet as there is room for, and say how many these are."""
-    try:
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-    except OSError:
-        return 0
-    writer, count, end = LineWriter(), 0, 0
-    with os.fdopen(opened, "wb", buffering=0) as file:
-        try:
-            for row in rows:
-                data = writer.lines(row).encode()
-                while data:
-                    data = data[file.write(data) or 0 :]
-                os.fsync(opened)
-                count, end = count + 1, file.tell()
-        except OSError:
-            os.ftruncate(opened, end)
-    if not count:
-        path.unlink()
-    return count

@@ -198,14 +198,6 @@ class Gate:
             self._decreased_at = self._clock()
             self.limit = max(min(1.0, self.max_in_flight), self.limit / 2)
 
-    def narrow(self, most: int) -> bool:
-        """Never let more than so many be in flight again; whether that is fewer than before."""
-        fewer = most < self.max_in_flight
-        self._whole = min(self._whole, most)
-        self.max_in_flight = min(self.max_in_flight, most)
-        self.limit = min(self.limit, float(self.max_in_flight))
-        return fewer
-
     def scale(self, share: float) -> None:
         """Keep to a share of every limit from now on; with a share of 0 nobody is let in."""
         most = math.floor(self._whole * share + ROUNDING)

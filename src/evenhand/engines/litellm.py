@@ -6,17 +6,18 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from evenhand.engines.descriptors import NO_DESCRIPTORS, out_of_descriptors
-from evenhand.engines.guarded_http import Watch, watching
+import aiohttp
+
 from evenhand.engines.openai_compatible import (
     KEYLESS_ADVICE,
     environment_value,
+    lost_connection,
     may_have_default_key,
     normalized_base_url,
 )
@@ -31,11 +32,10 @@ from evenhand.engines.replies import (
     redact,
 )
 from evenhand.errors import (
-    ConnectionLostError,
     EngineError,
     FatalEngineError,
     MissingDependencyError,
-    TransientEngineError,
+    origins,
 )
 from evenhand.votes import Completion
 
@@ -44,9 +44,6 @@ NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own ne
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
 BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
-
-
-Reply = TypeVar("Reply")
 
 _logger = logging.getLogger(__name__)
 
@@ -79,7 +76,7 @@ class LiteLLMTransport:
     @asynccontextmanager
     async def opened(self, settings: RemoteSettings) -> AsyncIterator[LiteLLMConnection]:
         """Clients for the event loop that runs now; litellm makes them, and they are closed at the end."""
-        connection = LiteLLMConnection(settings.model, self._address(settings.model), settings.max_reply_bytes)
+        connection = LiteLLMConnection(settings.model, self._address(settings.model))
         try:
             yield connection
         finally:
@@ -144,44 +141,33 @@ def import_litellm() -> ModuleType:
 class LiteLLMConnection:
     """litellm's clients on one event loop."""
 
-    def __init__(self, model: str, address: Mapping[str, str], most: int) -> None:
+    def __init__(self, model: str, address: Mapping[str, str]) -> None:
         self._model = model
-        self._most = most
-        self.address = address
+        self._address = address
         self._litellm: ModuleType | None = None
 
     def supports_schema(self) -> bool:
         """What litellm's table of models says."""
-        return bool(self.imported().supports_response_schema(model=self._model))
+        return bool(self._imported().supports_response_schema(model=self._model))
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
-        """One call, with none of litellm's own retries, whose HTTP is held to our bounds."""
-        litellm, watch = self.imported(), Watch(self._most)
+        """One call, with none of litellm's own retries."""
         try:
-            with watching(watch):
-                response = await litellm.acompletion(
-                    **{**payload, "messages": list(payload["messages"])},
-                    **self.address,
-                    max_retries=0,
-                    drop_params=True,
-                )
+            response = await self._imported().acompletion(
+                **{**payload, "messages": list(payload["messages"])},
+                **self._address,
+                max_retries=0,
+                drop_params=True,
+            )
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
-            failure = watch.failure or (None if self._is_filtered(error) else self._failure(error))
+            failure = None if self._is_filtered(error) else self._failure(error)
         else:
-            completion = read_completion(response.model_dump(), self.secrets())
+            completion = read_completion(response.model_dump(), self._secrets())
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
             return completion if cost is None else completion.model_copy(update={"cost": float(cost)})
         if failure is not None:
             raise failure  # outside the handler: litellm's own error, which may hold the key, is not chained
         return Completion(text=None, finish_reason="content_filter")
-
-    async def asked(self, call: Callable[[], Awaitable[Reply]]) -> Reply:
-        """What a call of litellm's brings, with our errors for its own."""
-        try:
-            return await call()
-        except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
-            failure = _broken_off(error) or self._failure(error)
-        raise failure  # outside the handler, as above
 
     async def close(self) -> None:
         """Close the clients that litellm made for this event loop, and forget them."""
@@ -196,23 +182,23 @@ class LiteLLMConnection:
             if asyncio.iscoroutinefunction(close):
                 await close()
 
-    def imported(self) -> ModuleType:
+    def _imported(self) -> ModuleType:
         """Litellm."""
         if self._litellm is None:
             self._litellm = import_litellm()
         return self._litellm
 
-    def secrets(self) -> list[str]:
+    def _secrets(self) -> list[str]:
         """What no message may show."""
-        return [value for name, value in self.address.items() if name == "api_key"]
+        return [value for name, value in self._address.items() if name == "api_key"]
 
     def _is_filtered(self, error: Exception) -> bool:
-        told = isinstance(error, self.imported().ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
+        told = isinstance(error, self._imported().ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
         return told or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
 
     def _without_key(self) -> FatalEngineError:
         """No attempt can succeed before the key is there."""
-        missing = self.imported().validate_environment(model=self._model).get("missing_keys") or []
+        missing = self._imported().validate_environment(model=self._model).get("missing_keys") or []
         variables = " or ".join(map(repr, missing)) or "that litellm's documentation names for this provider"
         return FatalEngineError(
             f"litellm finds no key for {self._model!r}: set the environment variable {variables}, or name the one "
@@ -222,42 +208,56 @@ class LiteLLMConnection:
 
     def _failure(self, error: Exception) -> EngineError:
         """Our error for one of litellm's, told by its status."""
-        secrets = self.secrets()
+        secrets = self._secrets()
         status = getattr(error, "status_code", None)
         text = f"{error} {_code(error)}".rstrip()
-        if out_of_descriptors(error):
-            return TransientEngineError(redact(text, secrets)[:SHOWN_CHARACTERS], cause=NO_DESCRIPTORS)
+        broken = broken_connection(error, secrets)
+        if broken is not None:
+            return broken
         if not isinstance(status, int):
             return read_error(400, f"{type(error).__name__}: {text}", None, secrets)
         headers: Any = getattr(error, "litellm_response_headers", None)
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         if _MISSING_KEY.search(text):
             return self._without_key()
-        advice = KEYLESS_ADVICE if status == 401 and self.address.get("api_key") == NO_KEY else ""
+        advice = KEYLESS_ADVICE if status == 401 and self._address.get("api_key") == NO_KEY else ""
         failure = read_error(status, text, headers.get("retry-after"), secrets, advice=advice)
         if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
             return FatalEngineError(str(failure), cause=failure.cause)
         return failure
 
 
-def _broken_off(error: Exception) -> TransientEngineError | None:
-    """No connection, or none any more, as openai's client has it: litellm's functions for batches pass that on."""
-    from openai import APIConnectionError, APITimeoutError  # noqa: PLC0415 - litellm has imported it
+def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineError | None:
+    """The failure below HTTP that an error of litellm or of a unitxt engine was raised from.
 
-    told = redact(str(error))[:SHOWN_CHARACTERS]
-    if isinstance(error, APITimeoutError):
-        return TransientEngineError(told, cause="timeout")
-    return ConnectionLostError(told, reached=True) if isinstance(error, APIConnectionError) else None
+    None where there was none, and for a time-out after the connection was made.
+    """
+    import httpx  # noqa: PLC0415 - where litellm is installed
+
+    raised = [each for each in origins(error) if isinstance(each, aiohttp.ClientError | httpx.RequestError)]
+    if not raised:
+        return None
+    below = raised[-1]
+    unreached = (
+        aiohttp.ClientConnectorError,
+        aiohttp.ConnectionTimeoutError,
+        httpx.ConnectError,
+        httpx.ConnectTimeout,
+        httpx.ProxyError,
+    )
+    timed_out = isinstance(below, aiohttp.ServerTimeoutError | httpx.TimeoutException)
+    if timed_out and not isinstance(below, unreached):
+        return None
+    told = f"the connection failed ({type(below).__name__}: {redact(str(below), secrets)[:SHOWN_CHARACTERS]})"
+    return lost_connection(below, told, unreached)
 
 
 def _code(error: Exception) -> str:
     """The code in the body of the server's answer: litellm's message leaves it out, its client's error has it."""
-    source: BaseException | None = error
-    while source is not None:
-        code = getattr(source, "code", None)
+    for source in origins(error):
+        code = None if isinstance(source, aiohttp.ClientError) else getattr(source, "code", None)
         if isinstance(code, str) and not code.isdecimal():
             return code
-        source = source.__context__
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +17,6 @@ import aiohttp
 from yarl import URL
 
 from evenhand.engines.bodies import CONNECT_SECONDS, ENCODINGS, MOST_ERROR_BYTES, Reading, check_declared
-from evenhand.engines.descriptors import NO_DESCRIPTORS, out_of_descriptors
 from evenhand.engines.remote import Connection, RemoteSettings
 from evenhand.engines.replies import (
     check_variable_name,
@@ -28,10 +28,11 @@ from evenhand.engines.replies import (
 )
 from evenhand.errors import (
     ConnectionLostError,
+    EngineError,
     FatalEngineError,
     InvalidInputError,
     ReplyTooLongError,
-    TransientEngineError,
+    origins,
 )
 from evenhand.votes import Completion, json_bytes
 
@@ -191,12 +192,26 @@ def proxy_of(base_url: str) -> str | None:
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
-def lost_connection(error: Exception, told: str) -> TransientEngineError:
-    """What a failure below HTTP means."""
-    if out_of_descriptors(error):
-        return TransientEngineError(told, cause=NO_DESCRIPTORS)
-    unreached = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    return ConnectionLostError(told, reached=not unreached)
+UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+
+
+def lost_connection(
+    error: BaseException, told: str, unreached: tuple[type[BaseException], ...] = UNREACHED
+) -> EngineError:
+    """What a failure below HTTP means.
+
+    Args:
+        error: The failure.
+        told: The message.
+        unreached: The errors of a connection that was not made.
+    """
+    if any(getattr(source, "errno", None) in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
+        return FatalEngineError(
+            f"{told}: the process may open no more files and connections. Raise the limit (ulimit -n), or lower "
+            "max_in_flight",
+            cause="no_descriptors",
+        )
+    return ConnectionLostError(told, reached=not isinstance(error, unreached))
 
 
 class _AiohttpConnection:

@@ -18,7 +18,6 @@ from typing import Any, Final, Literal, Protocol
 from evenhand.engines.base import Request
 from evenhand.engines.bodies import MOST_BYTES
 from evenhand.engines.breaker import Breaker, tell
-from evenhand.engines.descriptors import NO_DESCRIPTORS, connections_allowed
 from evenhand.engines.forecast import CallSize, TokenForecast, believed_tokens
 from evenhand.engines.limits import Gate
 from evenhand.engines.prompt_cache import CacheMarks, marks_for, speaks_of_marks, with_marks
@@ -87,7 +86,8 @@ class RemoteSettings:
         requests_per_minute: May be a fraction; requests are spaced evenly.
         tokens_per_minute: Of prompts and replies; estimated before a call and corrected after it.
         timeout: Seconds for one attempt, the reading of its reply included.
-        max_reply_bytes: Of a reply's body, as it is sent and as it is unpacked; 4 MiB. A longer one is not read: the
+        max_reply_bytes: Of a reply's body, as it is sent and as it is unpacked; 4 MiB. litellm reads replies itself,
+            without this bound. A longer one is not read: the
             vote is unscored (``too_long``), and the reply, which was paid for, is not asked for again. The same holds
             for a text of more than 131,072 characters, and for JSON nested deeper than can be read.
         max_retries: Attempts after the first for what may pass (429, 5xx, a lost connection, a time-out, a reply that
@@ -365,13 +365,7 @@ class RemoteJudge:
         settings, resources = self.settings, AsyncExitStack()
         connection = await resources.enter_async_context(self.transport.opened(settings))
         breaker = Breaker(self.judge_id, settings.patience)
-        allowed = connections_allowed(settings.max_in_flight)
-        if allowed < settings.max_in_flight:
-            tell(
-                f"{self.judge_id!r}: {allowed} calls are in flight at once instead of {settings.max_in_flight}, "
-                "because the process may open no more files and connections; 'ulimit -n' raises that"
-            )
-        gate = Gate(allowed, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
+        gate = Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
         if self._share < 1:
             gate.scale(self._share)
         session = self._sessions[loop] = _Session(connection, resources, gate, marks=self._marks)
@@ -478,8 +472,6 @@ class RemoteJudge:
         self._count_failure(error, session, trial, entered_at)
         if isinstance(error, ConnectionLostError):
             return self._delay_without_server(error, session, trial, entered_at)
-        if error.cause == NO_DESCRIPTORS:
-            return self._delay_without_descriptors(error, session, trial)
         if isinstance(error, TransientEngineError):
             return self._delay(error, session, trial, entered_at)
         if isinstance(error, FatalEngineError) and error.cause in REFUSALS and session.replies:
@@ -510,7 +502,7 @@ class RemoteJudge:
         elif error.cause == "timeout":
             breaker.timed_out(error, entered_at, first=trial.timed_out_after != breaker.answers)
             trial.timed_out_after = breaker.answers
-        elif error.cause != NO_DESCRIPTORS:
+        else:
             breaker.answered()
         if breaker.is_open and breaker.ended is not None:
             self._end(session, breaker.ended)
@@ -532,24 +524,6 @@ class RemoteJudge:
             trial.unreached += 1
             delay = self._jitter.uniform(0, self.settings.backoff)
         return 0.0 if session.gate.breaker.is_open else delay
-
-    def _delay_without_descriptors(self, error: EngineError, session: _Session, trial: _Trial) -> float:
-        """A call that finds no file descriptor waits for others to end; fewer are in flight from now on.
-
-        Raises:
-            EngineError: If it is the only one, again and again: then others in the process hold the descriptors.
-        """
-        others = session.gate.in_flight - 1
-        if others and session.gate.narrow(others):
-            tell(
-                f"{self.judge_id!r}: {others} calls are in flight at once from now on, because the process may open no "
-                "more files and connections; 'ulimit -n' raises that"
-            )
-        trial.retries += not others
-        trial.unreached += 1
-        if trial.retries > self.settings.max_retries:
-            raise error
-        return self._jitter.uniform(0, min(LONGEST_BACKOFF, self.settings.backoff * 2**trial.retries))
 
     def logprobs_of(self, request: Request) -> int:
         """How many log-probabilities a place a request asks for, as far as the server gives them."""

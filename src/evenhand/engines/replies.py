@@ -12,7 +12,6 @@ import math
 import os
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -69,12 +68,11 @@ async def decoded_reply(body: bytes) -> object:
     return decode_reply(body) if len(body) <= BYTES_READ_AT_ONCE else await asyncio.to_thread(decode_reply, body)
 
 
-def decode_reply(body: bytes, *, any_name: bool = False) -> object:
+def decode_reply(body: bytes) -> object:
     """The JSON of a reply's body.
 
     Args:
         body: As it was sent.
-        any_name: Nothing may stand twice, whatever its name, but numbers: another reader than ours looks at it.
 
     Raises:
         TransientEngineError: If it is none, or has a number of thousands of digits, or gives something that is read
@@ -87,26 +85,12 @@ def decode_reply(body: bytes, *, any_name: bool = False) -> object:
         raise ReplyTooLongError("the server's reply is JSON of more values than are read")
     try:
         text = body.decode(json.detect_encoding(body), "surrogatepass")
-        reply: object = (_OF_ANY_NAMES if any_name else _OF_NAMES).decode(text)
+        reply: object = _OF_NAMES.decode(text)
     except RecursionError:
         raise ReplyTooLongError("the server's reply is JSON that is nested deeper than is read") from None
     except ValueError:
         raise TransientEngineError("the server's reply is not JSON", cause="garbage") from None
     return reply
-
-
-def check_json(body: bytes) -> None:
-    """Refuse a body that another reader is to read, where it is JSON that ours would not read.
-
-    Raises:
-        TransientEngineError: If a name stands twice in an object.
-        ReplyTooLongError: If it is nested deeper, or has more values, than are read.
-    """
-    try:
-        decode_reply(body, any_name=True)
-    except TransientEngineError as error:
-        if error.cause == REPEATED_KEY:
-            raise
 
 
 def short_enough(completion: Completion) -> Completion:
@@ -124,24 +108,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = [name for name, _ in pairs]
         twice = next((name for name in found if name in READ_NAMES and names.count(name) > 1), None)
         if twice is not None:
-            raise _has_twice(twice)
-    return found
-
-
-def _any_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = _object(pairs)
-    if len(found) < len(pairs) and not all(isinstance(value, int | float) for _, value in pairs):
-        names = Counter(name for name, _ in pairs)
-        raise _has_twice(names.most_common(1)[0][0])
+            raise TransientEngineError(f"the server's reply has {twice!r} twice in one object", cause=REPEATED_KEY)
     return found
 
 
 _OF_NAMES: Final = json.JSONDecoder(object_pairs_hook=_object)
-_OF_ANY_NAMES: Final = json.JSONDecoder(object_pairs_hook=_any_object)
-
-
-def _has_twice(name: str) -> TransientEngineError:
-    return TransientEngineError(f"the server's reply has {name[:40]!r} twice in one object", cause=REPEATED_KEY)
 
 
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:

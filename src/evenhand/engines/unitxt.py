@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -33,7 +33,6 @@ from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.breaker import Breaker
 from evenhand.engines.door import classifications_of
-from evenhand.engines.guarded_http import Watch, mark, watching
 from evenhand.engines.openai_compatible import normalized_base_url
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact, short_enough
@@ -48,7 +47,6 @@ from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
     RejectedRequestError,
-    ReplyTooLongError,
     UnreachableError,
     did_you_mean,
 )
@@ -324,7 +322,6 @@ class UnitxtBridge:
         self._chat = True
         self._warned = False
         self._gathering: _Gathering | None = None
-        self._watch = Watch()
 
     def __repr__(self) -> str:
         return f"UnitxtBridge({self._judge_id!r}, max_batch={self.max_batch!r})"
@@ -525,8 +522,6 @@ class UnitxtBridge:
         if gathering is None:
             return []
         breaker = gathering.breaker
-        if self._watch.answered:  # others of the batch were answered, whose replies the engine has lost
-            breaker.answered()
         breaker.open(failure)
         while breaker.is_open:
             with suppress(TimeoutError):
@@ -562,19 +557,15 @@ class UnitxtBridge:
         """One call of the engine; runs in the engine's thread."""
         with_metadata = hasattr(self.engine, "get_return_object")
         cached, self.engine.use_cache = self.engine.use_cache, False
-        watch = self._watch = Watch(answers=True)
-        for client in _clients_of(self.engine):
-            mark(client, watch)
         try:
-            with watching(watch):
-                outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
+            outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
         finally:
             self.engine.use_cache = cached
         if len(outputs) != len(requests):
             raise EngineError(
                 f"the engine {self._judge_id!r} gave {len(outputs)} replies to {len(requests)} requests", cause="count"
             )
-        return [_as_refused(read_output(output), watch) for output in outputs]
+        return [read_output(output) for output in outputs]
 
     def _infer_as_chat_or_text(self, requests: list[_Waiting], *, with_metadata: bool) -> list[object]:
         if self._chat:
@@ -585,24 +576,6 @@ class UnitxtBridge:
         replies = list(self.engine.infer([waiting.instance(chat=False) for waiting in requests], with_metadata))
         self._chat = False
         return replies
-
-
-def _clients_of(engine: object) -> Iterator[object]:
-    """The HTTP clients that an engine, or one that it holds, has for what it sends in threads of its own."""
-    for holder in (engine, getattr(engine, "engine", None)):
-        client = getattr(holder, "client", None)
-        yield from (client, getattr(client, "_client", None))
-
-
-def _as_refused(outcome: Completion | EngineError, watch: Watch) -> Completion | EngineError:
-    """What unitxt's engines report as a 400 is, where replies were refused here, one of these: alike they name it."""
-    causes = {error.cause for error in watch.refused}
-    if not isinstance(outcome, EngineError) or outcome.cause != "http_400" or len(causes) != 1:
-        return outcome
-    refused = watch.refused[0]
-    if isinstance(refused, ReplyTooLongError):
-        return Completion(text=None, finish_reason="too_long")
-    return type(refused)(str(refused), cause=refused.cause)
 
 
 def _engine_id(engine: InferenceEngine) -> str:

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import PurePath
 from typing import Final
 
-from evenhand.engines.guarded_http import noted_failure
+from evenhand.engines.litellm import broken_connection
 from evenhand.engines.replies import (
     REDACTED,
     SHOWN_CHARACTERS,
@@ -208,11 +208,11 @@ def _text(prediction: object) -> str | EngineError | None:
 
 def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     """The engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
-    noted = noted_failure(error)
-    if noted is not None:
-        return noted
     secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
     secrets += secret_values(getattr(engine, "_init_dict", {}))
+    broken = broken_connection(error, secrets)
+    if broken is not None:
+        return broken
     chain = _causes(error)
     failure = EngineError(_shown(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:

@@ -137,7 +137,7 @@ class Conversation:
         self.messages.append({"role": "assistant", "content": reply.text or ""})
 
     async def digest(self, reply: Completion, read: Callable[[], _Read], unscored: _Read) -> _Read:
-        """Return what is read from a reply, or ``unscored`` if the reader fails. Read a long one outside the event loop.
+        """Return what is read from a reply, or ``unscored`` if the reader fails. A long one is read outside the loop.
 
         A reader that fails has a fault that is ours to mend, so it is logged with the reply and told in the vote. But
         the reply is in the journal: an exception would end this run and every later one. Labels that cannot be told

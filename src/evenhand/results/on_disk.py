@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.results.parts import OWN_LISTS, Parts
-from evenhand.results.saved import read, read_abouts, read_columns
+from evenhand.results.saved import read, read_abouts, read_columns, read_schema, reading
 from evenhand.results.verdict_columns import OF_VOTES, VoteColumns
 from evenhand.results.votes_columns import TOLD, Cell
 
@@ -66,10 +66,11 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         Raises:
             InvalidInputError: A part that cannot be read.
         """
-        saved = read(self.parts[number], self.held_as.kind, texts=texts)
-        cells = self.held_as.loaded_cells(saved)
-        left = cells if self.kept is None else compress(cells, self.kept[number])
-        return self._made_of(number, saved.header, left)
+        with reading(self.parts[number]):
+            saved = read(self.parts[number], self.held_as.kind, texts=texts)
+            cells = self.held_as.loaded_cells(saved)
+            left = cells if self.kept is None else compress(cells, self.kept[number])
+            return self._made_of(number, saved.header, left)
 
     def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Entry]:
         placed = (cell._replace(about=self._placed(number, header, cell.about)) for cell in cells)
@@ -102,9 +103,9 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
 
     def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
         """The columns of a file that holds all parts, with those that tell of verdicts or without."""
-        import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
+        import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
-        schemas = (pyarrow.parquet.read_schema(path).remove_metadata() for path in self.parts)
+        schemas = map(read_schema, self.parts)
         united = reduce(lambda one, other: pyarrow.unify_schemas([one, other]), schemas)
         return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
 

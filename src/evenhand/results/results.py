@@ -33,7 +33,7 @@ from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.parts import Parts, listed
 from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import Saved, cell_of, check_path, read, write
+from evenhand.results.saved import Saved, cell_of, check_path, read, reading, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.unscored import UnscoredCounts
 from evenhand.results.verdict_columns import VoteColumns
@@ -42,7 +42,7 @@ from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import MISSING_RESPONSE, EarlyStop, Vote
+from evenhand.votes import MISSING_RESPONSE
 
 if TYPE_CHECKING:
     import datasets
@@ -130,11 +130,6 @@ class Results(PrintedTables, Generic[Entry]):
     @abstractmethod
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
         """The result of these votes."""
-
-    @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
-        """The cells of the rows of a file that was saved before there were cells."""
-        raise NotImplementedError
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Every score of every system, row by row: what corrected scores, groups and comparisons with people rest on.
@@ -745,24 +740,17 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If the file is something else.
         """
-        folder = expanded(path)
-        if folder.is_dir():
-            result, header = cls._on_disk(Parts(folder))
-        else:
-            saved, folder = read(path, cls.kind), folder.parent
-            result, header = cls._loaded(saved, path), saved.header
-        if header.get("run"):
-            object.__setattr__(result, "run_file", absolute(header["run"], folder))
+        place = expanded(path)
+        folder = place if place.is_dir() else place.parent
+        with reading(place):
+            if place.is_dir():
+                result, header = cls._on_disk(Parts(place))
+            else:
+                saved = read(path, cls.kind)
+                result, header = cls.of_cells(saved.header, cls.loaded_cells(saved)), saved.header
+            if header.get("run"):
+                object.__setattr__(result, "run_file", absolute(header["run"], folder))
         return result
-
-    @classmethod
-    def _loaded(cls, saved: Saved, path: str | Path) -> Self:
-        try:
-            return cls.of_cells(saved.header, cls.loaded_cells(saved))
-        except (ValueError, LookupError, TypeError) as error:
-            raise InvalidInputError(
-                f"{str(path)!r} is not a saved table of {cls.kind}, or not a whole one; {cls.__name__}.save writes one"
-            ) from error
 
     @classmethod
     def _on_disk(cls, parts: Parts) -> tuple[Self, Mapping[str, Any]]:
@@ -777,8 +765,7 @@ class Results(PrintedTables, Generic[Entry]):
     @classmethod
     def loaded_cells(cls, saved: Saved) -> list[Cell]:
         """The cells that a file holds, as tables make them."""
-        held = cls.cells_before(saved.header, saved.rows) if saved.cells is None else saved.cells
-        return [with_early_stop(_without_id(cell), saved.header["parameters"]) for cell in held]
+        return [_without_id(cell) for cell in saved.cells]
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
@@ -860,19 +847,6 @@ def could_stop_early(parameters: Mapping[str, Any]) -> bool:
     """Whether a table's parameters say that draws could stop early."""
     grid = parameters.get("grid", {})
     return bool(grid.get("stop_early")) and grid["samples"] > 1
-
-
-def with_early_stop(cell: Cell, parameters: Mapping[str, Any]) -> Cell:
-    """A saved cell whose votes know that they could stop early, which once stood in the parameters alone."""
-    if not could_stop_early(parameters) or any(vote.early_stop for vote in cell.votes):
-        return cell
-    stop = EarlyStop(planned=parameters["grid"]["samples"], confidence=parameters["grid"]["confidence"])
-    return cell._replace(votes=tuple(vote.model_copy(update={"early_stop": stop}) for vote in cell.votes))
-
-
-def votes_before(verdict: Mapping[str, Any]) -> tuple[Vote, ...]:
-    """The votes of a verdict as it was saved before there were cells."""
-    return tuple(map(Vote.model_validate, verdict["votes"]))
 
 
 def _refuse(*args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 - stands in for methods of any signature

@@ -18,7 +18,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.results.measures import as_json
 from evenhand.results.parts import OF_ROWS
 from evenhand.results.results import Results
-from evenhand.results.saved import header_of
+from evenhand.results.saved import header_of, read_columns
 from evenhand.results.votes_columns import Cell
 
 RUN_FILE: Final = "run.yaml"
@@ -115,15 +115,14 @@ def rows_of_part(folder: Path, number: int) -> RowsOfPart:
         InvalidInputError: If it is no part.
     """
     import pyarrow.compute  # noqa: PLC0415 - half a second of import that only this needs
-    import pyarrow.parquet  # noqa: PLC0415
 
     path = part_path(folder, number)
     try:
         said = header_of(path)["parameters"]
         named = [] if "ids" in said else ["prompt_id"]
-        table = pyarrow.parquet.read_table(path, columns=["instance", "unscored_reason", *named])
+        table = read_columns(path, ["instance", "unscored_reason", *named])
         digits = str(said["fingerprint"]["contents"])
-    except (InvalidInputError, LookupError, OSError, pyarrow.ArrowException) as error:
+    except (InvalidInputError, LookupError) as error:
         raise InvalidInputError(
             f"{str(path)!r} is no part that a streamed run wrote, or not a whole one: move it elsewhere, and its rows "
             "are judged again, with the replies that are in the journal"

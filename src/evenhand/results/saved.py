@@ -1,7 +1,8 @@
-"""Results as files: Parquet with a row per vote, or JSON lines with a line per question; and what was saved before."""
+"""Results as files: Parquet with a row per vote, or JSON lines with a line per question."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -10,14 +11,29 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from secrets import token_hex
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
+
+from evenhand.data.arrow_files import bounded_table, opened_parquet, parquet_file
 from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS, SavedKind, saved_kind
-from evenhand.errors import InvalidInputError, UnwritableFileError
-from evenhand.files import cache_folder, expanded, open_file
+from evenhand.errors import EvenhandError, InvalidInputError, UnwritableFileError
+from evenhand.files import cache_folder, check_growth, expanded, open_file, read_bytes
 from evenhand.results.measures import as_json
-from evenhand.results.votes_columns import CELL, PROMPTS, TEXTS, Cell, PromptsOfFile, abouts_of, cells_of, votes_tables
+from evenhand.results.votes_columns import (
+    CELL,
+    PLACES,
+    PROMPTS,
+    TEXTS,
+    Cell,
+    PromptsOfFile,
+    abouts_of,
+    cells_of,
+    check_votes,
+    votes_tables,
+)
 from evenhand.votes import Vote
 
 if TYPE_CHECKING:
@@ -28,7 +44,14 @@ PART: Final = "part-*.parquet"
 """The names of the parts of a result that lies in a folder, in their order."""
 
 LAYOUT: Final = 2
-"""Of the rows: a cell each. Before, they were whatever the table held."""
+MOST_RESAMPLES: Final = 10**6
+MOST_DEPTH: Final = 64
+"""Of a header; what is written here has fewer than 10."""
+ALWAYS_HELD: Final = 10**6
+"""Rows that a file may have, however small it is; beyond, no more than it has bytes."""
+VOTE_BYTES: Final = 2000
+"""Of a vote in memory."""
+SHOWN_CHARACTERS: Final = 300
 
 
 def write(
@@ -99,8 +122,9 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     """
     path = check_path(path)
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    beside = target.with_name(f".{target.name}.{token_hex(8)}")
     try:
+        _create(beside)
         try:
             yield beside
             if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
@@ -118,6 +142,11 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
             "or give another path"
         ) from error
+
+
+def _create(path: Path) -> None:
+    """Make a file that was not there, and that is not a link."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
 
 
 def check_path(path: str | Path) -> Path:
@@ -198,13 +227,72 @@ class Saved(NamedTuple):
 
     Attributes:
         header: What was judged, how, and what it came to.
-        cells: The votes; None in a file from before there were cells.
-        rows: The rows of such a file.
+        cells: The votes.
     """
 
     header: dict[str, Any]
-    cells: list[Cell] | None
-    rows: list[dict[str, Any]]
+    cells: list[Cell]
+
+
+class _Parameters(BaseModel):
+    """The parameters in a header that decide how much is computed or held."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    n: NonNegativeInt | None = None
+    ids: list[str] | None = None
+    groups: dict[str, list[JsonValue]] = Field(default_factory=dict)
+    fingerprint: dict[str, JsonValue] = Field(default_factory=dict)
+    resamples: Annotated[int, Field(ge=0, le=MOST_RESAMPLES)] = 0
+
+
+class _Header(BaseModel):
+    """A header; what else it holds is checked by the tables that are made of it."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    layout: Literal[2]
+    rows: NonNegativeInt
+    about: list[str]
+    parameters: _Parameters
+
+
+FAULTS: Final = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    NotImplementedError,
+    RecursionError,
+    MemoryError,
+)
+"""What Python, pyarrow and pydantic raise of a file that does not hold what it promises."""
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """The border at which files of others are read: whatever is wrong with one is one error, with its name.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, or does not hold what it promises.
+    """
+    name = repr(str(path))
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(f"{name} cannot be read ({error.strerror or error})") from error
+    except EvenhandError as error:
+        if str(path) in str(error):
+            raise
+        raise InvalidInputError(f"{name} cannot be used: {error}") from error
+    except FAULTS as error:
+        wrong = error.errors(include_url=False, include_input=False)[:3] if isinstance(error, ValidationError) else ()
+        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+        told = " ".join((told or f"{type(error).__name__}: {error}").split())[:SHOWN_CHARACTERS]
+        raise InvalidInputError(
+            f"{name} is not a saved result, or not a whole one ({told}); save it again from what it was made of"
+        ) from error
 
 
 def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = None) -> Saved:
@@ -217,27 +305,23 @@ def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = N
         row: The only row of the data whose cells are read, without texts; all by default.
 
     Raises:
-        InvalidInputError: If the file cannot be read, is no saved result, or is not whole.
+        InvalidInputError: If the file cannot be read, is not a saved result, or is not whole.
     """
     path = expanded(path)
-    try:
-        saved = _read_parquet(path, texts=texts, row=row) if _is_parquet(path) else _read_lines(path)
-        held = saved.rows if saved.cells is None else saved.cells
-        other = saved_kind(saved.header)
-        if other is None or (row is None and saved.header["rows"] != len(held)):
-            raise KeyError(kind)
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
-    except (ValueError, LookupError, TypeError) as error:
-        writer = KINDS[kind].class_name
+    header = header_of(path)
+    held = KINDS[header["evenhand"]]
+    if header["evenhand"] != kind:
         raise InvalidInputError(
-            f"{str(path)!r} is not a saved table of {kind}, or not a whole one; {writer}.save writes one"
-        ) from error
-    if saved.header["evenhand"] != kind:
-        raise InvalidInputError(
-            f"{str(path)!r} is not a saved table of {kind}: it holds {other.holds}, which {other.class_name}.load reads"
+            f"{str(path)!r} is not a saved table of {kind}: it holds {held.holds}, which {held.class_name}.load reads"
         )
-    return saved
+    with reading(path):
+        if _is_parquet(path):
+            cells = _parquet_cells(path, header, texts=texts, row=row)
+        else:
+            cells = [_checked_cell(cell_of(line, header["about"])) for line in _lines_after_header(path)]
+        if row is None and header["rows"] != len(cells):
+            raise ValueError(f"it has {len(cells)} of {header['rows']} rows")
+    return Saved(header, cells)
 
 
 def kind_of_file(path: str | Path) -> SavedKind:
@@ -258,8 +342,8 @@ def header_of(path: str | Path) -> dict[str, Any]:
     header = header_if_saved(path)
     if header is None:
         raise InvalidInputError(
-            f"{str(expanded(path))!r} is no saved result of evenhand; the save of a result writes one, as Parquet or "
-            "JSON lines"
+            f"{str(expanded(path))!r} is not a saved result of evenhand, or not a whole one; the save of a result "
+            "writes one, as Parquet or JSON lines"
         )
     return header
 
@@ -289,24 +373,49 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
     """What a saved result says before its votes; None where the file holds something else.
 
     Raises:
-        InvalidInputError: If it cannot be read.
+        InvalidInputError: If it cannot be read, or its header is not one that is written here.
     """
     path = expanded(path)
-    try:
+    with reading(path):
         if path.is_dir():
             path = min(path.glob(PART), default=path)
-        if _is_parquet(path):
-            import pyarrow.parquet  # noqa: PLC0415 - as above
+        text = _header_text(path)
+        if text is None:
+            return None
+        try:
+            header = json.loads(text, parse_constant=_refuse_constant)
+        except ValueError:
+            return None
+        if saved_kind(header) is None:
+            return None
+        _check_depth(header)
+        said = _Header.model_validate(header)
+        most = max(ALWAYS_HELD, path.stat().st_size)
+        if max(said.rows, said.parameters.n or 0) > most:
+            raise ValueError(f"a file of {path.stat().st_size} bytes does not hold so many rows")
+        return dict(header)
 
-            header = json.loads((pyarrow.parquet.read_schema(path).metadata or {})[PARQUET_HEADER])
-        else:
-            with open_file(path) as file:
-                header = json.loads(file.readline())
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
-    except (ValueError, LookupError):
-        return None
-    return None if saved_kind(header) is None else dict(header)
+
+def _header_text(path: Path) -> bytes | None:
+    if not _is_parquet(path):
+        with open_file(path) as file:
+            return file.readline()
+    with opened_parquet(path) as parquet:
+        return (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not valid JSON")
+
+
+def _check_depth(value: Any) -> None:  # noqa: ANN401 - JSON
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MOST_DEPTH:
+            raise ValueError(f"its header is nested deeper than {MOST_DEPTH} levels")
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [item for each in inner for item in each if isinstance(item, dict | list)]
 
 
 def _is_parquet(path: Path) -> bool:
@@ -314,18 +423,19 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _read_parquet(path: Path, *, texts: bool, row: int | None) -> Saved:
-    import pyarrow.compute  # noqa: PLC0415 - as above
-    import pyarrow.parquet  # noqa: PLC0415 - as above
+def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool, row: int | None) -> list[Cell]:
+    import pyarrow.compute  # noqa: PLC0415 - half a second of import that only this needs
 
-    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
+    data = read_bytes(path, None)
+    file = parquet_file(pyarrow.BufferReader(data), path, texts_once=True)
+    check_growth(len(data), VOTE_BYTES * file.metadata.num_rows)
     left_out = {PROMPTS} if texts else {PROMPTS, *TEXTS}
-    table = file.read([name for name in file.schema_arrow.names if name not in left_out])
-    header = json.loads((table.schema.metadata or {})[PARQUET_HEADER])
+    table = bounded_table(file, len(data), [name for name in file.schema_arrow.names if name not in left_out])
+    check_votes(table, header["about"])
     if row is not None:
         table = table.filter(pyarrow.compute.equal(table.column("instance"), row))
-    prompts = PromptsOfFile(file) if texts else repeat(None, len(table))
-    return Saved(header, list(cells_of(table, prompts)) if len(table) else [], [])
+    prompts = PromptsOfFile(file, path, len(data)) if texts else repeat(None, len(table))
+    return list(cells_of(table, prompts)) if len(table) else []
 
 
 def read_columns(path: str | Path, names: Collection[str]) -> pyarrow.Table:
@@ -334,26 +444,43 @@ def read_columns(path: str | Path, names: Collection[str]) -> pyarrow.Table:
     Raises:
         InvalidInputError: If it cannot be read.
     """
-    import pyarrow.parquet  # noqa: PLC0415 - as above
+    path = expanded(path)
+    with reading(path), open_file(path) as opened:
+        file = parquet_file(opened, path, texts_once=True)
+        table = bounded_table(file, path.stat().st_size, {CELL, *names})
+        check_votes(table, ())
+    return table.select([CELL, *(name for name in names if name in table.column_names)])
 
-    try:
-        with pyarrow.parquet.ParquetFile(expanded(path), memory_map=False) as file:
-            held = set(file.schema_arrow.names)
-            return file.read([CELL, *(name for name in names if name in held)], use_threads=False)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error})") from error
+
+def read_schema(path: str | Path) -> pyarrow.Schema:
+    """The columns of a saved result in Parquet.
+
+    Raises:
+        InvalidInputError: If it cannot be read.
+    """
+    with reading(path), opened_parquet(expanded(path)) as file:
+        return file.schema_arrow.remove_metadata()
 
 
 def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
     header = header_of(path)
-    return header, abouts_of(read_columns(path, [name for name in header["about"] if name != "id"]))
+    with reading(path):
+        return header, abouts_of(read_columns(path, [name for name in header["about"] if name != "id"]))
 
 
-def _read_lines(path: Path) -> Saved:
-    with path.open(encoding="utf-8", newline="\n") as file:
-        lines = (json.loads(line) for line in file if line.strip())
-        header: Any = next(lines, None)
-        if saved_kind(header) is None or header.get("layout") != LAYOUT:
-            return Saved(header, None, list(lines))
-        return Saved(header, [cell_of(row, header["about"]) for row in lines], [])
+def _lines_after_header(path: Path) -> Iterator[dict[str, Any]]:
+    with io.TextIOWrapper(open_file(path), encoding="utf-8", newline="\n") as file:
+        file.readline()
+        for line in file:
+            if line.strip():
+                yield json.loads(line, parse_constant=_refuse_constant)
+
+
+def _checked_cell(cell: Cell) -> Cell:
+    """A cell whose numbers count from 0: one below would count from the end."""
+    numbers = [cell.about.get(name) for name in PLACES]
+    numbers += [number for vote in cell.votes for number in (vote.selected_index, vote.sample, *vote.order)]
+    if any(isinstance(number, int) and number < 0 for number in numbers):
+        raise ValueError("an index is below 0")
+    return cell

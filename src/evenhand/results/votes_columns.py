@@ -15,10 +15,13 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from evenhand.data.arrow_files import bounded_table
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow
     import pyarrow.parquet
 
@@ -49,6 +52,9 @@ PROMPTS = "prompts"
 
 TEXTS = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error", "verdict_assessment")
 """The columns of which no score is made, and which hold the most."""
+
+PLACES = ("instance", "checklist", "criterion", "question", "item")
+"""The columns of what a cell is about that may count from 0."""
 
 VOTES_IN_A_PART = 4096
 
@@ -323,8 +329,10 @@ def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN
 class PromptsOfFile:
     """What was sent, as a Parquet file holds it: compressed, a part read where it is asked for."""
 
-    def __init__(self, file: pyarrow.parquet.ParquetFile) -> None:
+    def __init__(self, file: pyarrow.parquet.ParquetFile, path: Path, size: int) -> None:
         self._file = file
+        self._path = path
+        self._size = size
         parts = [file.metadata.row_group(part).num_rows for part in range(file.metadata.num_row_groups)]
         self._firsts = list(accumulate(parts, initial=0))
         self._read: tuple[int, pyarrow.ChunkedArray] | None = None
@@ -333,7 +341,11 @@ class PromptsOfFile:
         """The prompts of a row as JSON; None where none were kept."""
         part = bisect_right(self._firsts, row) - 1
         if self._read is None or self._read[0] != part:
-            self._read = part, self._file.read_row_group(part, columns=[PROMPTS]).column(PROMPTS)
+            try:
+                held = bounded_table(self._file, self._size, [PROMPTS], group=part)
+            except (OSError, ValueError, NotImplementedError) as error:
+                raise InvalidInputError(f"the prompts in {str(self._path)!r} cannot be read ({error})") from error
+            self._read = part, held.column(PROMPTS)
         text: str | None = self._read[1][row - self._firsts[part]].as_py()
         return text
 
@@ -360,6 +372,34 @@ class SavedPrompts(Prompts):
     def as_json(self) -> bytes:
         """The plain mapping as JSON."""
         return str(self._file.text(self._row)).encode()
+
+
+def check_votes(table: pyarrow.Table, about: Iterable[str]) -> None:
+    """Check that a table's columns are what :func:`votes_tables` writes.
+
+    Raises:
+        ValueError: If one is missing, of another type, or holds what none of ours does.
+    """
+    import pyarrow  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    votes = dict(_kinds(pyarrow))
+    kinds = {CELL: pyarrow.int64(), **votes, **dict(_kinds_of_told(pyarrow))}
+    missing = {CELL, *about} - set(table.column_names)
+    if missing:
+        raise ValueError(f"it has no column {min(missing)!r}")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        wanted = pyarrow.int64() if name == "instance" else kinds.get(name, column.type)
+        if column.type not in (wanted, pyarrow.null()):
+            raise ValueError(f"its column {name!r} is of the type {column.type}, and not {wanted}")
+        counts = pyarrow.types.is_integer(column.type) and (name in kinds or name in PLACES)
+        if counts and (pc.min(column).as_py() or 0) < 0:
+            raise ValueError(f"its column {name!r} holds a number below 0")
+        if name in votes and pyarrow.types.is_floating(column.type) and pc.any(pc.invert(pc.is_finite(column))).as_py():
+            raise ValueError(f"its column {name!r} holds a number that is not finite")
+    steps = pc.pairwise_diff(table.column(CELL).combine_chunks())
+    if len(table) and (table.column(CELL)[0].as_py() != 0 or not {*pc.unique(steps).to_pylist()} <= {None, 0, 1}):
+        raise ValueError(f"its column {CELL!r} does not count the rows")
 
 
 def abouts_of(table: pyarrow.Table) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ from evenhand.results.notes import baseline_note, early_stop_note, unscored_boun
 from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
+from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, with_ids
 from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
@@ -423,16 +423,6 @@ class ChecklistTable(Results[CheckedResponse]):
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
         )
-
-    @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
-        """A row was a response with the verdicts on its items."""
-        for row in rows:
-            about = {name: row.get(name) for name in ("instance", "system", "checklist", "cluster")}
-            items = header["checklists"][row["checklist"]]["items"]
-            for item, verdict, gold in zip(items, row["verdicts"], row["gold"], strict=True):
-                votes = votes_before(verdict)
-                yield Cell({**about, "item": item["name"], "gold": gold}, votes)
 
     def __repr__(self) -> str:
         return (

@@ -206,13 +206,6 @@ class GradeTable(Results[GradedInstance]):
         instances = tuple(map(_instance_of, cells))
         return cls(instances=instances, criterion=criterion, parameters=header["parameters"])
 
-    @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
-        """A row was an instance with its votes."""
-        del header
-        for row in rows:
-            yield Cell(dict(row), tuple(map(Vote.model_validate, row["votes"])))
-
     def __repr__(self) -> str:
         return (
             f"<GradeTable of {len(self.parameters['judges'])} judge(s), {len(self.parameters['prompts'])} prompt(s) "

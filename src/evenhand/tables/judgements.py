@@ -40,7 +40,7 @@ from evenhand.results.notes import (
 from evenhand.results.on_disk import EntriesOnDisk, part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
+from evenhand.results.results import Results, changed_rules, check_same_rows, with_ids
 from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
 from evenhand.results.verdict_columns import VoteColumns, told_for_measures
 from evenhand.results.verdict_view import QuestionAsked
@@ -522,16 +522,6 @@ class JudgementTable(Results[Judgement]):
             parameters=header["parameters"],
             rubric=None if rubric is None else Rubric.model_validate(rubric),
         )
-
-    @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
-        """A row was a judgement with its verdict."""
-        penalties = header.get("penalties", {})
-        for row in rows:
-            about = {name: value for name, value in row.items() if name != "verdict"}
-            if row["system"] in penalties:
-                about["length_penalty"] = penalties[row["system"]][row["instance"]]
-            yield Cell(about, votes_before(row["verdict"]))
 
     def __repr__(self) -> str:
         return (

@@ -46,7 +46,7 @@ from evenhand.results.measures import Measure, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, read_only, votes_before, with_ids
+from evenhand.results.results import Results, read_only, with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
@@ -301,15 +301,6 @@ class VoteTable(Results[RecordedInstance]):
             notes=tuple(header["notes"]),
         )
 
-    @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
-        """A row was a record with its verdict."""
-        clustered = header["parameters"].get("cluster_field")
-        for row in rows:
-            about = {"instance": row["instance"], "reference": row["reference"]}
-            cluster = row["cluster"] if clustered else None
-            yield Cell({**about, "cluster": cluster}, votes_before({"votes": (), **row["verdict"]}))
-
     def __repr__(self) -> str:
         return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.instances)} instances>\n{self}"
 
@@ -470,11 +461,6 @@ class AgreementTable(Results[RaterPair]):
             not_asked={rater.name: sum(rater.name not in votes for votes in cast) for rater in raters},
             instances=instances,
         )
-
-    @classmethod
-    def cells_before(cls, _: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
-        """A row was a pair of raters, and no votes were held."""
-        yield from (Cell(dict(row), ()) for row in rows)
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """The agreement on some of the instances only.

@@ -34,7 +34,7 @@ from evenhand.results.measures import Measure
 from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, votes_before
+from evenhand.results.results import Results, Rules, changed_rules
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.statistics import Interval, ratio_intervals
@@ -463,20 +463,6 @@ class WinrateTable(Results[ContestEntry]):
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
         )
-
-    @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:  # noqa: ARG003 - as other kinds take it
-        """A row was an entry, with its contest whole."""
-        for row in rows:
-            contest, (first, second) = row["contest"], row["lengths"]
-            about = {name: contest[name] for name in _CONTEST if name in contest}
-            beside = {
-                "prompt_id": row["prompt_id"],
-                "first_length": first,
-                "second_length": second,
-                "gold": row["gold"],
-            }
-            yield Cell({"round": 0, "cluster": None, **about, **beside}, votes_before(contest["verdict"]))
 
     def __repr__(self) -> str:
         return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"

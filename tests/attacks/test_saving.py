@@ -1,0 +1,92 @@
+"""Saving through a name that somebody else has planted: no link is followed, and nothing is written over."""
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.criteria import Criterion, Option
+from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.engines.journal import Journal
+from evenhand.errors import UnwritableFileError
+from evenhand.results.saved import written_whole
+from evenhand.tables import judge
+
+LEVELS = Criterion(
+    name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
+)
+ROWS = [{"response": f"r{n}"} for n in range(6)]
+
+
+def result():
+    return judge(ROWS, LEVELS, SimulatedEngine(), progress=False, journal=None)
+
+
+def export(path):
+    Journal(path.with_name("journal.sqlite3")).close()
+    assert main(["journal", "export", "--journal", str(path.with_name("journal.sqlite3")), "--out", str(path)]) == 1
+    raise UnwritableFileError("as the shell said")
+
+
+WRITERS = {
+    "result.parquet": lambda path: result().save(path),
+    "result.jsonl": lambda path: result().save(path),
+    "page.html": lambda path: result().to_html(path),
+    "sheet.html": lambda path: evenhand.to_label(result(), data=ROWS, n=2).save(path),
+    "sheet.csv": lambda path: evenhand.to_label(result(), data=ROWS, n=2).save(path),
+    "journal.jsonl": export,
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_planted_link_is_not_followed(name, tmp_path, monkeypatch):
+    """The name is told here, as it was by the number of the process; it cannot be known."""
+    monkeypatch.setattr("evenhand.results.saved.token_hex", lambda size: "known")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for end in ("known", str(os.getpid())):
+        (tmp_path / f".{name}.{end}").symlink_to(victim)
+    with pytest.raises(UnwritableFileError):
+        WRITERS[name](tmp_path / name)
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / name).exists()
+
+
+def test_the_name_is_another_each_time_and_nothing_is_left(tmp_path):
+    names = []
+    for _ in range(3):
+        with written_whole(tmp_path / "table.jsonl") as beside:
+            names.append(beside.name)
+            beside.write_text("{}")
+    assert len(set(names)) == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["table.jsonl"]
+
+
+ELSEWHERE = {
+    "engines/replay.py": "the recording that the user names, line by line",
+    "engines/batch_run.py": "in a folder of its own, made by tempfile",
+    "report/summaries.py": "the summary of GitHub, whose path its runner gives",
+    "distributed/cluster.py": "the null device",
+    "distributed/shards.py": "in the folder of the run, which one process holds",
+}
+
+
+def test_every_file_is_written_through_it():
+    """Whoever opens a file to write does so by a name that `written_whole` gave."""
+    sources = Path(evenhand.__file__).parent
+    for source in sources.rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            modes = [each.value for each in node.args[:1] if isinstance(each, ast.Constant)]
+            writes = node.func.attr in {"write_text", "write_bytes"} or (
+                node.func.attr == "open" and str(modes[:1])[2:3] in {"w", "a", "x"}
+            )
+            named = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+            of_parameter = source.name == "saved.py" and named == "path"
+            if writes and named not in {"beside", "written"} and not of_parameter:
+                assert source.relative_to(sources).as_posix() in ELSEWHERE, (source, node.lineno)
