@@ -85,7 +85,6 @@ ALL = (
     ),
     of("deciding", "Comparisons that stop when they are decided", is_long=True),
     of("stopping", "Draws that stop early", is_long=True),
-    of("escalation", "Promises of agreement", "40", is_long=True),
     of("planning", "Planned widths and power", is_long=True),
     of("report", "A report in a browser", "500"),
 )

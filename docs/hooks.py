@@ -24,7 +24,7 @@ NAMES = {
     ]),
     "labels": ("Labels of people", [
         "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan", "judge_errors", "drift",
-        "escalation", "EscalationPlan", "escalate", "alternative_annotator_test",
+        "alternative_annotator_test",
     ]),
     "engines": ("Engines", [
         "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",

@@ -24,8 +24,6 @@ from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
 from evenhand.labels.drift import drift as drift
-from evenhand.labels.escalation import EscalationPlan as EscalationPlan
-from evenhand.labels.escalation import escalation as escalation
 from evenhand.labels.judge_errors import judge_errors as judge_errors
 from evenhand.labels.planned import Plan as Plan
 from evenhand.labels.read_labels import read_labels as read_labels
@@ -50,7 +48,6 @@ from evenhand.tables.assessing import judge as judge
 from evenhand.tables.checking import checklist as checklist
 from evenhand.tables.checklist_table import ChecklistTable as ChecklistTable
 from evenhand.tables.comparing import winrates as winrates
-from evenhand.tables.escalating import escalate as escalate
 from evenhand.tables.grade_table import GradeTable as GradeTable
 from evenhand.tables.grading import grade_scores as grade_scores
 from evenhand.tables.judgements import JudgementTable as JudgementTable

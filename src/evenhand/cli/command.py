@@ -15,7 +15,7 @@ from evenhand import __version__
 from evenhand.cli import output
 from evenhand.cli.catalog import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
-from evenhand.cli.label_verbs import correct, escalation, read_labels, stand_in, to_label
+from evenhand.cli.label_verbs import correct, read_labels, stand_in, to_label
 from evenhand.cli.monitor_verb import monitor
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
@@ -199,7 +199,6 @@ def command_line(*, configured: bool = False) -> App:
     app.command(doctor)
     app.command(drift)
     app.command(judge_errors)
-    app.command(escalation)
     app.command(stand_in)
     app.command(to_label)
     app.command("evenhand.cli.label_verbs:plan", name="plan", help=PLAN)

@@ -156,38 +156,6 @@ def _shares(words: tuple[str, ...]) -> dict[str, float] | None:
     return shares or None
 
 
-def escalation(
-    results: Annotated[
-        tuple[str, ...], Parameter(name="RESULT", help="Saved results of the same rows, the cheapest judge first.")
-    ],
-    /,
-    *,
-    agreement: Annotated[float, Parameter(help="The share of the decisions that people would make too: 0.9, say.")],
-    certainty: Annotated[float, Parameter(help="The probability with which that is to hold.")] = 0.9,
-    labels: Annotated[
-        Path | None, Parameter(help="The file of labels; by default those that the first result holds.")
-    ] = None,
-    design: Annotated[
-        str | None, Parameter(help="How the labelled rows were chosen: random, or by the probabilities of the labels.")
-    ] = None,
-    confidence: Annotated[str, Parameter(help="Of a verdict: votes, probability, spread, or auto.")] = "auto",
-    tolerance: Annotated[float | None, Parameter(help="How far scores may be apart and still agree.")] = None,
-    label_price: Annotated[float | None, Parameter(help="US dollars that a label of people costs.")] = None,
-    out: Annotated[Path | None, Parameter(help="Write the plan there, as .json.")] = None,
-) -> int:
-    """From which confidence on may judges decide, so that an agreement with people can be promised?"""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.escalation import escalation as learn  # noqa: PLC0415 - as above
-
-    place = check_out(out, [*results, *([str(labels)] if labels else [])])
-    how: Any = {"design": design, "confidence": confidence, "tolerance": tolerance, "label_price": label_price}
-    plan = learn(list(map(opened, results)), labels, agreement=agreement, certainty=certainty, **how)
-    if place is not None:
-        plan.save(place)
-    say(plan, saved=place)
-    return 0
-
-
 def opened(path: str) -> Results[Any]:
     """A saved result."""
     from evenhand.results import open as open_results  # noqa: PLC0415 - seconds of import

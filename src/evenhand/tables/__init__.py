@@ -12,7 +12,6 @@ _HOMES: Final = {
     "checking": ("checklist",),
     "checklist_table": ("ChecklistTable",),
     "comparing": ("winrates",),
-    "escalating": ("Escalated", "escalate"),
     "grade_table": ("GradeTable",),
     "grading": ("grade_scores",),
     "judgements": ("JudgementTable",),
