@@ -23,7 +23,7 @@ NAMES = {
         "ModeResults", "ReliabilityReport", "GoldComparison",
     ]),
     "labels": ("Labels of people", [
-        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan", "judge_errors", "drift",
+        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan", "drift",
         "alternative_annotator_test",
     ]),
     "engines": ("Engines", [

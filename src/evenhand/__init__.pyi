@@ -24,7 +24,6 @@ from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
 from evenhand.labels.drift import drift as drift
-from evenhand.labels.judge_errors import judge_errors as judge_errors
 from evenhand.labels.planned import Plan as Plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label

@@ -22,7 +22,7 @@ from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
 from evenhand.cli.resume_verb import resume
 from evenhand.cli.run_verb import run_file_verb
-from evenhand.cli.trust_verbs import doctor, drift, judge_errors
+from evenhand.cli.trust_verbs import doctor, drift
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
 
@@ -198,7 +198,6 @@ def command_line(*, configured: bool = False) -> App:
     app.command(read_labels)
     app.command(doctor)
     app.command(drift)
-    app.command(judge_errors)
     app.command(stand_in)
     app.command(to_label)
     app.command("evenhand.cli.label_verbs:plan", name="plan", help=PLAN)

@@ -1,4 +1,4 @@
-"""The verbs about what a judge's numbers rest on: what a file holds, what moved between runs, what errors depend on."""
+"""The verbs about what a judge's numbers rest on: what a file holds, and what moved between runs."""
 
 from __future__ import annotations
 
@@ -24,41 +24,6 @@ def doctor(
     from evenhand.cli.doctor import diagnose  # noqa: PLC0415 - seconds of import
 
     say(diagnose(file))
-    return 0
-
-
-def judge_errors(
-    run: Annotated[str, Parameter(name="RUN", help="A saved result: what --out of judge, compare or checklist wrote.")],
-    /,
-    *,
-    data: Annotated[
-        Path | None, Parameter(help="The rows that were judged, for length and format: results hold no texts.")
-    ] = None,
-    gold: Annotated[
-        Path | None, Parameter(help="The file of labels, a row each; by default the gold labels that the result holds.")
-    ] = None,
-    columns: Annotated[
-        tuple[str, ...],
-        Parameter(help="Columns on which errors may depend too.", consume_multiple=True, negative=()),
-    ] = (),
-    own_family: Annotated[
-        tuple[str, ...] | None,
-        Parameter(
-            help="The systems that are of the judge's own family; by default as the names of models tell.",
-            consume_multiple=True,
-            negative=(),
-        ),
-    ] = None,
-    response_field: Annotated[
-        str | None,
-        Parameter(name=("--response", "--response-field"), help="The column with the responses, of recorded votes."),
-    ] = None,
-) -> int:
-    """On what the judge's errors depend, where people labelled: length, format, position, own family, any column."""
-    from evenhand.labels.judge_errors import judge_errors as errors  # noqa: PLC0415 - seconds of import
-
-    named = [name for word in columns for name in word.split(",") if name]
-    say(errors(opened(run), data, gold, columns=named, own_family=own_family, response_field=response_field))
     return 0
 
 
