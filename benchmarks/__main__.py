@@ -73,7 +73,6 @@ ALL = (
     of("clusters", "Coverage where rows come in documents", is_long=True),
     of("unread", "What holds where a judge does not answer", is_long=True),
     of("verbosity", "A preference for length", is_long=True),
-    of("drawing", "Which rows people label", "40"),
     of("corrected_scores", "Corrected scores, end to end", "--replicates 10"),
     of(
         "correction",

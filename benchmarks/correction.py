@@ -85,7 +85,7 @@ class Cell:
             return np.flatnonzero(generator.random(rows) < more["probabilities"])
         if self.design == "random":
             return generator.permutation(rows)[: self.labels]
-        by = truth if self.design == "by_gold" else np.where(np.isnan(judged), -1, judged)
+        by = np.where(np.isnan(judged), -1, judged)
         groups = np.unique(by)
         each = self.labels // len(groups)
         return np.concatenate([generator.permutation(np.flatnonzero(by == group))[:each] for group in groups])
@@ -264,12 +264,11 @@ def clustered_cells() -> Iterator[Cell]:
 
 
 def design_cells() -> Iterator[Cell]:
-    """Labels chosen by the verdict, with probabilities, or by the label; and a judge that leaves rows unscored."""
+    """Labels chosen by the verdict, or with probabilities; and a judge that leaves rows unscored."""
     for name, (rate, sensitivity, specificity) in BINARY.items():
         for labels in (40, 100):
             sample = binary(rate, sensitivity, specificity, 1000)
             yield Cell(f"by_verdict, {name}, {labels}", rate, sample, labels, "by_verdict", (0, 1))
-            yield Cell(f"by_gold, {name}, {labels}", rate, sample, labels, "by_gold", (0, 1))
             yield Cell(
                 f"probabilities, {name}, {labels}", rate, unequal(sample, labels), labels, "probabilities", (0, 1)
             )
@@ -289,8 +288,6 @@ def design_cells() -> Iterator[Cell]:
                 "probabilities",
                 levels,
             )
-            if name in {"good", "middling"}:
-                yield Cell(f"by_gold, five levels, {name}, {labels}", truth, sample, labels, "by_gold", levels)
 
 
 def unequal(sample: Sampler, labels: int) -> Sampler:

@@ -9,10 +9,9 @@ from scipy import optimize, stats
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.statistics.correction import corrected_difference, corrected_mean
-from evenhand.statistics.label_balanced import balanced_draws
 
 NAN = float("nan")
-DESIGNS = ("random", "by_verdict", "probabilities", "by_gold")
+DESIGNS = ("random", "by_verdict", "probabilities")
 
 
 def judged_and_true(generator, rows=300, rate=0.6, right=(0.85, 0.85)):
@@ -183,38 +182,6 @@ def test_a_difference_from_rows_labelled_for_one_system_each():
     assert found.num_labelled == 14
 
 
-def test_labels_chosen_by_the_label_give_the_estimate_of_rogan_and_gladen():
-    """14 of 20 bad rows are judged bad, 18 of 20 good ones good; 60 of 100 rows: (.6 + .7 - 1) / (.7 + .9 - 1)."""
-    judged = np.array([0.0] * 14 + [1.0] * 6 + [0.0] * 2 + [1.0] * 18 + [0.0] * 24 + [1.0] * 36)
-    human = np.array([0.0] * 20 + [1.0] * 20 + [NAN] * 60)
-    found = corrected_mean(judged, human, design="by_gold", support=(0, 1))
-    assert found.corrected.estimate == pytest.approx(0.5, abs=0.001)
-    assert held(found.corrected, 0.5)
-    assert isinstance(found.labels, Missing)  # half of them are good because so many were asked for
-
-
-def test_labels_chosen_by_the_label_always_give_an_interval():
-    generator = np.random.default_rng(0)
-    judged, truth = judged_and_true(generator, 400, right=(0.5, 0.5))
-    useless = corrected_mean(
-        judged, np.where(np.arange(400) < 60, truth, NAN), design="by_gold", support=(0, 1)
-    ).corrected
-    assert useless.low < 0.2
-    assert useless.high > 0.8
-    one_kind = np.where((truth == 1) & (np.arange(400) < 60), 1.0, NAN)
-    alone = corrected_mean(judged, one_kind, design="by_gold", support=(0, 1)).corrected
-    assert 0 <= alone.low < alone.high <= 1
-
-
-def test_several_levels_chosen_by_the_label():
-    """A judge without error: the shares .5, .3 and .2 are those of what it said."""
-    rows, labels = np.array([500.0, 300.0, 200.0]), np.eye(3) * 50
-    mean, draws = balanced_draws(rows, labels, np.array([0.0, 0.5, 1.0]), resamples=500, seed=0)
-    assert mean == pytest.approx(0.35, abs=1e-6)
-    assert np.quantile(draws, 0.02) < 0.35 < np.quantile(draws, 0.98)
-    assert draws.std() < 0.03
-
-
 def test_what_is_refused():
     with pytest.raises(InvalidInputError, match="by_verdict"):
         corrected_mean([1.0], [1.0], design="by_verdicts")
@@ -357,21 +324,3 @@ def test_coverage_of_clustered_rows():
     options = {"design": "random", "support": (0, 1)}
     assert 0.89 <= coverage(sample, corrected_mean, 0.5, 60, **options)[0] <= 1
     assert coverage(unclustered, corrected_mean, 0.5, 60, **options)[0] < 0.75
-
-
-def test_coverage_of_labels_chosen_by_the_label():
-    def sample(generator):
-        judged, truth = judged_and_true(generator, 400, 0.3, (0.8, 0.8))
-        human = np.full(400, NAN)
-        for label in (0, 1):
-            chosen = generator.permutation(np.flatnonzero(truth == label))[:25]
-            human[chosen] = label
-        return judged, human, {}
-
-    results = []
-    for seed in range(60):
-        judged, human, _ = sample(np.random.default_rng(seed))
-        results.append(
-            held(corrected_mean(judged, human, design="by_gold", support=(0, 1), resamples=300).corrected, 0.3)
-        )
-    assert 0.89 <= np.mean(results) <= 1

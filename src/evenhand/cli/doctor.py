@@ -205,7 +205,7 @@ def _wide_votes(table: _Table) -> Iterator[Step]:
     reduced = _command("aggregate", table.path, "--votes", votes[0], *gold, *named, "--out", saved)
     if gold:
         corrected = _command("correct", saved, "--design", "random")
-        drawn = "if their rows were drawn at random; else say how: by_verdict, probabilities, by_gold"
+        drawn = "if their rows were drawn at random; else say how: by_verdict, probabilities"
         what = f"The score that people would give, from {votes[0]} and the labels in {gold[1]} ({drawn})"
         yield Step(what, (reduced, corrected))
     else:

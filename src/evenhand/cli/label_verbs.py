@@ -76,25 +76,11 @@ def correct(
     ] = None,
     design: Annotated[
         str | None,
-        Parameter(
-            help="How the labelled rows were chosen: random, by_verdict, probabilities or by_gold. It must be said."
-        ),
+        Parameter(help="How the labelled rows were chosen: random, by_verdict or probabilities. It must be said."),
     ] = None,
-    mix: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="The score for a stated mix of groups, as billing=0.4 refunds=0.6.",
-            consume_multiple=True,
-            negative=(),
-        ),
-    ] = (),
-    by: Annotated[str | None, Parameter(help="For --mix: the column with the group of each row.")] = None,
     data: Annotated[
-        Path | None, Parameter(help="For --by: the rows that were judged, where the result keeps no such column.")
-    ] = None,
-    transport_from: Annotated[
-        str | None,
-        Parameter(help="A system whose labels are used for the others too, where these pass a check of that."),
+        Path | None,
+        Parameter(help="For --fail-if with groups: the rows that were judged, where the result keeps no such column."),
     ] = None,
     label_field: Annotated[str | None, Parameter(help="The column with the label, where it is not so called.")] = None,
     annotator_field: Annotated[str | None, Parameter(help="That with who gave it; annotator by default.")] = None,
@@ -123,10 +109,6 @@ def correct(
         results,
         gold,
         design=design,
-        mix=_shares(mix),
-        by=by,
-        data=data,
-        transport_from=transport_from,
         level=level,
         seed=seed,
         label_field=label_field,
@@ -140,20 +122,6 @@ def correct(
     for gate in failed:
         complain(gate)
     return EXIT_GATE if failed else 0
-
-
-def _shares(words: tuple[str, ...]) -> dict[str, float] | None:
-    """What --mix says: group -> share; None where it is not given."""
-    shares: dict[str, float] = {}
-    for word in (part for each in words for part in each.split(",") if part):
-        group, equals, share = word.rpartition("=")
-        try:
-            shares[group] = float(share)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise InvalidInputError(f"--mix is {word!r}; give GROUP=SHARE for each, as billing=0.4 refunds=0.6")
-    return shares or None
 
 
 def opened(path: str) -> Results[Any]:
@@ -192,7 +160,7 @@ def to_label(
     ],
     design: Annotated[
         str,
-        Parameter(help="How rows are drawn: random, by_verdict (rare verdicts more often), active (unsure ones)."),
+        Parameter(help="How rows are drawn: random, or by_verdict (rare verdicts more often)."),
     ] = "random",
     form: Annotated[
         Literal["label_studio", "argilla"], Parameter(help="The annotation tool that a .json or .jsonl is for.")

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.samples import named
-from evenhand.labels.transport import TransportCheck
 from evenhand.numbers import (
     Missing,
     format_count,
     format_interval,
     format_level,
     format_number,
-    format_p_value,
-    format_percent,
     format_share,
 )
 from evenhand.results.measures import Column, as_json, measure, measures_table, plain
@@ -140,16 +137,14 @@ class CorrectedScores(PrintedTables):
     Attributes:
         scores: One a system and criterion, and of a nominal criterion one an option.
         differences: Every two systems on each criterion, as far as both are labelled.
-        transport: Checks that labels of one system hold for another, where some were used so.
         design: How the labelled rows were chosen, as was said.
         level: Of the intervals; that of a difference is higher, so that all hold together.
         notes: What must be said of the labels.
-        parameters: Judges, seed, design, mix and what else made it.
+        parameters: Judges, seed, design and what else made it.
     """
 
     scores: tuple[CorrectedMean, ...]
     differences: tuple[CorrectedDifference, ...] = ()
-    transport: tuple[TransportCheck, ...] = ()
     design: str
     level: float
     notes: tuple[str, ...] = ()
@@ -169,19 +164,11 @@ class CorrectedScores(PrintedTables):
         return fits[0]
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The scores, the differences, and the checks."""
-        tables = [self._scores()]
-        if self.differences:
-            tables.append(self._differences())
-        if self.transport:
-            tables.append(self._transport())
-        return tuple(tables)
+        """The scores, and the differences."""
+        return (self._scores(), *([self._differences()] if self.differences else []))
 
     def _scores(self) -> TextTable:
-        mix = self.parameters.get("mix") or {}
-        of_mix = ", ".join(f"{format_percent(share)} {group}" for group, share in mix.items())
-        judges = ", ".join(self.parameters["judges"])
-        title = f"What people would say, by their labels and {judges}{f', for a mix of {of_mix}' if mix else ''}"
+        title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
         notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
         return _table(title, "system", self.scores, self.level, Column("unscored", "num_unscored"), notes=notes)
 
@@ -197,24 +184,6 @@ class CorrectedScores(PrintedTables):
             )
         title = "Differences of what people would say, paired over the rows"
         return _table(title, "systems", self.differences, level, notes=notes)
-
-    def _transport(self) -> TextTable:
-        columns = (
-            Column("criterion", lambda check: named(check.criterion, check.option)),
-            Column("its labels", "num_target"),
-            Column("theirs", "num_source"),
-            Column("shift", "shift"),
-            Column("p", lambda check: format_p_value(check.p_value)),
-            Column("seen with 80 % power", lambda check: format_number(check.least_detectable)),
-            Column("verdicts checked", lambda check: format_percent(check.checked)),
-        )
-        rows = [((f"{check.source} → {check.target}",), check) for check in self.transport]
-        note = (
-            "Shift: how much more people give the second system where the judge says the same of both. A check that "
-            "finds none speaks against shifts as large as are seen with 80 % power, and not against smaller ones."
-        )
-        title = "Do labels of one system hold for another?"
-        return measures_table(title, ("labels",), rows, columns, (note,), kind="transport")
 
     def records(self) -> Iterator[dict[str, Any]]:
         """A plain row for each score, and after these for each difference."""

@@ -21,7 +21,6 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import Missing, format_percent
 from evenhand.run_options import Design
 from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals, ratio_intervals
-from evenhand.statistics.label_balanced import balanced_draws
 from evenhand.statistics.post_stratification import (
     MOST_LEVELS,
     Arm,
@@ -39,9 +38,6 @@ LABELS_PER_STRATUM = 15
 
 FEWEST_LABELS = {True: 3, False: 5}
 """In a stratum, for labels with two values and with more; a stratum with fewer is joined with one beside it."""
-
-MOST_BALANCED = 12
-"""Labels that were chosen by the label itself are rounded to so many of their quantiles where they have more values."""
 
 _Corrected = tuple[Interval | Missing, str, tuple[str, ...]]
 """The corrected score, the method, and notes."""
@@ -94,8 +90,7 @@ def corrected_mean(
     Strata are what the judge said, the unscored one of them; scores of more than 20 values are cut at their quantiles.
     There is one stratum, and one more for every 15 labelled clusters; those with fewer than 3 labels (5, where labels
     have more than two values) are joined with one beside them, so that a judge that tells nothing costs no width. With
-    one stratum left, the labels alone are the corrected score. `post_stratified` says how limits are drawn, and
-    `balanced_draws` how with labels chosen ``by_gold``.
+    one stratum left, the labels alone are the corrected score. `post_stratified` says how limits are drawn.
 
     How often a nominal 95 % interval held the mean of the population (``python -m benchmarks.correction``): 0/1 scores
     .957 on average and .942 or more in 48 cells of 30 to 200 labels of 500 or 5,000 rows; five levels .96 and .94;
@@ -108,7 +103,7 @@ def corrected_mean(
         strata: (n_rows,) what the judge said, as integers, such as the place of the option; -1 where it gave no
             score. Formed from ``judged`` if None.
         design: How the labelled rows were chosen: ``random``; ``by_verdict``, a number of each stratum at random;
-            ``probabilities``, each row with its own probability; ``by_gold``, a number of each label at random.
+            ``probabilities``, each row with its own probability.
         support: The values that a label can have; None for any number within the bounds.
         probabilities: (n_rows,) of being labelled, in (0, 1], for ``probabilities``.
         clusters: One label per row; rows of one cluster are sampled together.
@@ -123,7 +118,7 @@ def corrected_mean(
 
     Sources: Holt and Smith (1979), "Post stratification", Journal of the Royal Statistical Society A 142; Rubin (1981),
     "The Bayesian bootstrap"; Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453 (PPI++, the same estimate for 0/1
-    scores and many labels); Lee and others (2025), arXiv:2511.21140, for ``by_gold``.
+    scores and many labels).
 
     Of 100 rows the judge calls 70 good. People say 9 of 10 of these are, and 2 of 10 of the others: .7 · .9 + .3 · .2.
 
@@ -276,9 +271,7 @@ class _Data:
         rows = np.asarray(self.labelled.any(axis=1))
         labels = self.labels_alone(seed=seed, resamples=resamples)
         found: _Corrected
-        if self.design == "by_gold" and self.labelled.any(axis=0).all():
-            found = self.from_balanced(seed=seed, resamples=resamples)
-        elif isinstance(labels, Missing):
+        if isinstance(labels, Missing):
             found = labels, "none", ()
         else:
             found = self.corrected(labels, seed=seed, resamples=resamples)
@@ -307,8 +300,6 @@ class _Data:
         labelled = self.labelled
         if not labelled.any(axis=0).all():
             return Missing("no row is labelled" if not labelled.any() else "no row is labelled for one of the systems")
-        if self.design == "by_gold":
-            return Missing("labels chosen by the label itself do not tell how frequent a label is")
         if self.human.shape[1] == 2 and (labelled[:, 0] != labelled[:, 1]).any():
             return self.drawn([np.zeros(len(self.human), dtype=np.int64)] * 2, seed=seed, resamples=resamples)
         chosen = labelled[:, 0]
@@ -354,45 +345,6 @@ class _Data:
         if all(not column.any() for column in strata):
             return labels, "labels alone", notes
         return self.drawn(strata, seed=seed, resamples=resamples), "post-stratified Dirichlet", notes
-
-    def from_balanced(self, *, seed: int, resamples: int) -> _Corrected:
-        """From labels chosen by the label: the difference of two systems as if their labels were of different rows."""
-        notes: tuple[str, ...] = ()
-        if self.level.clusters is not None:
-            notes = ("labels chosen by the label itself are taken as independent: their clusters are not seen",)
-        systems = range(self.human.shape[1])
-        found = [self.balanced(system, resamples=resamples, seed=seed + system) for system in systems]
-        signs = np.array([1.0, -1.0])[: len(found)]
-        estimate = float(signs @ np.array([mean for mean, _ in found]))
-        draws = signs @ np.array([drawn for _, drawn in found])
-        low, high = np.quantile(draws, [(1 - self.level) / 2, (1 + self.level) / 2]).tolist()
-        interval = Interval(
-            estimate,
-            min(low, estimate),
-            max(high, estimate),
-            self.level,
-            "label_balanced",
-            int(self.labelled.any(axis=1).sum()),
-            resamples,
-            seed,
-            float(draws.std()),
-        )
-        return interval, "the judge's error rates (Rogan and Gladen)", notes
-
-    def balanced(self, system: int, *, resamples: int, seed: int) -> tuple[float, FloatArray]:
-        """One system's mean and its draws; a label that nobody gave has an error rate that nobody knows."""
-        chosen = self.labelled[:, system]
-        given = self.human[chosen, system]
-        values = np.array(self.support if self.support is not None else np.unique([*given, *self.bounds]))
-        if len(values) > MOST_BALANCED:
-            values = np.unique(np.quantile(given, np.linspace(0, 1, MOST_BALANCED)))
-        of_rows = np.abs(given[:, None] - values).argmin(axis=1)
-        codes = ordered_strata(self.judged[:, system], self.said(system), len(values))
-        codes = joined_strata(np.bincount(codes), 1 + len(values), 1)[codes]
-        counts = np.zeros((len(values), int(codes.max()) + 1))
-        np.add.at(counts, (of_rows, codes[chosen]), 1.0)
-        rows = np.bincount(codes).astype(float)
-        return balanced_draws(rows, counts, values, resamples=resamples, seed=seed)
 
     def said(self, system: int) -> IntArray | None:
         """What the judge said of a system, or of the rows."""
