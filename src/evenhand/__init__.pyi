@@ -18,12 +18,10 @@ from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
-from evenhand.judge_reliability.monitor import Monitor as Monitor
 from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
-from evenhand.labels.drift import drift as drift
 from evenhand.labels.planned import Plan as Plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label
