@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.deciding`` prints three Markdown tables: how often equal systems are told apart at any look;
 after how many of 1,000 prompts different ones are; and what the estimate and the interval at the stop are worth. The
-simulation is that of :mod:`evenhand.modes.deciding`: its blocks, its Holm correction, its bets on the scores of prompts.
+simulation is that of :mod:`evenhand.modes.deciding`: its blocks, its Holm correction, its bets on the scores of
+prompts.
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,8 @@ from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
-from evenhand.labels.planned import Plan as Plan
+from evenhand.labels.plan import Plan as Plan
+from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label
 from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
@@ -50,7 +51,6 @@ from evenhand.tables.grading import grade_scores as grade_scores
 from evenhand.tables.judgements import JudgementTable as JudgementTable
 from evenhand.tables.mode_results import ModeResults as ModeResults
 from evenhand.tables.mode_results import run_mode as run_mode
-from evenhand.tables.plans import plan as plan
 from evenhand.tables.reading_replies import read_replies as read_replies
 from evenhand.tables.recorded_votes import AgreementTable as AgreementTable
 from evenhand.tables.recorded_votes import VoteTable as VoteTable

@@ -39,7 +39,7 @@ LISTED = {
 """What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
 
 Shell = Literal["bash", "zsh", "fish", "powershell"]
-PLAN = "How many rows, labels and dollars a question takes, or what so many rows can show."
+PLAN = "How many rows and labels a question takes, or what a given number of rows can show."
 
 WELCOME = f"""\
 evenhand {__version__}: LLM judges that say truthfully how far their judgement can be trusted.

@@ -225,7 +225,8 @@ def read_labels(
 
 
 Pilot = Annotated[
-    str | None, Parameter(name="PILOT", help="The saved result of judging some rows; without one all is guessed.")
+    str | None,
+    Parameter(name="PILOT", help="The saved result of judging some rows; without one the options are assumed."),
 ]
 
 PilotLabels = Annotated[
@@ -233,30 +234,25 @@ PilotLabels = Annotated[
 ]
 
 
-def _plan(pilot: Pilot = None, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
-    """Say before any call or label how many rows, labels and dollars it takes, or what so many rows can show."""
-    from evenhand.labels.plan_options import PlanOptions  # noqa: PLC0415 - read when it is asked for
-    from evenhand.tables import plan  # noqa: PLC0415 - seconds of import
+def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int:  # noqa: ANN401 - as declared
+    """Say before any call or label how many rows and labels it takes, or what a given number can show."""
+    from evenhand.labels.plan import PlanOptions, plan  # noqa: PLC0415 - seconds of import
 
-    beside = {name: given.pop(name, None) for name in ("engine", "gold")}
     stated = {name: value for name, value in given.items() if value != PlanOptions.model_fields[name].default}
-    say(plan(None if pilot is None else opened(pilot), **beside, **stated))
+    say(plan(None if pilot is None else opened(pilot), gold=gold, **stated))
     return 0
 
 
 def _plan_command() -> Callable[..., int]:
     """``evenhand plan``, with the options of a plan."""
-    from evenhand.cli.options import SPELLED, declared, model_options, shell_option  # noqa: PLC0415 - as above
-    from evenhand.labels.plan_options import PlanOptions  # noqa: PLC0415 - as above
+    from evenhand.cli.options import model_options  # noqa: PLC0415 - as above
+    from evenhand.labels.plan import PlanOptions  # noqa: PLC0415 - as above
 
-    names = ["engine", "gold", *PlanOptions.model_fields]
-    engine = declared(SPELLED["engine"][0], None, "The judge, or several: asked what a call costs, and not called.")
     _plan.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # as inspect reads
         [
             inspect.Parameter("pilot", inspect.Parameter.POSITIONAL_ONLY, default=None, annotation=Pilot),
-            shell_option("engine", engine, names),
             inspect.Parameter("gold", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=PilotLabels),
-            *model_options(PlanOptions, names),
+            *model_options(PlanOptions, ["gold", *PlanOptions.model_fields]),
         ]
     )
     return _plan

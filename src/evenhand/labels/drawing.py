@@ -88,4 +88,4 @@ def drawn_within(strata: Sequence[Hashable], probabilities: FloatArray, order: S
 
 def random_order(units: int, seed: int) -> list[int]:
     """Return the units in random order."""
-    return np.random.default_rng(seed).permutation(units).tolist()
+    return [int(unit) for unit in np.random.default_rng(seed).permutation(units)]

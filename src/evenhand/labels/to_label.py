@@ -78,9 +78,7 @@ def to_label(
     draw = Draw(
         id=digest(how, [each._asdict() for each in questions], [card.responses for card in cards]),
         design=how.design,
-        corrected_as=how.design
-        if how.design == "random" or (how.design == "by_verdict" and by_label)
-        else "probabilities",
+        corrected_as=how.design if how.design == "random" or by_label else "probabilities",
         n=n,
         seed=seed,
         labelled_by=results.labelled_by,

@@ -16,7 +16,6 @@ _HOMES: Final = {
     "grading": ("grade_scores",),
     "judgements": ("JudgementTable",),
     "mode_results": ("ModeResults", "run_mode"),
-    "plans": ("plan",),
     "reading_replies": ("read_replies",),
     "recorded_votes": ("AgreementTable", "VoteTable", "aggregate_votes", "agreement"),
     "reliability_of_judges": ("ReliabilityReport", "reliability"),
