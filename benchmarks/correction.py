@@ -301,6 +301,26 @@ def unequal(sample: Sampler, labels: int) -> Sampler:
     return chosen
 
 
+def rare_cells() -> Iterator[Cell]:
+    """Rare labels, where rows of the judge's rare verdict are labelled an eighth as often."""
+    for rate in (0.05, 0.1, 0.2, 0.35):
+        for labels in (40, 100, 200):
+            for right in (0.7, 0.85, 0.95):
+                sample = seldom(binary(rate, right, right, 1000), labels)
+                yield Cell(f"{rate}, right in {right}, {labels}", rate, sample, labels, "probabilities", (0, 1))
+
+
+def seldom(sample: Sampler, labels: int) -> Sampler:
+    """The same with probabilities of being labelled that are an eighth where the judge says yes."""
+
+    def chosen(generator: np.random.Generator) -> Sample:
+        judged, truth, _ = sample(generator)
+        odds = np.where(judged == 1, 1.0, 8.0)
+        return judged, truth, {"probabilities": np.minimum(labels * odds / odds.sum(), 1.0)}
+
+    return chosen
+
+
 def refusing(sample: Sampler) -> Sampler:
     """The same with a judge that scores 4 of 5 bad rows and 19 of 20 good ones."""
 
@@ -336,6 +356,7 @@ KINDS: Mapping[str, Callable[[], Iterator[Cell]]] = {
     "numbers": number_cells,
     "clusters": clustered_cells,
     "designs": design_cells,
+    "rare": rare_cells,
     "recorded": recorded_cells,
 }
 

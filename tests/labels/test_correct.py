@@ -76,9 +76,42 @@ def test_what_the_judge_is_worth_is_said(table: Any) -> None:
     assert found.labels_saved == pytest.approx(more)
     assert more > 10
     assert f"with these 40 labels the judge is worth {more:.0f} more." in str(shown)
-    blind = judged({"alder": ["Yes"] * 100})
-    told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(40)}, design="random"))
-    assert "Labels alone would do, to which the judge adds nothing: alder, good (40 labels)." in told
+    blind = judged({"alder": [LABELS[row % 2] for row in range(200)]})
+    told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(160)}, design="random"))
+    assert "Labels alone would do, to which the judge adds nothing: alder, good (160 labels)." in told
+
+
+WORTH = ("the judge is worth", "the judge adds nothing", "Labels alone would do")
+
+
+@pytest.mark.parametrize(
+    ("column", "gold", "told"),
+    [
+        (yes(99, 100), dict.fromkeys(range(40), "Yes"), "40 labels are too few for 2 strata"),
+        (yes(100, 100), {row: "No" if row == 7 else "Yes" for row in range(40)}, "said the same of every row"),
+        (yes(50, 100), {row: "Yes" if row < 49 else "No" for row in range(100)}, "every row is labelled"),
+        (yes(50, 100), {row: LABELS[row // 2 % 2] for row in range(30, 70)}, "drawn at random"),
+    ],
+    ids=["too few of a verdict", "a constant judge", "all labelled", "too few to tell"],
+)
+def test_what_the_judge_is_worth_is_not_said_where_labels_do_not_show_it(
+    column: list[str | None], gold: dict[int, str], told: str
+) -> None:
+    shown = " ".join(str(evenhand.correct(judged({"alder": column}), gold, design="random")).split())
+    assert told in shown
+    assert not [sentence for sentence in WORTH if sentence in shown]
+
+
+def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table: Any) -> None:
+    """2 of 20 are "No", and the one stands for 20 rows, the other for 2: (20 + 2)² / (20² + 2²) = 1.2."""
+    shares = {**dict.fromkeys(range(18), 0.5), 60: 0.05, 61: 0.5}
+    rows = [
+        {"instance": row, "label": "Yes" if row < 60 else "No", "probability": share} for row, share in shares.items()
+    ]
+    shown = " ".join(str(evenhand.correct(table, rows, design="probabilities")).split())
+    assert "those on the rarer side of the mean are worth only 1.2 equal ones" in shown
+    alike = [{**row, "probability": 0.2} for row in rows]
+    assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
 
 
 def test_a_judge_that_misleads_is_named(table: Any) -> None:

@@ -119,7 +119,8 @@ def test_labels_with_probabilities_stand_for_as_many_rows():
     assert found.labels.estimate == pytest.approx(0.6)
     assert found.corrected == found.labels
     assert found.method == "labels alone"
-    assert found.notes == ("the judge said the same of every row: labels alone would do",)
+    assert found.notes[0] == "the judge said the same of every row: the corrected score is that of the labels"
+    assert "worth only 1.0 equal ones" in found.notes[1]
 
 
 def test_rare_labels_are_not_spread_over_many_strata():
@@ -324,3 +325,33 @@ def test_coverage_of_clustered_rows():
     options = {"design": "random", "support": (0, 1)}
     assert 0.89 <= coverage(sample, corrected_mean, 0.5, 60, **options)[0] <= 1
     assert coverage(unclustered, corrected_mean, 0.5, 60, **options)[0] < 0.75
+
+
+def test_what_is_said_of_a_judges_worth_is_right_about_as_often_as_the_level():
+    """Judges that guess, and one that is right in 99 %: the one is seldom worth more, the other never nothing."""
+    generator = np.random.default_rng(4)
+    found = {0.5: [], 0.99: []}
+    for right, said in found.items():
+        for seed in range(60):
+            judged, truth = judged_and_true(generator, 600, 0.6, (right, right))
+            human = some_labelled(generator, truth, 120)
+            said.append(corrected_mean(judged, human, design="random", support=(0, 1), resamples=50, seed=seed).worth)
+    assert found[0.5].count("more") <= 8  # of 60, where 5 % are expected: more than 8 in 1 of 200
+    assert found[0.5].count("nothing") >= 40
+    assert set(found[0.99]) == {"more"}
+
+
+def test_a_worth_is_a_test_over_clusters():
+    """Ten rows of each of 30 topics are nearly alike, and the judge says one thing of a topic, at random."""
+    generator = np.random.default_rng(6)
+    said = []
+    for seed in range(60):
+        topic = np.repeat(generator.random(30) < 0.5, 10)
+        truth = np.where(generator.random(300) < 0.9, topic, ~topic).astype(float)
+        judged = np.repeat(generator.random(30) < 0.5, 10).astype(float)
+        human, of = some_labelled(generator, truth, 150), np.repeat(np.arange(30), 10).tolist()
+        how = {"design": "random", "support": (0, 1), "resamples": 50, "seed": seed}
+        said.append([corrected_mean(judged, human, **how, **more).worth for more in ({"clusters": of}, {})])
+    clustered, alone = zip(*said, strict=True)
+    assert clustered.count("more") <= 9
+    assert alone.count("more") >= 20

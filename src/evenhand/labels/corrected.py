@@ -22,7 +22,7 @@ from evenhand.results.measures import Column, as_json, measure, measures_table, 
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction
+from evenhand.statistics.correction import Correction, Worth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,7 @@ class Corrected:
         num_labelled: Rows that people labelled.
         num_unscored: Rows without a score of the judge: a stratum of their own.
         labels_saved: How many more labels, drawn at random, would tell as much without the judge.
+        worth: Whether that is surely more, or surely next to nothing; None where neither is sure.
         method: Of the corrected interval.
         notes: What must be said of it.
     """
@@ -59,6 +60,7 @@ class Corrected:
     num_labelled: int = measure("count")
     num_unscored: int = measure("count")
     labels_saved: float | Missing = measure("count")
+    worth: Worth | None = None
     method: str = ""
     notes: tuple[str, ...] = ()
 
@@ -216,16 +218,19 @@ class CorrectedScores(PrintedTables):
 
 
 def worth(scores: Sequence[CorrectedMean]) -> list[str]:
-    """What the judge was worth beside the labels, and where its own mean misleads, in sentences."""
+    """What the judge was worth beside the labels, and where its own mean misleads, in sentences.
+
+    A sentence about its worth needs a test or a limit that allows it: ``worth`` of a correction.
+    """
     notes, useless = [], []
     for each in scores:
         labels = format_count(each.num_labelled, "label")
         missing = next((value for value in (each.corrected, each.labels_saved) if isinstance(value, Missing)), None)
         if missing is not None:
             notes.append(f"{each.name}: {missing.reason}.")
-        elif isinstance(each.labels_saved, Missing) or each.labels_saved < 1:
+        elif each.worth == "nothing":
             useless.append(f"{each.name} ({labels})")
-        else:
+        elif each.worth == "more" and each.labels_saved >= 1:  # type: ignore[operator] # it is not missing
             more = format_count(each.labels_saved)
             notes.append(f"{each.name}: with these {labels} the judge is worth {more} more.")
     if useless:
@@ -237,10 +242,10 @@ def worth(scores: Sequence[CorrectedMean]) -> list[str]:
 
 
 def _own_notes(found: Sequence[Corrected]) -> list[str]:
-    """The notes of the numbers, each once, with what it is about; not where it is said that the labels would do."""
+    """The notes of the numbers, each once, with what it is about."""
     about: dict[str, list[str]] = {}
     for each in found:
-        for note in each.notes if each.method != "labels alone" else ():
+        for note in each.notes:
             about.setdefault(note, []).append(each.name)
     return [f"{_listed(names, len(found))}: {note}." for note, names in about.items()]
 
