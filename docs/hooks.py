@@ -23,7 +23,7 @@ NAMES = {
         "ModeResults", "ReliabilityReport", "GoldComparison",
     ]),
     "labels": ("Labels of people", [
-        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan", 
+        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan",
         "alternative_annotator_test",
     ]),
     "engines": ("Engines", [
