@@ -72,9 +72,7 @@ ALL = (
     of("paired_differences", "Coverage of paired differences", is_long=True),
     of("clusters", "Coverage where rows come in documents", is_long=True),
     of("unscored", "What holds where a judge does not answer", is_long=True),
-    of("judge_errors", "Suspicions of a judge", is_long=True),
     of("verbosity", "A preference for length", is_long=True),
-    of("drawing", "Which rows people label", "40"),
     of("corrected_scores", "Corrected scores, end to end", "--replicates 10"),
     of(
         "correction",
@@ -85,7 +83,6 @@ ALL = (
     ),
     of("deciding", "Comparisons that stop when they are decided", is_long=True),
     of("stopping", "Draws that stop early", is_long=True),
-    of("escalation", "Promises of agreement", "40", is_long=True),
     of("planning", "Planned widths and power", is_long=True),
     of("report", "A report in a browser", "500"),
 )

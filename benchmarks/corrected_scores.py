@@ -22,7 +22,6 @@ import evenhand
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.numbers import Missing
-from evenhand.statistics import Interval
 
 POPULATION, ROWS, LABELS = 3000, 300, 80
 SYSTEMS = ("alder", "birch")
@@ -40,13 +39,12 @@ Drawn = Iterator[tuple[str, float, Any]]
 
 @dataclass(frozen=True)
 class World:
-    """What the judge says, what people say, and what each row is about."""
+    """What the judge says, and what people say."""
 
     judged: Any
     compared: Any
     quality: np.ndarray
     levels: np.ndarray
-    topics: list[str]
 
     @classmethod
     def of(cls, seed: int) -> World:
@@ -54,12 +52,8 @@ class World:
         generator = np.random.default_rng(seed)
         centre = np.array([0.62, 0.5])
         quality = np.clip(generator.normal(centre, 0.25, (POPULATION, 2)), 0, 1)
-        topics = ["billing" if each else "refunds" for each in generator.random(POPULATION) < 0.3]
-        quality[np.array(topics) == "refunds"] *= 0.8
         levels = np.clip(np.round(4 * quality + generator.normal(0, 0.6, quality.shape)), 0, 4).astype(int)
-        rows = [
-            {system: f"{system} {row}" for system in SYSTEMS} | {"topic": topic} for row, topic in enumerate(topics)
-        ]
+        rows = [{system: f"{system} {row}" for system in SYSTEMS} for row in range(POPULATION)]
         texts = {
             f"{system} {row}": float(quality[row, place])
             for row in range(POPULATION)
@@ -67,13 +61,12 @@ class World:
         }
         judge = SimulatedJudge(quality=texts, noise=0.2, refusal_rate=0.04, accuracy=0.95, seed=seed)
         compared = SimulatedJudge(quality={text: 6 * each for text, each in texts.items()}, noise=0.8, seed=seed)
-        how = {"response_field": list(SYSTEMS), "group_fields": "topic", "max_failure_rate": 1.0, **QUIET}
+        how = {"response_field": list(SYSTEMS), "max_failure_rate": 1.0, **QUIET}
         return cls(
             evenhand.judge(rows, BOTH, judge, **how),
             evenhand.winrates(rows, list(SYSTEMS), "Which is better?", compared, **QUIET),
             quality,
             levels,
-            topics,
         )
 
     def labels(self, rows: np.ndarray, system: int, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -86,32 +79,6 @@ class World:
                 {"instance": row, "system": SYSTEMS[system], "criterion": kind, "label": said[kind]} for kind in kinds
             ]
         return found
-
-    def with_fewer_good(
-        self, rows: np.ndarray, generator: np.random.Generator
-    ) -> tuple[evenhand.Results[Any], np.ndarray, float]:
-        """Birch as responses of alder, of which the judge finds 35 % good: given the verdict people say the same.
-
-        Returns:
-            The results of the rows, which response of alder stands for each, and the mean of people's labels.
-        """
-        said = np.array([self.said[row] for row in range(POPULATION)])
-        shares = {"Yes": 0.35, "No": 0.60, "": 0.05}
-        verdicts = generator.choice(list(shares), len(rows), p=list(shares.values()))
-        taken = np.array([generator.choice(np.flatnonzero(said == verdict)) for verdict in verdicts])
-        votes = {cell.about["instance"]: cell for cell in self.good_cells}
-        cells = [votes[int(row)] for row in rows]
-        stands = [(votes[int(row)], int(at)) for row, at in zip(taken, rows, strict=True)]
-        cells += [cell._replace(about={**cell.about, "system": "birch", "instance": at}) for cell, at in stands]
-        header = {**self.judged.judged(), "parameters": self.judged.parameters, "rubric": None}
-        truth = sum(share * self.good[said == verdict, 0].mean() for verdict, share in shares.items())
-        return type(self.judged).of_cells(header, cells), taken, truth
-
-    @cached_property
-    def good_cells(self) -> list[Any]:
-        """The votes on whether alder's responses are good."""
-        cells = self.judged.cells()
-        return [cell for cell in cells if (cell.about["system"], cell.about["criterion"]) == ("alder", "good")]
 
     @cached_property
     def said(self) -> dict[int, str]:
@@ -158,17 +125,6 @@ def by_verdict(world: World, generator: np.random.Generator) -> Drawn:
     yield "0/1, 30 of each verdict", world.good[:, 0].mean(), found["alder", "good"].corrected
 
 
-def mixed(world: World, generator: np.random.Generator) -> Drawn:
-    rows = generator.choice(POPULATION, ROWS, replace=False)
-    table = some(world.judged, rows).filter(system="alder")
-    gold = world.labels(generator.choice(rows, LABELS, replace=False), 0, ("good",))
-    mix = {"billing": 0.7, "refunds": 0.3}
-    found = evenhand.correct(table, gold, design="random", mix=mix, by=world.topics)
-    topics = np.array(world.topics)
-    truth = sum(share * world.good[topics == topic, 0].mean() for topic, share in mix.items())
-    yield "0/1, another mix of topics", truth, found["alder", "good"].corrected
-
-
 def contests(world: World, generator: np.random.Generator) -> Drawn:
     rows = generator.choice(POPULATION, ROWS, replace=False)
     better = np.sign(world.levels[:, 0] - world.levels[:, 1])
@@ -178,27 +134,7 @@ def contests(world: World, generator: np.random.Generator) -> Drawn:
     yield "a winrate", ((better + 1) / 2).mean(), found["alder"].corrected
 
 
-def carried(world: World, generator: np.random.Generator) -> Drawn:
-    """Labels of alder used for birch, which has worse responses; and for one that is alder's with fewer found good."""
-    rows = generator.choice(POPULATION, ROWS, replace=False)
-    own = world.labels(generator.choice(rows, 150, replace=False), 0, ("good",))
-    gold = own + world.labels(generator.choice(rows, 80, replace=False), 1, ("good",))
-    yield "0/1, labels of a better system", world.good[:, 1].mean(), _carried(some(world.judged, rows), gold)
-    table, taken, truth = world.with_fewer_good(rows, generator)
-    few = generator.choice(ROWS, 80, replace=False)
-    again = world.labels(taken[few], 0, ("good",))
-    gold = own + [{**row, "system": "birch", "instance": int(rows[at])} for row, at in zip(again, few, strict=True)]
-    yield "0/1, labels of a system alike given the verdict", truth, _carried(table, gold)
-
-
-def _carried(table: evenhand.Results[Any], gold: list[dict[str, Any]]) -> Interval | Missing:
-    try:
-        return evenhand.correct(table, gold, design="random", transport_from="alder")["birch", "good"].corrected
-    except evenhand.EvenhandError as refused:
-        return Missing(str(refused))
-
-
-PARTS: tuple[Callable[[World, np.random.Generator], Drawn], ...] = (scores, by_verdict, mixed, contests, carried)
+PARTS: tuple[Callable[[World, np.random.Generator], Drawn], ...] = (scores, by_verdict, contests)
 
 
 def main() -> None:

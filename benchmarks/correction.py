@@ -85,7 +85,7 @@ class Cell:
             return np.flatnonzero(generator.random(rows) < more["probabilities"])
         if self.design == "random":
             return generator.permutation(rows)[: self.labels]
-        by = truth if self.design == "by_gold" else np.where(np.isnan(judged), -1, judged)
+        by = np.where(np.isnan(judged), -1, judged)
         groups = np.unique(by)
         each = self.labels // len(groups)
         return np.concatenate([generator.permutation(np.flatnonzero(by == group))[:each] for group in groups])
@@ -264,12 +264,11 @@ def clustered_cells() -> Iterator[Cell]:
 
 
 def design_cells() -> Iterator[Cell]:
-    """Labels chosen by the verdict, with probabilities, or by the label; and a judge that leaves rows unscored."""
+    """Labels chosen by the verdict, or with probabilities; and a judge that leaves rows unscored."""
     for name, (rate, sensitivity, specificity) in BINARY.items():
         for labels in (40, 100):
             sample = binary(rate, sensitivity, specificity, 1000)
             yield Cell(f"by_verdict, {name}, {labels}", rate, sample, labels, "by_verdict", (0, 1))
-            yield Cell(f"by_gold, {name}, {labels}", rate, sample, labels, "by_gold", (0, 1))
             yield Cell(
                 f"probabilities, {name}, {labels}", rate, unequal(sample, labels), labels, "probabilities", (0, 1)
             )
@@ -289,8 +288,6 @@ def design_cells() -> Iterator[Cell]:
                 "probabilities",
                 levels,
             )
-            if name in {"good", "middling"}:
-                yield Cell(f"by_gold, five levels, {name}, {labels}", truth, sample, labels, "by_gold", levels)
 
 
 def unequal(sample: Sampler, labels: int) -> Sampler:
@@ -299,6 +296,26 @@ def unequal(sample: Sampler, labels: int) -> Sampler:
     def chosen(generator: np.random.Generator) -> Sample:
         judged, truth, _ = sample(generator)
         odds = (1 + 2 * (judged < 0.5)) * generator.uniform(0.5, 1.5, len(judged))
+        return judged, truth, {"probabilities": np.minimum(labels * odds / odds.sum(), 1.0)}
+
+    return chosen
+
+
+def rare_cells() -> Iterator[Cell]:
+    """Rare labels, where rows of the judge's rare verdict are labelled an eighth as often."""
+    for rate in (0.05, 0.1, 0.2, 0.35):
+        for labels in (40, 100, 200):
+            for right in (0.7, 0.85, 0.95):
+                sample = seldom(binary(rate, right, right, 1000), labels)
+                yield Cell(f"{rate}, right in {right}, {labels}", rate, sample, labels, "probabilities", (0, 1))
+
+
+def seldom(sample: Sampler, labels: int) -> Sampler:
+    """The same with probabilities of being labelled that are an eighth where the judge says yes."""
+
+    def chosen(generator: np.random.Generator) -> Sample:
+        judged, truth, _ = sample(generator)
+        odds = np.where(judged == 1, 1.0, 8.0)
         return judged, truth, {"probabilities": np.minimum(labels * odds / odds.sum(), 1.0)}
 
     return chosen
@@ -339,6 +356,7 @@ KINDS: Mapping[str, Callable[[], Iterator[Cell]]] = {
     "numbers": number_cells,
     "clusters": clustered_cells,
     "designs": design_cells,
+    "rare": rare_cells,
     "recorded": recorded_cells,
 }
 

@@ -1,9 +1,9 @@
-"""What asking until a comparison is decided costs, how often it errs, and how often a monitor raises a false alarm.
+"""What asking until a comparison is decided costs, and how often it errs.
 
-``python -m benchmarks.deciding`` prints four Markdown tables: how often equal systems are told apart at any look; after
-how many of 1,000 prompts different ones are; what the estimate and the interval at the stop are worth; and the false
-alarms of a stream that is looked at after each verdict. The simulation is that of :mod:`evenhand.modes.deciding`: its
-blocks, its Holm correction, its bets on the scores of prompts.
+``python -m benchmarks.deciding`` prints three Markdown tables: how often equal systems are told apart at any look;
+after how many of 1,000 prompts different ones are; and what the estimate and the interval at the stop are worth. The
+simulation is that of :mod:`evenhand.modes.deciding`: its blocks, its Holm correction, its bets on the scores of
+prompts.
 """
 
 from collections.abc import Iterator
@@ -181,34 +181,12 @@ def estimates(generator: np.random.Generator, sets: int) -> None:
         print(f"| {scores.name} | {np.mean(found):.3f} | {held / sets:.1%} | {fixed / sets:.1%} |", flush=True)
 
 
-def alarms(generator: np.random.Generator, sets: int, verdicts: int = 5000) -> None:
-    """A stream that is as good as it should be, looked at after each verdict from the 30th on."""
-    print(f"\n| {verdicts:,} verdicts, a look after each | 95 % sequence | 99 % (monitor) | 95 % fixed | 99 % fixed |")
-    print("|---|---|---|---|---|")
-    at = list(range(1, verdicts + 1))
-    looked = np.array(at)[29:]
-    for good in (0.5, 0.8, 0.95):
-        counts = np.zeros(4)
-        for start in range(0, sets, 5):
-            drawn = (4 * (generator.random((min(5, sets - start), verdicts)) < good)).astype(np.int8)
-            reached = log_e_values(drawn, at, good).max(axis=-1)
-            mean = np.cumsum(drawn / 4, axis=-1)[:, 29:] / looked
-            error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / looked)
-            off = np.abs(mean - good) / error
-            counts += [
-                *((reached >= -np.log(tail)).sum() for tail in (0.05, 0.01)),
-                *((off > stats.norm.ppf(1 - tail / 2)).any(axis=-1).sum() for tail in (0.05, 0.01)),
-            ]
-        print(f"| always {good:g} | {' | '.join(f'{count / sets:.1%}' for count in counts)} |", flush=True)
-
-
 def main() -> None:
     """Print the tables."""
     generator = np.random.default_rng(14)
     error_rates(generator, 2000)
     power(generator, 2000)
     estimates(generator, 1000)
-    alarms(generator, 500)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,15 @@ NAMES = {
     "judging": ("Judging and reading", [
         "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
         "aggregate_votes", "aggregate", "agreement", "from_results", "open", "load", "register", "catalog_path",
-        "evaluation_module", "match_closest_option", "Monitor", "Mode", "Subject",
+        "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
     "results": ("Results", [
         "Results", "JudgementTable", "WinrateTable", "ChecklistTable", "GradeTable", "VoteTable", "AgreementTable",
         "ModeResults", "ReliabilityReport", "GoldComparison",
     ]),
     "labels": ("Labels of people", [
-        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan", "judge_errors", "drift",
-        "escalation", "EscalationPlan", "escalate", "alternative_annotator_test",
+        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan",
+        "alternative_annotator_test",
     ]),
     "engines": ("Engines", [
         "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",

@@ -353,7 +353,7 @@ def test_the_help_names_every_exit_code(capsys):
     assert main(["--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Exit codes: 0 done; 1 the run failed" in shown
-    assert "3 a gate or an alarm" in shown
+    assert "3 a gate: " in shown
 
 
 def test_labels_of_people_and_what_is_written_beside_a_result_lie_where_the_file_does(folder, capsys):

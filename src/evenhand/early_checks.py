@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenhand.checked_options import Options
 
 FUNCTIONS: Final = Path(__file__).with_name("tables")
-"""Where the functions are that judge, count and plan."""
+"""Where the functions are that judge and count."""
 
 _COLUMNS: Final = ("response_field", "systems", "systems_field", "id_field")
 """Arguments that name columns which every row must have."""

@@ -94,7 +94,7 @@ def check_ids(given: Mapping[str, object], function: str = "") -> None:
 
     Args:
         given: Arguments of a function or of the command by their names; what is no id is not looked at.
-        function: Whose they are; ``judge`` and ``escalate`` take rubrics for criteria too.
+        function: Whose they are; ``judge`` takes rubrics for criteria too.
 
     Raises:
         ArtifactError: If an id is in no catalog.
@@ -104,7 +104,7 @@ def check_ids(given: Mapping[str, object], function: str = "") -> None:
     for argument, each in given.items():
         for word in each if isinstance(each, (list, tuple)) else [each]:
             if isinstance(word, str):
-                _check_id(argument, word, None if function in {"judge", "escalate"} else "criterion")
+                _check_id(argument, word, None if function == "judge" else "criterion")
 
 
 def _check_id(argument: str, word: str, judged_by: str | None) -> None:

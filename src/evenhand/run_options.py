@@ -229,7 +229,7 @@ class GroupOptions(Options):
         return fields
 
 
-Design = Literal["random", "by_verdict", "probabilities", "by_gold"]
+Design = Literal["random", "by_verdict", "probabilities"]
 """How the rows that people labelled were chosen."""
 
 
@@ -246,7 +246,7 @@ class GoldOptions(Options):
     gold_design: Design | None = option(
         None,
         "With ``gold_field``: how the labelled instances were chosen, which is never assumed: ``random``, "
-        "``by_verdict``, ``probabilities`` or ``by_gold``.",
+        "``by_verdict`` or ``probabilities``.",
     )
     gold_probability_field: str | None = option(
         None,
@@ -381,9 +381,9 @@ class JobOptions(Options):
     )
     gold_design: str | None = option(
         None,
-        "For gates on corrected scores: how the rows with gold labels were chosen: random, by_verdict, probabilities "
-        "or by_gold.",
-        accepted="random, by_verdict, probabilities or by_gold, or None",
+        "For gates on corrected scores: how the rows with gold labels were chosen: random, by_verdict or "
+        "probabilities.",
+        accepted="random, by_verdict or probabilities, or None",
     )
     ray: str | None = option(
         None,

@@ -121,7 +121,6 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "checklist: a criterion": lambda: checklist(RELEVANCE),
     "grade_scores: an unknown prompt": lambda: grade_scores(prompts=["rank"]),
     "grade_scores: an unknown policy": lambda: grade_scores(missing_policy="skip"),
-    "run_mode: an unknown mode": lambda: best_of("bestof"),
     "run_mode: a mode with a function of its own": lambda: best_of("winrates"),
     "run_mode: one candidate": lambda: best_of(response_field="alder"),
     "run_mode: an unknown option of the mode": lambda: best_of(mode_options={"winners": 2}),

@@ -82,7 +82,7 @@ def test_only_what_is_missing_is_asked_again_and_the_rest_stands():
     assert [vote.selected_label for vote in votes] == ["Yes", "No", "Yes"]
     assert [vote.reasks for vote in votes] == [0, 1, 1]
     asked_again = judge.sent().split("\n")
-    assert asked_again[0].startswith("These numbers have no answer that can be read,")
+    assert asked_again[0].endswith("for these numbers: 2, 3. Their answers are:")
     assert re.search(r"<answers-[0-9a-f]{8}>…</answers-[0-9a-f]{8}>$", judge.sent())
     assert [item.number for item in judge.requests[1].items] == [2, 3]
     assert sum(vote.usage.calls for vote in votes) == 2

@@ -224,28 +224,13 @@ def test_the_draw_is_read_as_it_was_and_a_seed_gives_the_same_sheet(judged, shee
 
 
 def test_systems_are_asked_about_on_the_same_rows(judged):
-    for design in ("random", "active"):
-        made = judged.to_label(15, data=ROWS, design=design)
-        rows = [{each.name[0] for each in made.draw.questions if each.name[1] == system} - {0} for system in SYSTEMS]
-        assert len(rows[0] ^ rows[1]) <= 1
+    made = judged.to_label(15, data=ROWS)
+    rows = [{each.name[0] for each in made.draw.questions if each.name[1] == system} - {0} for system in SYSTEMS]
+    assert len(rows[0] ^ rows[1]) <= 1
 
 
 def votes_of(results: Any) -> dict[Any, set[Any]]:
     return {results.question_name(cell): {vote.selected_label for vote in cell.votes} for cell in results.cells()}
-
-
-def test_rows_of_uncertain_verdicts_are_drawn_more_often(judged):
-    made = judged.to_label(10, data=ROWS, design="active")
-    assert made.draw.corrected_as == "probabilities"
-    (score, *_) = made.draw.scores
-    assert score.least >= 0.5 * 10 / 40 - 1e-12
-    assert score.greatest > score.least
-    split = {name[0] for name, votes in votes_of(judged).items() if len(votes) > 1}
-    assert {each.name[0] for each in made.draw.questions if each.probability > score.least + 1e-9} <= split
-    how = {**HOW, "check_positional_bias": False}
-    alike = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_field=SYSTEMS[0], **how)
-    with pytest.raises(InvalidInputError, match="all equally certain"):
-        alike.to_label(10, data=ROWS, design="active")
 
 
 def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
@@ -390,13 +375,13 @@ def test_several_people_and_how_far_they_agree(judged, tmp_path):
 
 
 def test_labels_are_corrected_as_they_were_drawn(judged, tmp_path):
-    for design, taken in (("random", "random"), ("by_verdict", "by_verdict"), ("active", "probabilities")):
+    for design in ("random", "by_verdict"):
         sheet = judged.to_label(20, data=ROWS, design=design)
         labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=sheet)
         corrected = evenhand.correct(judged, labels)
-        assert (corrected.design, labels.design) == (taken, taken)
+        assert (corrected.design, labels.design) == (design, design)
         with pytest.raises(InvalidInputError, match="leave design out"):
-            evenhand.correct(judged, labels, design="by_gold")
+            evenhand.correct(judged, labels, design="probabilities")
 
 
 def test_labels_of_other_rows_are_warned_of(judged, sheet, tmp_path):

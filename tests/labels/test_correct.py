@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 
 import evenhand
@@ -16,11 +14,9 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.people import Labels, read_gold
-from evenhand.numbers import Missing
 from evenhand.results.votes_columns import Cell
 from tests.modes.test_new_mode import ToneMode
 from tests.support.judges import ScriptedJudge
-from tests.support.rows import write_rows
 
 GOOD = yes_no_criterion("good", "Is it good?")
 QUIET: dict[str, Any] = {"journal": None, "progress": False, "check_positional_bias": False, "flow": "verdict_only"}
@@ -80,9 +76,42 @@ def test_what_the_judge_is_worth_is_said(table: Any) -> None:
     assert found.labels_saved == pytest.approx(more)
     assert more > 10
     assert f"with these 40 labels the judge is worth {more:.0f} more." in str(shown)
-    blind = judged({"alder": ["Yes"] * 100})
-    told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(40)}, design="random"))
-    assert "Labels alone would do, to which the judge adds nothing: alder, good (40 labels)." in told
+    blind = judged({"alder": [LABELS[row % 2] for row in range(200)]})
+    told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(160)}, design="random"))
+    assert "Labels alone would do, to which the judge adds nothing: alder, good (160 labels)." in told
+
+
+WORTH = ("the judge is worth", "the judge adds nothing", "Labels alone would do")
+
+
+@pytest.mark.parametrize(
+    ("column", "gold", "told"),
+    [
+        (yes(99, 100), dict.fromkeys(range(40), "Yes"), "40 labels are too few for 2 strata"),
+        (yes(100, 100), {row: "No" if row == 7 else "Yes" for row in range(40)}, "said the same of every row"),
+        (yes(50, 100), {row: "Yes" if row < 49 else "No" for row in range(100)}, "every row is labelled"),
+        (yes(50, 100), {row: LABELS[row // 2 % 2] for row in range(30, 70)}, "drawn at random"),
+    ],
+    ids=["too few of a verdict", "a constant judge", "all labelled", "too few to tell"],
+)
+def test_what_the_judge_is_worth_is_not_said_where_labels_do_not_show_it(
+    column: list[str | None], gold: dict[int, str], told: str
+) -> None:
+    shown = " ".join(str(evenhand.correct(judged({"alder": column}), gold, design="random")).split())
+    assert told in shown
+    assert not [sentence for sentence in WORTH if sentence in shown]
+
+
+def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table: Any) -> None:
+    """2 of 20 are "No", and the one stands for 20 rows, the other for 2: (20 + 2)² / (20² + 2²) = 1.2."""
+    shares = {**dict.fromkeys(range(18), 0.5), 60: 0.05, 61: 0.5}
+    rows = [
+        {"instance": row, "label": "Yes" if row < 60 else "No", "probability": share} for row, share in shares.items()
+    ]
+    shown = " ".join(str(evenhand.correct(table, rows, design="probabilities")).split())
+    assert "those on the rarer side of the mean are worth only 1.2 equal ones" in shown
+    alike = [{**row, "probability": 0.2} for row in rows]
+    assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
 
 
 def test_a_judge_that_misleads_is_named(table: Any) -> None:
@@ -92,10 +121,10 @@ def test_a_judge_that_misleads_is_named(table: Any) -> None:
     )
 
 
-def test_the_design_is_asked_for_and_its_four_kinds_are_told(table: Any) -> None:
+def test_the_design_is_asked_for_and_its_kinds_are_told(table: Any) -> None:
     with pytest.raises(InvalidInputError) as refused:
         evenhand.correct(table, GOLD)
-    for design in ("random", "by_verdict", "probabilities", "by_gold"):
+    for design in ("random", "by_verdict", "probabilities"):
         assert f"'{design}': rows " in str(refused.value)
     with pytest.raises(InvalidInputError, match="design is 'at random'"):
         evenhand.correct(table, GOLD, design="at random")
@@ -124,20 +153,6 @@ def test_probabilities_weigh_the_labels(table: Any) -> None:
     assert found.labels.estimate == pytest.approx(0.5)
     with pytest.raises(InvalidInputError, match="with a column 'probability'"):
         evenhand.correct(table, GOLD, design="probabilities")
-
-
-def test_labels_chosen_by_the_label_are_turned_round(table: Any) -> None:
-    # 20 good ones, of which the judge finds 19 good, and 20 others, of which it finds 4 good
-    gold = {
-        **dict.fromkeys(range(19), "Yes"),
-        99: "Yes",
-        **dict.fromkeys(range(19, 23), "No"),
-        **dict.fromkeys(range(60, 76), "No"),
-    }
-    found = evenhand.correct(table, gold, design="by_gold")["alder"]
-    # Rogan and Gladen: (0.6 - 0.2) / (0.95 - 0.2) = 0.533; the draws' weights of what nobody saw move it a little
-    assert found.corrected.estimate == pytest.approx(0.4 / 0.75, abs=0.03)
-    assert isinstance(found.labels, Missing)
 
 
 def test_rows_that_the_judge_did_not_score_are_a_stratum_of_their_own() -> None:
@@ -299,104 +314,13 @@ def test_several_people_and_what_they_could_not_tell_are_counted(table: Any) -> 
     assert "1 row on which people are divided: the mean of what they say counts" in shown
 
 
-MIX = {"billing": 0.25, "refunds": 0.75}
-GROUPS = [("billing", "refunds")[row % 2] for row in range(100)]
-
-
-def test_a_mix_is_the_sum_of_its_groups(table: Any) -> None:
-    found = evenhand.correct(table, GOLD, design="by_verdict", mix=MIX, by=GROUPS)["alder"]
-    parts = {}
-    for group in MIX:
-        own = {row: label for row, label in GOLD.items() if GROUPS[row] == group}
-        some = table.filter(lambda about, group=group: GROUPS[about["instance"]] == group)
-        parts[group] = evenhand.correct(some, own, design="by_verdict")["alder"].corrected
-    goal = sum(MIX[group] * parts[group].estimate for group in MIX)
-    below = math.hypot(*(MIX[group] * (parts[group].estimate - parts[group].low) for group in MIX))
-    assert found.corrected.estimate == pytest.approx(goal)
-    assert found.corrected.low == pytest.approx(goal - below)
-    assert (found.num_rows, found.num_labelled) == (100, 40)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"mix": {"billing": 0.5, "refunds": 0.4}, "by": GROUPS}, "sum to 0.9"),
-        ({"mix": {"billing": 1.5, "refunds": -0.5}, "by": GROUPS}, "none negative"),
-        ({"mix": {"billing": 0.5, "sales": 0.5}, "by": GROUPS}, r"\['sales'\], of which no row was judged"),
-        ({"mix": MIX}, "mix is given, and by is not"),
-        ({"by": GROUPS}, "by is given, and mix is not"),
-        ({"mix": "half", "by": GROUPS}, "mix is 'half'"),
-        ({"mix": MIX, "by": "topic"}, "keeps no column 'topic'"),
-    ],
-)
-def test_a_mix_that_is_none_is_refused(table: Any, given: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInputError, match=told):
-        evenhand.correct(table, GOLD, design="random", **given)
-
-
-def test_a_group_without_labels_has_no_score(table: Any) -> None:
-    groups = ["billing"] * 99 + ["refunds"]
-    found = evenhand.correct(table, GOLD, design="random", mix=MIX, by=groups)["alder"]
-    assert isinstance(found.corrected, Missing)
-    assert "of the group 'refunds'" in found.corrected.reason
-
-
-def transported(rates: tuple[float, float], num_labels: int, *, seed: int = 1) -> Any:
-    """Two systems; people find alder good in 90 % and 10 % of what the judge says Yes and No of, birch as ``rates``."""
-    generator = np.random.default_rng(seed)
-    says = {system: generator.random(600) < share for system, share in (("alder", 0.5), ("birch", 0.3))}
-    goods = {"alder": (0.9, 0.1), "birch": rates}
-    truth = {
-        system: generator.random(600) < np.where(said_yes, goods[system][0], goods[system][1])
-        for system, said_yes in says.items()
-    }
-    table = judged({system: [LABELS[int(not each)] for each in own] for system, own in says.items()})
-    drawn = {"alder": 200, "birch": num_labels}
-    gold = [
-        {"instance": int(row), "system": system, "label": LABELS[int(not truth[system][row])]}
-        for system, count in drawn.items()
-        for row in generator.choice(600, count, replace=False)
-    ]
-    return table, gold, {system: float(own.mean()) for system, own in truth.items()}
-
-
-def test_labels_of_another_system_are_used_where_they_hold_and_the_check_is_printed() -> None:
-    table, gold, truth = transported((0.9, 0.1), 60)
-    found = evenhand.correct(table, gold, design="random", transport_from="alder")
-    own = evenhand.correct(table, gold, design="random")
-    birch = found["birch"]
-    assert birch.corrected.low < truth["birch"] < birch.corrected.high
-    assert birch.corrected.high - birch.corrected.low < own["birch"].corrected.high - own["birch"].corrected.low
-    assert birch.labels == own["birch"].labels
-    assert found["alder"] == own["alder"]
-    assert found.differences == own.differences
-    (check,) = found.transport
-    assert (check.source, check.target, check.num_source, check.num_target) == ("alder", "birch", 200, 60)
-    assert check.p_value > 0.05
-    assert 0 < check.least_detectable < 0.25
-    assert "Do labels of one system hold for another?" in str(found)
-
-
-def test_labels_of_another_system_that_do_not_hold_are_refused() -> None:
-    table, gold, _ = transported((0.5, 0.0), 80)
-    with pytest.raises(InvalidInputError, match=r"labels of 'alder' do not hold for 'birch'.*p [=<] 0\.0"):
-        evenhand.correct(table, gold, design="random", transport_from="alder")
-
-
-@pytest.mark.parametrize(
-    ("num_labels", "given", "told"),
-    [
-        (0, {}, r"nobody labelled a row of \['birch'\].*transport_from='alder'"),
-        (5, {"transport_from": "alder"}, "'birch' has 5 labels, and the check needs 10"),
-        (12, {"transport_from": "alder"}, "is the least that 12 labels would show"),
-        (60, {"transport_from": "aldr"}, "Did you mean 'alder'"),
-        (60, {"transport_from": "alder", "design": "by_gold"}, "only of labels drawn at random"),
-    ],
-)
-def test_a_check_that_is_none_is_refused(num_labels: int, given: dict[str, Any], told: str) -> None:
-    table, gold, _ = transported((0.9, 0.1), num_labels)
-    with pytest.raises(InvalidInputError, match=told):
-        evenhand.correct(table, gold, **{"design": "random", **given})
+def test_labels_correct_the_system_that_they_name() -> None:
+    table = judged({"alder": yes(60, 100), "birch": yes(40, 100)})
+    gold = [{"instance": row, "system": "alder", "label": label} for row, label in GOLD.items()]
+    with pytest.raises(InvalidInputError, match=r"there are no labels of \['birch'\] on 'good'.*system=\['alder'\]"):
+        evenhand.correct(table, gold, design="random")
+    alone = evenhand.correct(table.filter(system="alder"), gold, design="random")
+    assert [each.system for each in alone.scores] == ["alder"]
 
 
 def test_what_it_says_is_kept(table: Any, tmp_path: Any) -> None:
@@ -432,9 +356,8 @@ def in_shell(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, s
 def test_a_saved_result_is_corrected_in_the_shell(table: Any, tmp_path: Any, capsys: Any) -> None:
     table.save(tmp_path / "run.parquet")
     gold = tmp_path / "labels.csv"
-    rows = [f"{row},{label},{GROUPS[row]}" for row, label in GOLD.items()]
-    gold.write_text("\n".join(["instance,said,topic", *rows]), encoding="utf-8")
-    groups = write_rows(tmp_path / "rows.jsonl", [{"topic": each} for each in GROUPS])
+    rows = [f"{row},{label}" for row, label in GOLD.items()]
+    gold.write_text("\n".join(["instance,said", *rows]), encoding="utf-8")
     run, out = tmp_path / "run.parquet", tmp_path / "scores.json"
     given = (run, "--gold", gold, "--label-field", "said", "--design", "by_verdict")
     code, shown, _ = in_shell(capsys, *given, "--out", out)
@@ -443,13 +366,10 @@ def test_a_saved_result_is_corrected_in_the_shell(table: Any, tmp_path: Any, cap
     in_python = evenhand.correct(table, GOLD, design="by_verdict")
     saved = json.loads(out.read_text(encoding="utf-8"))["scores"][0]["corrected"]
     assert saved["low"] == in_python["alder"].corrected.low
-    mixed = in_shell(capsys, *given, "--mix", "billing=0.25", "refunds=0.75", "--by", "topic", "--data", groups)
-    assert "for a mix of 25 % billing, 75 % refunds" in mixed[1]
     for words, told in (
         (given[:-2], "design is not given"),
         ((*given, "--out", gold), "the same file as the input"),
         ((*given, "--out", tmp_path / "scores.parquet"), "'.json', '.csv', '.md', '.html'"),
-        ((*given, "--mix", "billing"), "GROUP=SHARE"),
         ((gold, "--design", "random"), "is no saved result"),
     ):
         code, _, complaint = in_shell(capsys, *words)

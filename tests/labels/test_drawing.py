@@ -9,45 +9,30 @@ from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.drawing import (
-    FLOOR,
     FloatArray,
     check_design,
-    drawn_systematically,
     drawn_within,
     probabilities_by_stratum,
-    probabilities_by_uncertainty,
     random_order,
 )
 
 STRATA = ["yes"] * 30 + ["no"] * 17 + ["unscored"] * 3
 DRAWS = 1500
 
-
-SAME = [""] * 400
-UNCERTAINTY = np.random.default_rng(1).random(50) ** 3
+SAME = [""] * 50
 
 
-def draws(probabilities: FloatArray, strata: list[str] | None = None, times: int = DRAWS) -> list[list[int]]:
-    found = []
-    for seed in range(times):
-        order, start = random_order(len(probabilities), seed)
-        by_strata = strata is not None
-        found.append(
-            drawn_within(strata, probabilities, order)
-            if by_strata
-            else drawn_systematically(probabilities, order, start)
-        )
-    return found
+def draws(probabilities: FloatArray, strata: list[str], times: int = DRAWS) -> list[list[int]]:
+    return [drawn_within(strata, probabilities, random_order(len(probabilities), seed)) for seed in range(times)]
 
 
 @pytest.mark.parametrize(
     ("probabilities", "strata"),
     [
-        (probabilities_by_stratum(SAME[:50], 12), SAME[:50]),
+        (probabilities_by_stratum(SAME, 12), SAME),
         (probabilities_by_stratum(STRATA, 12), STRATA),
-        (probabilities_by_uncertainty(UNCERTAINTY, 12), None),
     ],
-    ids=["random", "by_verdict", "active"],
+    ids=["random", "by_verdict"],
 )
 def test_each_row_is_drawn_as_often_as_its_probability_says_and_the_number_drawn_is_fixed(probabilities, strata):
     found = draws(probabilities, strata)
@@ -72,53 +57,13 @@ def test_any_strata_are_drawn_from(strata, n, seed):
     probabilities = probabilities_by_stratum(strata, n)
     assert probabilities.sum() == pytest.approx(n)
     assert probabilities.max() <= 1
-    order, _ = random_order(len(strata), seed)
+    order = random_order(len(strata), seed)
     assert len(drawn_within(strata, probabilities, order)) == n
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(0, 0.5), min_size=2, max_size=60), st.integers(1, 60), st.integers(0, 9))
-def test_any_uncertainty_is_bounded_below(uncertain, n, seed):
-    n, values = min(n, len(uncertain)), np.array(uncertain)
-    if np.ptp(values) <= 1e-9:
-        with pytest.raises(InvalidInputError, match="all equally certain"):
-            probabilities_by_uncertainty(values, n)
-        return
-    probabilities = probabilities_by_uncertainty(values, n)
-    assert probabilities.sum() == pytest.approx(n)
-    assert probabilities.min() >= FLOOR * n / len(values) - 1e-12
-    assert probabilities.max() <= 1 + 1e-12
-    order, start = random_order(len(values), seed)
-    assert len(drawn_systematically(probabilities, order, start)) == n
-
-
-def test_a_mean_weighted_by_the_probabilities_is_unbiased_and_narrower_where_the_judge_is_unsure():
-    """A judge with a probability for each row, right about it: people say yes with that probability."""
-    generator = np.random.default_rng(0)
-    rows, n = 400, 60
-    chance = generator.beta(0.15, 0.15, rows)  # sure of most rows
-    people = (generator.random(rows) < chance).astype(float)
-    judge = (chance > 0.5).astype(float)
-    truth = people.mean()
-
-    def estimates(probabilities: FloatArray, strata: list[str] | None = None) -> FloatArray:
-        found = []
-        for each in draws(probabilities, strata, times=700):
-            weights = 1 / probabilities[each]
-            error = (weights * (people[each] - judge[each])).sum() / weights.sum()  # Hájek
-            found.append(judge.mean() + error)
-        return np.array(found)
-
-    random = estimates(probabilities_by_stratum(SAME, n), SAME)
-    active = estimates(probabilities_by_uncertainty(np.sqrt(chance * (1 - chance)), n))
-    for each in (random, active):
-        assert abs(each.mean() - truth) < 4 * each.std() / np.sqrt(len(each)) + 0.002  # Hájek's own bias is O(1/n)
-    assert active.std() < 0.9 * random.std()
 
 
 def test_systems_are_drawn_together():
     """With the same verdicts two systems have the same rows; with others, more in common than the 10 of chance."""
-    order, _ = random_order(1000, 5)
+    order = random_order(1000, 5)
     first, second = (np.random.default_rng(seed).choice(["yes", "no"], 1000, p=[0.8, 0.2]).tolist() for seed in (1, 2))
     one, same, other = (
         drawn_within(each, probabilities_by_stratum(each, 100), order) for each in (first, first, second)
@@ -128,5 +73,7 @@ def test_systems_are_drawn_together():
 
 
 def test_a_design_that_does_not_exist_is_refused():
-    with pytest.raises(InvalidInputError, match=r"'activ', which is no way to draw rows. Did you mean 'active'"):
-        check_design("activ")
+    with pytest.raises(
+        InvalidInputError, match=r"'by_verdic', which is no way to draw rows. Did you mean 'by_verdict'"
+    ):
+        check_design("by_verdic")

@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.people import Label, Labels, Paired, as_judge, paired, read_gold
+from evenhand.labels.people import Label, Labels, Paired, UnusedLabelColumnsWarning, as_judge, paired, read_gold
 
 GOOD = yes_no_criterion("good", "Is it good?")
 ROWS = [{"id": f"p-{i}", "question": f"q{i}", "alder": f"a{i}", "birch": f"b{i}", "gold": "Yes"} for i in range(4)]
@@ -178,6 +178,81 @@ def test_probabilities_travel_with_the_labels(judged: Any) -> None:
 def test_what_cannot_be_a_label_is_told(judged: Any, gold: Any, said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         read_gold(judged, gold)
+
+
+RECORDED = {"instance": 0, "label": "Yes"}
+
+
+def recorded(**how: Any) -> Any:
+    rows = [{"vote": "Yes", "system": "alder"}] * 4
+    return evenhand.aggregate_votes(rows, "vote", GOOD, **how)
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"system": "birch"}, r"names the system 'birch', and the result does not say of which system its votes are"),
+        ({"system": "alder"}, r"without the column 'system'"),
+        ({"criterion": "other"}, r"names the criterion 'other', and judged was 'good'"),
+        ({"sytem": "birch"}, r"has the column 'sytem', which is not read: call it 'system'"),
+        ({"System": "birch"}, r"call it 'system'"),
+        ({"criteria": "other"}, r"call it 'criterion'"),
+    ],
+)
+def test_labels_of_recorded_votes_name_what_was_judged(named: dict[str, str], said: str, tmp_path: Any) -> None:
+    votes = recorded()
+    path, row = tmp_path / "labels.csv", {**RECORDED, **named}
+    path.write_text("\n".join(",".join(map(str, line)) for line in (row, row.values())), encoding="utf-8")
+    for gold in ([row], path):
+        for taking in (read_gold, lambda results, given: evenhand.correct(results, given, design="random"),
+                       lambda results, given: results.check("good.corrected < 0.5", gold=given, design="random"),
+                       lambda results, given: evenhand.plan(results, gold=given, rows=10),
+                       lambda results, given: evenhand.alternative_annotator_test(
+                           results, annotators=given, epsilon=0.1)):  # fmt: skip
+            with pytest.raises(InvalidInputError, match=said):
+                taking(votes, gold)
+
+
+def test_recorded_votes_know_the_systems_that_they_keep() -> None:
+    votes = recorded(group_fields="system")
+    assert len(read_gold(votes, [{**RECORDED, "system": "alder", "criterion": "good"}])) == 1
+    with pytest.raises(InvalidInputError, match="names the system 'birch', and judged was 'alder'"):
+        read_gold(votes, [{**RECORDED, "system": "birch"}])
+
+
+def test_winrates_and_checklists_know_systems_and_criteria_too(judged: Any) -> None:
+    engine = evenhand.SimulatedEngine()
+    compared = evenhand.winrates(ROWS, SYSTEMS, "criteria.evenhand.pairwise.clarity", engine, **_HOW)
+    assert len(read_gold(compared, [{"id": 0, "label": "alder", "criterion": "clarity", "system": "alder"}])) == 1
+    for wrong in ({"criterion": "depth"}, {"system": "cedar"}):
+        with pytest.raises(InvalidInputError, match="and judged was"):
+            read_gold(compared, [{"id": 0, "label": "alder", **wrong}])
+    items = [evenhand.ChecklistItem(question="Is it cited?", name="cites")]
+    checklist = evenhand.Checklist(name="letter", items=items)
+    checked = evenhand.checklist(ROWS, checklist, engine, response_field="alder", **_HOW)
+    for name in ("letter", "cites"):
+        assert len(read_gold(checked, [{"id": 0, "item": "cites", "label": "yes", "criterion": name}])) == 1
+    with pytest.raises(InvalidInputError, match="and judged was 'cites' or 'letter'"):
+        read_gold(checked, [{"id": 0, "item": "cites", "label": "yes", "criterion": "mail"}])
+    with pytest.raises(InvalidInputError, match="and judged was"):
+        read_gold(checked, [{"id": 0, "score": 0.5, "criterion": "mail"}])
+
+
+def test_columns_that_are_not_read_are_named() -> None:
+    rows = [{**RECORDED, "remark": "fine", "gold": "No"}]
+    with pytest.warns(UnusedLabelColumnsWarning, match="columns of gold that are not read: 'remark', 'gold'"):
+        read_gold(recorded(), rows)
+
+
+def test_labels_that_are_about_nothing_that_was_judged_are_refused(judged: Any) -> None:
+    other = Labels((Label((0, "cedar", "good"), "Yes"),))
+    with pytest.raises(
+        InvalidInputError, match=r"about \[0, 'cedar', 'good'\] …, and judged were \[0, 'alder', 'good'\]"
+    ):
+        read_gold(judged, other)
+    told = Labels((Label((0,), "Yes"),), parameters={"criteria": {(0,): "depth"}})
+    with pytest.raises(InvalidInputError, match="people were asked about 'depth' on row 0, and judged was 'good'"):
+        read_gold(recorded(), told)
 
 
 def test_people_as_the_judge_have_no_votes_but_theirs(judged: Any) -> None:

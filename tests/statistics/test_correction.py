@@ -9,10 +9,9 @@ from scipy import optimize, stats
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.statistics.correction import corrected_difference, corrected_mean
-from evenhand.statistics.label_balanced import balanced_draws
 
 NAN = float("nan")
-DESIGNS = ("random", "by_verdict", "probabilities", "by_gold")
+DESIGNS = ("random", "by_verdict", "probabilities")
 
 
 def judged_and_true(generator, rows=300, rate=0.6, right=(0.85, 0.85)):
@@ -120,7 +119,8 @@ def test_labels_with_probabilities_stand_for_as_many_rows():
     assert found.labels.estimate == pytest.approx(0.6)
     assert found.corrected == found.labels
     assert found.method == "labels alone"
-    assert found.notes == ("the judge said the same of every row: labels alone would do",)
+    assert found.notes[0] == "the judge said the same of every row: the corrected score is that of the labels"
+    assert "worth only 1.0 equal ones" in found.notes[1]
 
 
 def test_rare_labels_are_not_spread_over_many_strata():
@@ -181,38 +181,6 @@ def test_a_difference_from_rows_labelled_for_one_system_each():
     assert found.judge.estimate == 1
     assert found.corrected.estimate == pytest.approx(5 / 6 - 2 / 8)
     assert found.num_labelled == 14
-
-
-def test_labels_chosen_by_the_label_give_the_estimate_of_rogan_and_gladen():
-    """14 of 20 bad rows are judged bad, 18 of 20 good ones good; 60 of 100 rows: (.6 + .7 - 1) / (.7 + .9 - 1)."""
-    judged = np.array([0.0] * 14 + [1.0] * 6 + [0.0] * 2 + [1.0] * 18 + [0.0] * 24 + [1.0] * 36)
-    human = np.array([0.0] * 20 + [1.0] * 20 + [NAN] * 60)
-    found = corrected_mean(judged, human, design="by_gold", support=(0, 1))
-    assert found.corrected.estimate == pytest.approx(0.5, abs=0.001)
-    assert held(found.corrected, 0.5)
-    assert isinstance(found.labels, Missing)  # half of them are good because so many were asked for
-
-
-def test_labels_chosen_by_the_label_always_give_an_interval():
-    generator = np.random.default_rng(0)
-    judged, truth = judged_and_true(generator, 400, right=(0.5, 0.5))
-    useless = corrected_mean(
-        judged, np.where(np.arange(400) < 60, truth, NAN), design="by_gold", support=(0, 1)
-    ).corrected
-    assert useless.low < 0.2
-    assert useless.high > 0.8
-    one_kind = np.where((truth == 1) & (np.arange(400) < 60), 1.0, NAN)
-    alone = corrected_mean(judged, one_kind, design="by_gold", support=(0, 1)).corrected
-    assert 0 <= alone.low < alone.high <= 1
-
-
-def test_several_levels_chosen_by_the_label():
-    """A judge without error: the shares .5, .3 and .2 are those of what it said."""
-    rows, labels = np.array([500.0, 300.0, 200.0]), np.eye(3) * 50
-    mean, draws = balanced_draws(rows, labels, np.array([0.0, 0.5, 1.0]), resamples=500, seed=0)
-    assert mean == pytest.approx(0.35, abs=1e-6)
-    assert np.quantile(draws, 0.02) < 0.35 < np.quantile(draws, 0.98)
-    assert draws.std() < 0.03
 
 
 def test_what_is_refused():
@@ -359,19 +327,31 @@ def test_coverage_of_clustered_rows():
     assert coverage(unclustered, corrected_mean, 0.5, 60, **options)[0] < 0.75
 
 
-def test_coverage_of_labels_chosen_by_the_label():
-    def sample(generator):
-        judged, truth = judged_and_true(generator, 400, 0.3, (0.8, 0.8))
-        human = np.full(400, NAN)
-        for label in (0, 1):
-            chosen = generator.permutation(np.flatnonzero(truth == label))[:25]
-            human[chosen] = label
-        return judged, human, {}
+def test_what_is_said_of_a_judges_worth_is_right_about_as_often_as_the_level():
+    """Judges that guess, and one that is right in 99 %: the one is seldom worth more, the other never nothing."""
+    generator = np.random.default_rng(4)
+    found = {0.5: [], 0.99: []}
+    for right, said in found.items():
+        for seed in range(60):
+            judged, truth = judged_and_true(generator, 600, 0.6, (right, right))
+            human = some_labelled(generator, truth, 120)
+            said.append(corrected_mean(judged, human, design="random", support=(0, 1), resamples=50, seed=seed).worth)
+    assert found[0.5].count("more") <= 8  # of 60, where 5 % are expected: more than 8 in 1 of 200
+    assert found[0.5].count("nothing") >= 40
+    assert set(found[0.99]) == {"more"}
 
-    results = []
+
+def test_a_worth_is_a_test_over_clusters():
+    """Ten rows of each of 30 topics are nearly alike, and the judge says one thing of a topic, at random."""
+    generator = np.random.default_rng(6)
+    said = []
     for seed in range(60):
-        judged, human, _ = sample(np.random.default_rng(seed))
-        results.append(
-            held(corrected_mean(judged, human, design="by_gold", support=(0, 1), resamples=300).corrected, 0.3)
-        )
-    assert 0.89 <= np.mean(results) <= 1
+        topic = np.repeat(generator.random(30) < 0.5, 10)
+        truth = np.where(generator.random(300) < 0.9, topic, ~topic).astype(float)
+        judged = np.repeat(generator.random(30) < 0.5, 10).astype(float)
+        human, of = some_labelled(generator, truth, 150), np.repeat(np.arange(30), 10).tolist()
+        how = {"design": "random", "support": (0, 1), "resamples": 50, "seed": seed}
+        said.append([corrected_mean(judged, human, **how, **more).worth for more in ({"clusters": of}, {})])
+    clustered, alone = zip(*said, strict=True)
+    assert clustered.count("more") <= 9
+    assert alone.count("more") >= 20

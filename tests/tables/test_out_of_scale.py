@@ -36,7 +36,7 @@ def long(vote, strange, cell, **more):
 
 def aggregated(strange, cell):
     table = evenhand.aggregate_votes(wide(strange, cell), ["a", "b"], GRADES)
-    return table.summary.scores.unscored_votes, str(table)
+    return dict(table.summary.scores.unscored_counts.reasons), str(table)
 
 
 def agreed(strange, cell):
@@ -53,7 +53,7 @@ def assessed(strange, cell):
 def compared(strange, cell):
     rows = long(lambda n: "AB"[n % 2], strange, cell, first=lambda _: "x", second=lambda _: "y")
     table = evenhand.winrates(votes=rows)
-    return table.summary.unscored_votes, str(table)
+    return dict(table.unscored().reasons), str(table)
 
 
 def chosen(strange, cell):

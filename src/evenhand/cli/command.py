@@ -15,14 +15,12 @@ from evenhand import __version__
 from evenhand.cli import output
 from evenhand.cli.catalog import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
-from evenhand.cli.label_verbs import correct, escalation, read_labels, stand_in, to_label
-from evenhand.cli.monitor_verb import monitor
+from evenhand.cli.label_verbs import correct, read_labels, stand_in, to_label
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
 from evenhand.cli.resume_verb import resume
 from evenhand.cli.run_verb import run_file_verb
-from evenhand.cli.trust_verbs import drift, judge_errors
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
 
@@ -40,7 +38,7 @@ LISTED = {
 """What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
 
 Shell = Literal["bash", "zsh", "fish", "powershell"]
-PLAN = "How many rows, labels and dollars a question takes, or what so many rows can show."
+PLAN = "How many rows and labels a question takes, or what a given number of rows can show."
 
 WELCOME = f"""\
 evenhand {__version__}: LLM judges that say truthfully how far their judgement can be trusted.
@@ -71,7 +69,7 @@ EPILOGUE = (
     "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "
     "info, warning or error; the logger is called evenhand, and no text of a row and no key is logged.\n\n"
     "Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, found before the first call "
-    "wherever it can be; 3 a gate or an alarm: more votes are unscored than --max-unscored allows, or what was "
+    "wherever it can be; 3 a gate: more votes are unscored than --max-unscored allows, or what was "
     "demanded does not hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or "
     "SIGHUP; 141 nobody reads the output."
 )
@@ -90,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a gate or an alarm, 130 interrupted, 143 or 129 ended by
+        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a gate, 130 interrupted, 143 or 129 ended by
         SIGTERM or SIGHUP.
         When whoever reads the output, such as head, has seen enough: 0 where the result was saved, 141 elsewhere.
 
@@ -192,13 +190,9 @@ def command_line(*, configured: bool = False) -> App:
     app.command(compare_runs, show=False)
     app.command(journal)
     app.command(correct)
-    app.command(monitor)
     app.command(plot)
     app.command(report)
     app.command(read_labels)
-    app.command(drift)
-    app.command(judge_errors)
-    app.command(escalation)
     app.command(stand_in)
     app.command(to_label)
     app.command("evenhand.cli.label_verbs:plan", name="plan", help=PLAN)

@@ -241,7 +241,7 @@ def _check_labels(labels: Mapping[str, Any]) -> None:
     if "design" not in labels:
         raise InvalidInputError(
             "the labels have no design: say how the labelled rows were chosen, as design: random (or by_verdict, "
-            "probabilities, by_gold), for it cannot be seen in them"
+            "probabilities), for it cannot be seen in them"
         )
 
 

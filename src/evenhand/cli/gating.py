@@ -114,7 +114,7 @@ class Gating:
                     raise InvalidInputError(
                         f"--fail-if names {named.text!r}, and nothing says how the labelled rows were chosen: give "
                         "labels their design, or with gold labels in the data --gold-design random (or by_verdict, "
-                        "probabilities, by_gold)"
+                        "probabilities)"
                     )
                 if scores and not any(whole == name or whole.startswith(f"{name}.") for name in begun):
                     raise InvalidInputError(

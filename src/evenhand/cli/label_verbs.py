@@ -76,25 +76,11 @@ def correct(
     ] = None,
     design: Annotated[
         str | None,
-        Parameter(
-            help="How the labelled rows were chosen: random, by_verdict, probabilities or by_gold. It must be said."
-        ),
+        Parameter(help="How the labelled rows were chosen: random, by_verdict or probabilities. It must be said."),
     ] = None,
-    mix: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="The score for a stated mix of groups, as billing=0.4 refunds=0.6.",
-            consume_multiple=True,
-            negative=(),
-        ),
-    ] = (),
-    by: Annotated[str | None, Parameter(help="For --mix: the column with the group of each row.")] = None,
     data: Annotated[
-        Path | None, Parameter(help="For --by: the rows that were judged, where the result keeps no such column.")
-    ] = None,
-    transport_from: Annotated[
-        str | None,
-        Parameter(help="A system whose labels are used for the others too, where these pass a check of that."),
+        Path | None,
+        Parameter(help="For --fail-if with groups: the rows that were judged, where the result keeps no such column."),
     ] = None,
     label_field: Annotated[str | None, Parameter(help="The column with the label, where it is not so called.")] = None,
     annotator_field: Annotated[str | None, Parameter(help="That with who gave it; annotator by default.")] = None,
@@ -123,10 +109,6 @@ def correct(
         results,
         gold,
         design=design,
-        mix=_shares(mix),
-        by=by,
-        data=data,
-        transport_from=transport_from,
         level=level,
         seed=seed,
         label_field=label_field,
@@ -140,52 +122,6 @@ def correct(
     for gate in failed:
         complain(gate)
     return EXIT_GATE if failed else 0
-
-
-def _shares(words: tuple[str, ...]) -> dict[str, float] | None:
-    """What --mix says: group -> share; None where it is not given."""
-    shares: dict[str, float] = {}
-    for word in (part for each in words for part in each.split(",") if part):
-        group, equals, share = word.rpartition("=")
-        try:
-            shares[group] = float(share)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise InvalidInputError(f"--mix is {word!r}; give GROUP=SHARE for each, as billing=0.4 refunds=0.6")
-    return shares or None
-
-
-def escalation(
-    results: Annotated[
-        tuple[str, ...], Parameter(name="RESULT", help="Saved results of the same rows, the cheapest judge first.")
-    ],
-    /,
-    *,
-    agreement: Annotated[float, Parameter(help="The share of the decisions that people would make too: 0.9, say.")],
-    certainty: Annotated[float, Parameter(help="The probability with which that is to hold.")] = 0.9,
-    labels: Annotated[
-        Path | None, Parameter(help="The file of labels; by default those that the first result holds.")
-    ] = None,
-    design: Annotated[
-        str | None, Parameter(help="How the labelled rows were chosen: random, or by the probabilities of the labels.")
-    ] = None,
-    confidence: Annotated[str, Parameter(help="Of a verdict: votes, probability, spread, or auto.")] = "auto",
-    tolerance: Annotated[float | None, Parameter(help="How far scores may be apart and still agree.")] = None,
-    label_price: Annotated[float | None, Parameter(help="US dollars that a label of people costs.")] = None,
-    out: Annotated[Path | None, Parameter(help="Write the plan there, as .json.")] = None,
-) -> int:
-    """From which confidence on may judges decide, so that an agreement with people can be promised?"""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.escalation import escalation as learn  # noqa: PLC0415 - as above
-
-    place = check_out(out, [*results, *([str(labels)] if labels else [])])
-    how: Any = {"design": design, "confidence": confidence, "tolerance": tolerance, "label_price": label_price}
-    plan = learn(list(map(opened, results)), labels, agreement=agreement, certainty=certainty, **how)
-    if place is not None:
-        plan.save(place)
-    say(plan, saved=place)
-    return 0
 
 
 def opened(path: str) -> Results[Any]:
@@ -224,7 +160,7 @@ def to_label(
     ],
     design: Annotated[
         str,
-        Parameter(help="How rows are drawn: random, by_verdict (rare verdicts more often), active (unsure ones)."),
+        Parameter(help="How rows are drawn: random, or by_verdict (rare verdicts more often)."),
     ] = "random",
     form: Annotated[
         Literal["label_studio", "argilla"], Parameter(help="The annotation tool that a .json or .jsonl is for.")
@@ -289,7 +225,8 @@ def read_labels(
 
 
 Pilot = Annotated[
-    str | None, Parameter(name="PILOT", help="The saved result of judging some rows; without one all is guessed.")
+    str | None,
+    Parameter(name="PILOT", help="The saved result of judging some rows; without one the options are assumed."),
 ]
 
 PilotLabels = Annotated[
@@ -297,30 +234,25 @@ PilotLabels = Annotated[
 ]
 
 
-def _plan(pilot: Pilot = None, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
-    """Say before any call or label how many rows, labels and dollars it takes, or what so many rows can show."""
-    from evenhand.labels.plan_options import PlanOptions  # noqa: PLC0415 - read when it is asked for
-    from evenhand.tables import plan  # noqa: PLC0415 - seconds of import
+def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int:  # noqa: ANN401 - as declared
+    """Say before any call or label how many rows and labels it takes, or what a given number can show."""
+    from evenhand.labels.plan import PlanOptions, plan  # noqa: PLC0415 - seconds of import
 
-    beside = {name: given.pop(name, None) for name in ("engine", "gold")}
     stated = {name: value for name, value in given.items() if value != PlanOptions.model_fields[name].default}
-    say(plan(None if pilot is None else opened(pilot), **beside, **stated))
+    say(plan(None if pilot is None else opened(pilot), gold=gold, **stated))
     return 0
 
 
 def _plan_command() -> Callable[..., int]:
     """``evenhand plan``, with the options of a plan."""
-    from evenhand.cli.options import SPELLED, declared, model_options, shell_option  # noqa: PLC0415 - as above
-    from evenhand.labels.plan_options import PlanOptions  # noqa: PLC0415 - as above
+    from evenhand.cli.options import model_options  # noqa: PLC0415 - as above
+    from evenhand.labels.plan import PlanOptions  # noqa: PLC0415 - as above
 
-    names = ["engine", "gold", *PlanOptions.model_fields]
-    engine = declared(SPELLED["engine"][0], None, "The judge, or several: asked what a call costs, and not called.")
     _plan.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # as inspect reads
         [
             inspect.Parameter("pilot", inspect.Parameter.POSITIONAL_ONLY, default=None, annotation=Pilot),
-            shell_option("engine", engine, names),
             inspect.Parameter("gold", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=PilotLabels),
-            *model_options(PlanOptions, names),
+            *model_options(PlanOptions, ["gold", *PlanOptions.model_fields]),
         ]
     )
     return _plan

@@ -93,7 +93,7 @@ GROUPS: Mapping[str, Group] = {
     "AssessmentOptions": Group("What the judge is shown, and how a rubric is judged", sort_key=1),
     "ChecklistOptions": Group("How to check", sort_key=1),
     "JobOptions": Group("How much, what else is written, and what must hold", sort_key=3),
-    "PlanOptions": Group("What to plan for, and what is guessed where no pilot tells it", sort_key=1),
+    "PlanOptions": Group("What to plan for, and what is assumed without a pilot", sort_key=1),
     "RecordedOptions": Group("How intervals are made", sort_key=1),
 }
 HOW = Group("How to judge", sort_key=2)

@@ -30,7 +30,7 @@ def report(
     design: Annotated[
         str | None,
         Parameter(
-            help="How the labelled rows were chosen: random, by_verdict, probabilities or by_gold. With it, scores are "
+            help="How the labelled rows were chosen: random, by_verdict or probabilities. With it, scores are "
             "corrected."
         ),
     ] = None,

@@ -6,6 +6,5 @@
 - :mod:`~evenhand.judge_reliability.asked`: questions with their votes as arrays, and what the length of responses does.
 - :mod:`~evenhand.judge_reliability.one_judge`: a single judge;
   :mod:`~evenhand.judge_reliability.agreement_with_people`: against gold labels.
-- :mod:`~evenhand.judge_reliability.monitor`: a stream of verdicts, watched.
 - :mod:`~evenhand.judge_reliability.report`: all of that as tables; :mod:`~evenhand.judge_reliability.words`: in words.
 """

@@ -100,7 +100,7 @@ class Draw:
 
     Attributes:
         id: Stands on the sheet too, and holds the two together.
-        design: How rows were drawn: ``random``, ``by_verdict`` or ``active``.
+        design: How rows were drawn: ``random`` or ``by_verdict``.
         corrected_as: The ``design`` with which :func:`evenhand.correct` takes the labels.
         n: Rows asked for, of each score.
         seed: Of the draw.
@@ -235,5 +235,4 @@ class BlindSheet(PrintedTables):
 _DESIGNS: Mapping[Design, str] = {
     "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
     "by_verdict": "Rows were drawn at random within what the judge said, rare verdicts more often",
-    "active": "Rows were drawn the likelier the less certain the verdict is",
 }

@@ -11,14 +11,11 @@ import numpy as np
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.corrected import CorrectedDifference, CorrectedMean, CorrectedScores
-from evenhand.labels.mixes import Mix
 from evenhand.labels.people import Labels, paired, read_gold
-from evenhand.labels.samples import Sample, Way, difference_of, labels_saved, samples_of
-from evenhand.labels.transport import FEWEST, with_labels_of
+from evenhand.labels.samples import Sample, Way, difference_of, samples_of
 from evenhand.numbers import format_count, state_p_value
 from evenhand.results.results import Results
 from evenhand.run_options import Design
-from evenhand.statistics.correction import Correction
 from evenhand.statistics.label_checks import draw_p_value
 from evenhand.statistics.resampling import check_level
 
@@ -26,7 +23,6 @@ DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
     "by_verdict": "rows drawn at random within what the judge said of them, such as 30 of each verdict",
     "probabilities": "rows drawn with a probability of their own, which a column of the labels holds",
-    "by_gold": "rows chosen by what people say of them, such as a set balanced over the labels",
 }
 
 UNLIKELY: Final = 0.001
@@ -38,10 +34,6 @@ def correct(
     gold: object = None,
     *,
     design: str | None = None,
-    mix: Mapping[Any, float] | None = None,
-    by: object = None,
-    data: object = None,
-    transport_from: str | None = None,
     level: float | None = None,
     seed: int = 0,
     label_field: str | None = None,
@@ -62,16 +54,7 @@ def correct(
 
             - ``random``: drawn at random, each row as likely as any other;
             - ``by_verdict``: at random within what the judge said of them, such as 30 of each verdict;
-            - ``probabilities``: each with a probability of its own, which a column of the labels holds;
-            - ``by_gold``: by what people say of them, such as a set balanced over the labels.
-        mix: Group -> its share: the score for a mix of groups that is not that of the rows, as in
-            ``mix={"billing": 0.4, "refunds": 0.6}``; needs ``by``.
-        by: The group of each row: a column that the results keep (``group_fields``) or one of ``data``, one for each
-            row, or row (its id or index) -> group.
-        data: The rows that were judged, where the results keep no such column.
-        transport_from: A system whose labels are used for the others too. Each of these needs labels of its own, by
-            which it is checked that people score it alike where the judge says the same; the check is printed. It is no
-            proof (:mod:`evenhand.labels.transport` has figures): labels of its own are safer.
+            - ``probabilities``: each with a probability of its own, which a column of the labels holds.
         level: Of the intervals; that of the results by default.
         seed: Of draws.
         label_field: The column of ``gold`` with the label.
@@ -79,8 +62,7 @@ def correct(
         probability_field: That with the probability with which a row was drawn.
 
     Raises:
-        InvalidInputError: No design, labels that fit no row, a system without labels where another one has some, shares
-            that do not sum to 1, a group without rows, or labels of one system that do not hold for another.
+        InvalidInputError: No design, labels that fit no row, or a system without labels where another one has some.
 
     Example::
 
@@ -101,21 +83,19 @@ def correct(
     silent = _without_labels(every)
     own = [sample for sample in every if sample.criterion not in silent]
     _check_probabilities(way, own)
-    used, checks = (own, []) if transport_from is None else with_labels_of(transport_from, own, way)
-    _check_labelled(used)
-    shares = Mix.of(results, mix, by, data)
+    _check_labelled(own)
     return CorrectedScores(
-        scores=tuple(_score(*pair, transport_from, shares, way) for pair in zip(own, used, strict=True)),
-        differences=() if results.kind == "winrates" else _differences(own, shares, way),
-        transport=tuple(checks),
+        scores=tuple(
+            CorrectedMean.of(each.correction(way), system=each.system, criterion=each.criterion, option=each.option)
+            for each in own
+        ),
+        differences=() if results.kind == "winrates" else _differences(own, way),
         design=way.design,
         level=way.level,
-        notes=(*_notes(labels, own, shares, way), *_left_out(silent), *results.outcome_notes),
+        notes=(*_notes(labels, own, way), *_left_out(silent), *results.outcome_notes),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
             "design": way.design,
-            "mix": None if shares is None else dict(shares.shares),
-            "transport_from": transport_from,
             "level": way.level,
             "seed": seed,
         },
@@ -180,45 +160,12 @@ def _check_labelled(samples: Sequence[Sample]) -> None:
         others, lacking = ([system for system, has in told.items() if has is wanted] for wanted in (True, False))
         if lacking:
             raise InvalidInputError(
-                f"nobody labelled a row of {lacking!r} on {criterion!r}, and what the judge's verdicts are worth on "
-                f"{others!r} need not hold there: label some of their rows, leave them out with "
-                f"results.filter(system={others!r}), or label {FEWEST} rows of each at least and give "
-                f"transport_from={others[0]!r}, which checks whether its labels hold for them"
+                f"there are no labels of {lacking!r} on {criterion!r}, and labels correct the system that they name: "
+                f"label some of its rows, or leave it out with results.filter(system={others!r})"
             )
 
 
-def _score(own: Sample, used: Sample, source: str | None, mix: Mix | None, way: Way) -> CorrectedMean:
-    """What is reported of one score.
-
-    Args:
-        own: With the system's own labels.
-        used: With those of another system too, where these hold for it.
-        source: That system.
-        mix: Of groups.
-        way: How it is corrected.
-    """
-    found = _estimated(used, mix, way if used is own else replace(way, design="by_verdict"))
-    if used is not own:
-        alone = _estimated(own, mix, way).labels
-        theirs = format_count(used.num_labelled - own.num_labelled)
-        told = (
-            f"{theirs} of the labels are of {source!r}; the interval holds only if people score both alike where the "
-            "judge says the same: the check below did not refute that, which is no proof, and labels of its own are "
-            "safer"
-        )
-        saved = labels_saved(alone, found.corrected, own.num_labelled)
-        found = replace(found, labels=alone, labels_saved=saved, notes=(*found.notes, told))
-    named: dict[str, Any] = {"system": own.system, "criterion": own.criterion, "option": own.option}
-    return CorrectedMean.of(found, **named)
-
-
-def _estimated(sample: Sample, mix: Mix | None, way: Way) -> Correction:
-    if mix is None:
-        return sample.correction(way)
-    return mix.together({group: part.correction(way) for group, part in mix.parts(sample).items()}, sample)
-
-
-def _differences(samples: Sequence[Sample], mix: Mix | None, way: Way) -> tuple[CorrectedDifference, ...]:
+def _differences(samples: Sequence[Sample], way: Way) -> tuple[CorrectedDifference, ...]:
     """Every two systems on each criterion, as far as it applies to all rows; all hold together (Bonferroni)."""
     criteria = dict.fromkeys(sample.what for sample in samples)
     pairs = [
@@ -232,7 +179,7 @@ def _differences(samples: Sequence[Sample], mix: Mix | None, way: Way) -> tuple[
     each = replace(way, level=round(1 - (1 - way.level) / max(len(pairs), 1), 4))
     return tuple(
         CorrectedDifference.of(
-            _difference(one, other, mix, each),
+            difference_of(one, other, each),
             first=one.system,
             second=other.system,
             criterion=one.criterion,
@@ -242,14 +189,7 @@ def _differences(samples: Sequence[Sample], mix: Mix | None, way: Way) -> tuple[
     )
 
 
-def _difference(one: Sample, other: Sample, mix: Mix | None, way: Way) -> Correction:
-    if mix is None:
-        return difference_of(one, other, way)
-    ours, theirs = mix.parts(one), mix.parts(other)
-    return mix.together({group: difference_of(ours[group], theirs[group], way) for group in ours}, one)
-
-
-def _notes(labels: Labels, samples: Sequence[Sample], mix: Mix | None, way: Way) -> list[str]:
+def _notes(labels: Labels, samples: Sequence[Sample], way: Way) -> list[str]:
     """What must be said of the labels."""
     notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[way.design]} (design={way.design!r})."]
     people = len(labels.annotators)
@@ -273,11 +213,6 @@ def _notes(labels: Labels, samples: Sequence[Sample], mix: Mix | None, way: Way)
         )
     if way.design == "random":
         notes += _doubts(samples, way.seed)
-    if mix is not None:
-        notes.append(
-            "The score of the mix is the sum of the groups' scores, each times its share, and its limits are made of "
-            "theirs (Zou and Donner, 2008)."
-        )
     return notes
 
 

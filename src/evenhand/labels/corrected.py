@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.samples import named
-from evenhand.labels.transport import TransportCheck
 from evenhand.numbers import (
     Missing,
     format_count,
     format_interval,
     format_level,
     format_number,
-    format_p_value,
-    format_percent,
     format_share,
 )
 from evenhand.results.measures import Column, as_json, measure, measures_table, plain
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction
+from evenhand.statistics.correction import Correction, Worth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +46,7 @@ class Corrected:
         num_labelled: Rows that people labelled.
         num_unscored: Rows without a score of the judge: a stratum of their own.
         labels_saved: How many more labels, drawn at random, would tell as much without the judge.
+        worth: Whether that is surely more, or surely next to nothing; None where neither is sure.
         method: Of the corrected interval.
         notes: What must be said of it.
     """
@@ -62,6 +60,7 @@ class Corrected:
     num_labelled: int = measure("count")
     num_unscored: int = measure("count")
     labels_saved: float | Missing = measure("count")
+    worth: Worth | None = None
     method: str = ""
     notes: tuple[str, ...] = ()
 
@@ -140,16 +139,14 @@ class CorrectedScores(PrintedTables):
     Attributes:
         scores: One a system and criterion, and of a nominal criterion one an option.
         differences: Every two systems on each criterion, as far as both are labelled.
-        transport: Checks that labels of one system hold for another, where some were used so.
         design: How the labelled rows were chosen, as was said.
         level: Of the intervals; that of a difference is higher, so that all hold together.
         notes: What must be said of the labels.
-        parameters: Judges, seed, design, mix and what else made it.
+        parameters: Judges, seed, design and what else made it.
     """
 
     scores: tuple[CorrectedMean, ...]
     differences: tuple[CorrectedDifference, ...] = ()
-    transport: tuple[TransportCheck, ...] = ()
     design: str
     level: float
     notes: tuple[str, ...] = ()
@@ -169,19 +166,11 @@ class CorrectedScores(PrintedTables):
         return fits[0]
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The scores, the differences, and the checks."""
-        tables = [self._scores()]
-        if self.differences:
-            tables.append(self._differences())
-        if self.transport:
-            tables.append(self._transport())
-        return tuple(tables)
+        """The scores, and the differences."""
+        return (self._scores(), *([self._differences()] if self.differences else []))
 
     def _scores(self) -> TextTable:
-        mix = self.parameters.get("mix") or {}
-        of_mix = ", ".join(f"{format_percent(share)} {group}" for group, share in mix.items())
-        judges = ", ".join(self.parameters["judges"])
-        title = f"What people would say, by their labels and {judges}{f', for a mix of {of_mix}' if mix else ''}"
+        title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
         notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
         return _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
 
@@ -197,24 +186,6 @@ class CorrectedScores(PrintedTables):
             )
         title = "Differences of what people would say, paired over the rows"
         return _table(title, "systems", self.differences, level, notes=notes)
-
-    def _transport(self) -> TextTable:
-        columns = (
-            Column("criterion", lambda check: named(check.criterion, check.option)),
-            Column("its labels", "num_target"),
-            Column("theirs", "num_source"),
-            Column("shift", "shift"),
-            Column("p", lambda check: format_p_value(check.p_value)),
-            Column("seen with 80 % power", lambda check: format_number(check.least_detectable)),
-            Column("verdicts checked", lambda check: format_percent(check.checked)),
-        )
-        rows = [((f"{check.source} → {check.target}",), check) for check in self.transport]
-        note = (
-            "Shift: how much more people give the second system where the judge says the same of both. A check that "
-            "finds none speaks against shifts as large as are seen with 80 % power, and not against smaller ones."
-        )
-        title = "Do labels of one system hold for another?"
-        return measures_table(title, ("labels",), rows, columns, (note,), kind="transport")
 
     def records(self) -> Iterator[dict[str, Any]]:
         """A plain row for each score, and after these for each difference."""
@@ -247,16 +218,19 @@ class CorrectedScores(PrintedTables):
 
 
 def worth(scores: Sequence[CorrectedMean]) -> list[str]:
-    """What the judge was worth beside the labels, and where its own mean misleads, in sentences."""
+    """What the judge was worth beside the labels, and where its own mean misleads, in sentences.
+
+    A sentence about its worth needs a test or a limit that allows it: ``worth`` of a correction.
+    """
     notes, useless = [], []
     for each in scores:
         labels = format_count(each.num_labelled, "label")
         missing = next((value for value in (each.corrected, each.labels_saved) if isinstance(value, Missing)), None)
         if missing is not None:
             notes.append(f"{each.name}: {missing.reason}.")
-        elif isinstance(each.labels_saved, Missing) or each.labels_saved < 1:
+        elif each.worth == "nothing":
             useless.append(f"{each.name} ({labels})")
-        else:
+        elif each.worth == "more" and each.labels_saved >= 1:  # type: ignore[operator] # it is not missing
             more = format_count(each.labels_saved)
             notes.append(f"{each.name}: with these {labels} the judge is worth {more} more.")
     if useless:
@@ -268,10 +242,10 @@ def worth(scores: Sequence[CorrectedMean]) -> list[str]:
 
 
 def _own_notes(found: Sequence[Corrected]) -> list[str]:
-    """The notes of the numbers, each once, with what it is about; not where it is said that the labels would do."""
+    """The notes of the numbers, each once, with what it is about."""
     about: dict[str, list[str]] = {}
     for each in found:
-        for note in each.notes if each.method != "labels alone" else ():
+        for note in each.notes:
             about.setdefault(note, []).append(each.name)
     return [f"{_listed(names, len(found))}: {note}." for note, names in about.items()]
 

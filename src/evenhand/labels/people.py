@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +28,7 @@ from evenhand.numbers import format_count
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.votes_columns import Cell
+from evenhand.visible import visible
 from evenhand.votes import Vote
 
 LABEL_COLUMNS: Final = ("label", "gold", "human", "score", "vote")
@@ -33,11 +36,18 @@ LABEL_COLUMNS: Final = ("label", "gold", "human", "score", "vote")
 
 ROW_COLUMNS: Final = ("id", "instance", "row")
 
+NAMING: Final = ("system", "criterion")
+"""Columns that say what a label is about, whether or not questions are named by them."""
+
 _NO_LABELS = "gold holds no label of any row that was judged"
 
 
 class LabelsOfOtherRowsWarning(EvenhandWarning):
     """Labels of a blind sheet are laid beside results of other texts."""
+
+
+class UnusedLabelColumnsWarning(EvenhandWarning):
+    """A table of labels has columns that are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +153,14 @@ def read_gold(
         probability_field: The column with the probability with which it was drawn; ``probability`` where there is one.
 
     Raises:
-        InvalidInputError: Labels of rows or questions that were not judged, labels that are none, or no label at all.
+        InvalidInputError: Labels of rows, systems, criteria or questions that were not judged, labels that are none, or
+            no label at all.
+
+    A table's columns that are not read are named in a warning (:class:`UnusedLabelColumnsWarning`).
     """
     if isinstance(gold, Labels):
         found = gold
+        _check_about_judged(results, gold)
         _warn_of_other_rows(results, gold)
     elif gold is None:
         found = Labels(tuple(_held(results)))
@@ -157,6 +171,24 @@ def read_gold(
     if not found.entries:
         raise InvalidInputError(_NO_LABELS if gold is not None else f"{_NO_LABELS}, and none was given: give gold=…")
     return found
+
+
+def _check_about_judged(results: Results[Any], labels: Labels) -> None:
+    """Check that labels that name questions name some that were judged, by the criterion that people were shown."""
+    cells = {results.question_name(cell): cell for cell in results.cells()}
+    names = [each.name for each in labels.entries]
+    if names and cells.keys().isdisjoint(names) and _wholes(results).keys().isdisjoint(names):
+        raise InvalidInputError(
+            f"the labels are about {list(names[0])!r} …, and judged were {list(next(iter(cells)))!r} …: give the "
+            "labels of what was judged"
+        )
+    for name, criterion in labels.parameters.get("criteria", {}).items():
+        judged_by = visible(results.criterion_of(cells[name]).name) if name in cells else criterion
+        if criterion != judged_by:
+            raise InvalidInputError(
+                f"people were asked about {criterion!r} on row {name[0]}, and judged was {judged_by!r}: give the "
+                "labels of what was judged"
+            )
 
 
 def _warn_of_other_rows(results: Results[Any], labels: Labels) -> None:
@@ -266,6 +298,7 @@ class _GoldReader:
                 f"{where} has the columns {columns!r}, of which none is called {list(LABEL_COLUMNS)!r} or like what "
                 "was judged: name the column with the labels, label_field=…"
             )
+        self._check_columns(columns, {key, *self.names, *NAMING, label, *wide}, where)
         self.design = _one_of({row.get("design") for row in rows})
         for number, row in enumerate(rows):
             at = f"row {number} of {where}"
@@ -277,7 +310,59 @@ class _GoldReader:
             for column, named in wide.items() if label is None else [(label, dict[str, str]())]:
                 if not is_abstention(value := row.get(column)):
                     asked = self._named(instance, {**row, **named}, value, at)
+                    self._check_about(asked, {**row, **named}, at)
                     yield Label(asked, self._value(asked, value, at), who, share)
+
+    def _check_columns(self, columns: Sequence[str], read: AbstractSet[str | None], where: str) -> None:
+        """Warn of columns that are not read; refuse one that looks like a misspelt name of what was judged."""
+        _, annotator, probability = self.fields
+        known = read | {annotator or "annotator", probability or "probability", "design", *ROW_COLUMNS}
+        unused = [name for name in columns if name not in known]
+        for name in unused:
+            if meant := get_close_matches(name.strip().lower(), {*self.names, *NAMING} - {*columns}, n=1, cutoff=0.8):
+                raise InvalidInputError(
+                    f"{where} has the column {name!r}, which is not read: call it {meant[0]!r} if it says what a label "
+                    "is about, or leave it out"
+                )
+        if unused:
+            warnings.warn(
+                f"columns of {where} that are not read: {', '.join(map(repr, unused))}",
+                UnusedLabelColumnsWarning,
+                stacklevel=6,
+            )
+
+    def _check_about(self, asked: QuestionName, row: Mapping[str, Any], where: str) -> None:
+        """Check the system and the criterion that a row of a table names, where questions are not named by them."""
+        for column in NAMING:
+            if column in self.names or is_abstention(given := row.get(column)):
+                continue
+            judged = self._criteria[asked] if column == "criterion" else self._systems_of(asked)
+            if not judged:
+                raise InvalidInputError(
+                    f"{where} names the {column} {given!r}, and the result does not say of which {column} its votes "
+                    f"are: aggregate them with group_fields={column!r}, or give only the labels of what was judged, "
+                    f"without the column {column!r}"
+                )
+            if str(given) not in {*judged, *map(visible, judged)}:
+                raise InvalidInputError(
+                    f"{where} names the {column} {given!r}, and judged was {' or '.join(map(repr, sorted(judged)))}: "
+                    "give only the labels of what was judged"
+                )
+
+    def _systems_of(self, asked: QuestionName) -> set[str]:
+        """The systems that a question is about, as far as the result knows them."""
+        kept = self.results.parameters.get("groups", {}).get("system")
+        return {*map(str, asked[1:])} if "first" in self.names else {kept[asked[0]]} - {None} if kept else set()
+
+    @cached_property
+    def _criteria(self) -> Mapping[QuestionName, set[str]]:
+        """What names a question, or a response -> the criteria, rubrics and checklists that it is judged by."""
+        found = {name: {self.results.criterion_of(cell).name} for name, cell in self.cells.items()}
+        found |= {name: {each.criterion} for name, each in self.wholes.items() if name not in found}
+        for each in self.results.outcomes():
+            for name in (name for row in each.rows for name in row.questions):
+                found[name].add(each.criterion)
+        return found
 
     def _wide(self, columns: Sequence[str]) -> dict[str, dict[str, str]]:
         """Column -> the part of a name that it stands for, where a table has one for each criterion, item or system."""

@@ -1,358 +1,295 @@
-"""Planning before any call or label: how many rows, labels, calls and dollars, or what a given plan can see."""
+"""Planning before any call or label: how many rows and labels a question takes, or what a given number can show."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
+from pydantic import model_validator
+from scipy import optimize, stats
 
+from evenhand.checked_options import Options, option, takes
 from evenhand.errors import InvalidInputError
-from evenhand.labels.plan_ground import Ground, guessed
-from evenhand.labels.plan_options import PlanOptions
-from evenhand.labels.plan_pilot import of_pilot
-from evenhand.labels.planned import LINES, Plan, PlannedNumber
-from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent
-from evenhand.results.measures import Kind
-from evenhand.results.render import TextTable
+from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
+from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.results.measures import Kind, format_value
+from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.statistics import planning
-from evenhand.statistics.planning import Found, Method
-from evenhand.statistics.row_distributions import Population
+from evenhand.statistics import planning as closed
+from evenhand.statistics.intervals import cluster_sums
+from evenhand.statistics.paired_differences import common_unit
+from evenhand.statistics.resampling import FloatArray, IntArray
 
-METHODS: Final[Mapping[str, str]] = {
-    "exact": "exact: added up over all that the rows can show",
-    "closed form": "closed form: the formula of the interval, or Student's noncentral t for the sign-flip test",
-    "simulated": "simulated: many data sets by the simulated judge's model (in vectorised form), and the test itself",
-}
+FEWEST_ROWS, FEWEST_LABELS = 5, 15
+OF_A_PILOT: Final = ("systems", "draws", "mean", "sd", "correlation", "judge_correlation")
+_POSITIVE: Final[dict[str, Any]] = {"accepted": "a number above 0", "gt": 0, "allow_inf_nan": False}
+_SD: Final[dict[str, Any]] = {"accepted": "a number above 0 and at most 0.5", "gt": 0, "le": 0.5}
+_SHARE: Final[dict[str, Any]] = {"accepted": "a number above 0 and below 1", "gt": 0, "lt": 1}
 
 
-def planned(options: PlanOptions, pilot: Results[Any] | None = None, gold: object = None) -> Plan:
-    """The plan that the options ask for: see `evenhand.plan`.
+class PlanOptions(Options):
+    """What a plan is for, and what is assumed where there is no pilot."""
 
-    Raises:
-        InvalidInputError: Guesses that do not go together, or a pilot that tells too little.
-    """
-    if pilot is not None and not isinstance(pilot, Results):
-        raise InvalidInputError(
-            f"pilot is a {type(pilot).__name__}; give the result of judge, winrates, checklist or aggregate_votes, or "
-            "evenhand.open(path)"
-        )
-    if pilot is None and gold is not None:
-        raise InvalidInputError("gold is for the rows of a pilot, and there is none: give pilot=results too")
-    ground = guessed(options) if pilot is None else of_pilot(pilot, options, gold)
-    if options.labels is not None and ground.corrected is None:
-        raise InvalidInputError(
-            f"labels is {options.labels!r}, and nothing says how far the judge is right: give judge_accuracy=0.85, or "
-            "a pilot with labels of people for at least 15 rows"
-        )
-    return _Planner(options, ground).plan()
+    half_width: float | None = option(None, "The half-width that the interval of a score shall have.", **_POSITIVE)
+    difference: float | None = option(None, "How far apart two systems are that the test shall find.", **_POSITIVE)
+    rows: int | None = option(None, "Say what this number of judged rows shows, instead of planning it.", ge=2)
+    labels: int | None = option(None, "Rows, drawn at random, that people label; planned by default.", ge=2)
+    systems: int | None = option(None, "How many are compared; 2 where a difference is asked for, else 1.", ge=1)
+    draws: int = option(1, "Draws of each prompt; those of yes/no scores narrow nothing.", ge=1)
+    mean: float = option(0.5, "Of yes/no scores; 0.5 takes the most rows.", **_SHARE)
+    sd: float | None = option(None, "Standard deviation of scores from 0 to 1; without it they are yes/no.", **_SD)
+    correlation: float = option(0.5, "Of the scores of two systems on the same rows.", ge=-1, lt=1)
+    judge_correlation: float | None = option(None, "Of the judge's scores with people's: plans labels.", **_SHARE)
+    power: float = option(0.8, "How often the test shall find the difference.", **_SHARE)
+    level: float = option(0.95, "Of intervals; tests reject at p-values below 1 less this.", ge=0.5, lt=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.half_width is None and self.difference is None and self.rows is None:
+            raise InvalidInputError("nothing is asked: give half_width=0.05, difference=0.05, or rows=300")
+        if self.labels is not None and self.labels > (self.rows or (self.half_width and math.inf) or 0):
+            raise InvalidInputError(f"labels is {self.labels!r}; give half_width too, or that number of rows or more")
+        if self.sd is not None and "mean" in self.model_fields_set:
+            raise InvalidInputError("mean is of yes/no scores, and sd of others: give one of them")
+        return self
+
+
+class PlannedNumber(NamedTuple):
+    """One line of a plan: a half-width, a difference or the power, with the rows and labels that it takes."""
+
+    goal: str
+    value: float | Missing
+    rows: int | Missing
+    labels: int | Missing | None = None
+    kind: Kind = "number"
 
 
 @dataclass(frozen=True)
-class _Planner:
-    options: PlanOptions
-    ground: Ground
+class Plan(PrintedTables):
+    """The result of :func:`plan`.
 
-    def plan(self) -> Plan:
-        found = {name: line for name in LINES if (line := getattr(self, f"_{name}")()) is not None}
-        return Plan(
-            parameters=self.options.model_dump(),
-            notes=tuple(self._notes(list(found.values()))),
-            repetition=self._repetition(),
-            **found,
+    Attributes:
+        lines: ``half_width``, ``difference``, ``power`` and ``corrected_half_width``, as far as they are asked for.
+        notes: What they rest on.
+    """
+
+    lines: Mapping[str, PlannedNumber]
+    notes: tuple[str, ...]
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """Return the lines as a table, with the notes."""
+        rows = []
+        for goal, of, judged, labels, kind in self.lines.values():
+            value = format_value(of, kind) if kind == "share" else format_number(of, digits=3)
+            rows.append((goal, value, format_value(judged, "count"), format_value(labels, "count")))
+        return (TextTable("Plan", ("what", "value", "rows", "labelled"), tuple(rows), self.notes, "plan"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ground:
+    """What a plan rests on; scores lie from 0 to 1.
+
+    Attributes:
+        sd: Standard deviation of the judge's scores; of clustered rows times the root of the design effect.
+        sd_apart: That of the differences of two systems.
+        people: That of people's scores, and the share of these that the judge explains; None if unknown.
+        systems: How many.
+        step: The unit of all scores, 1 of yes/no; 0 without one.
+        per_row: Clusters per row.
+        width: Of the range of scores, in their own units.
+        note: Where this comes from.
+    """
+
+    sd: float
+    sd_apart: float
+    people: tuple[float, float] | None
+    systems: int
+    step: float
+    per_row: float = 1.0
+    width: float = 1.0
+    note: str
+
+
+def _assumed(asked: PlanOptions) -> _Ground:
+    """What the options say."""
+    yes_no, sd = asked.sd is None, asked.sd or math.sqrt(asked.mean * (1 - asked.mean))
+    scores = f"yes/no scores with a mean of {asked.mean:g}" if yes_no else f"scores with a standard deviation of {sd:g}"
+    return _Ground(
+        sd=sd,
+        sd_apart=closed.sd_of_differences(sd, asked.correlation, 1 if yes_no else asked.draws),  # yes/no: as one draw
+        people=None if asked.judge_correlation is None else (sd, asked.judge_correlation**2),
+        systems=asked.systems or (1 if asked.difference is None else 2),
+        step=float(yes_no),
+        note=f"Assumed: {scores}; those of two systems correlate by {asked.correlation:g}.",
+    )
+
+
+def _of_pilot(results: Results[Any], asked: PlanOptions, gold: object) -> _Ground:
+    """What a pilot says."""
+    for name in asked.model_fields_set.intersection(OF_A_PILOT):
+        raise InvalidInputError(f"{name} is {getattr(asked, name)!r}, and the pilot tells it: leave it out")
+    labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
+    pairs = [each for each in paired(results, labels) if each.judge.part_of is None]
+    criteria = list(dict.fromkeys(each.judge.criterion for each in pairs))
+    if len(criteria) > 1:
+        raise InvalidInputError(f"the pilot has several criteria: give pilot.filter(criterion={criteria[0]!r})")
+    of = {row.instance: name for each in pairs for row, name in zip(each.judge.rows, each.judge.clusters, strict=True)}
+    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(of.values()))}
+    clusters = np.array([numbers[cluster] for cluster in of.values()])
+    judged = np.column_stack([_by_row(each, each.judge.scores, list(of)) for each in pairs])
+    human = np.column_stack([_by_row(each, each.human, list(of)) for each in pairs])
+    sds = [_sd(column, clusters) for column in judged.T]
+    apart = [_sd(judged[:, one] - judged[:, two], clusters) for one, two in combinations(range(len(pairs)), 2)]
+    if not max(sds) > 0 or (apart and not max(apart) > 0):
+        raise InvalidInputError(
+            f"the pilot tells nothing of how scores vary: it needs {FEWEST_ROWS} rows that do not all have the same "
+            "score, and on which systems differ; judge more rows, or plan without a pilot"
+        )
+    rows, count, (low, high) = len(judged), len(numbers), pairs[0].judge.bounds
+    least, most = (count - 1) / stats.chi2.ppf([(1 + asked.level) / 2, (1 - asked.level) / 2], count - 1)
+    return _Ground(
+        sd=max(sds),
+        sd_apart=float(np.sqrt(np.mean(np.square(apart)))) if apart else 0.0,
+        people=_labelled(judged, human, clusters),
+        systems=len(pairs),
+        step=common_unit(np.sort(judged[judged > 0])) or 0.0,
+        per_row=count / rows,
+        width=high - low,
+        note=f"From a pilot of {format_count(rows, 'row')} and {format_count(len(pairs), 'system')}, which leaves the "
+        f"rows that are needed open by a factor of {least:.2g} to {most:.2g}.",
+    )
+
+
+def _by_row(pair: Paired, values: FloatArray, instances: Sequence[int]) -> FloatArray:
+    """Shape (n instances): scores from 0 to 1, of several contests on a row their mean."""
+    (low, high), places = pair.judge.bounds, {instance: place for place, instance in enumerate(instances)}
+    at = np.array([places[row.instance] for row in pair.judge.rows])[~np.isnan(values)]
+    counts = np.bincount(at, minlength=len(places))
+    sums = np.bincount(at, (values[~np.isnan(values)] - low) / (high - low), len(places))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _sd(values: FloatArray, clusters: IntArray) -> float:
+    """The standard error of the mean, over clusters, times the root of the rows; 0 of too few."""
+    known = ~np.isnan(values)
+    if known.sum() < FEWEST_ROWS:
+        return 0.0
+    sums = cluster_sums(values[known] - values[known].mean(), np.unique(clusters[known], return_inverse=True)[1])
+    return float(np.sqrt((sums**2).sum() / known.sum() * len(sums) / max(len(sums) - 1, 1)))
+
+
+def _labelled(judged: FloatArray, human: FloatArray, clusters: IntArray) -> tuple[float, float] | None:
+    """The standard deviation of people's scores, and the share of it that the judge explains; None of few labels."""
+    known, sd = ~np.isnan(judged) & ~np.isnan(human), max(_sd(column, clusters) for column in human.T)
+    n = int(known.sum())
+    if n < FEWEST_LABELS or not sd > 0:
+        return None
+    together = float(np.corrcoef(judged[known], human[known])[0, 1])  # scores of the judge differ, or there is no plan
+    return sd, max(0.0, 1 - (1 - together**2) * (n - 1) / (n - 2))
+
+
+@takes(PlanOptions)
+def plan(pilot: Results[Any] | None = None, *, gold: object = None, **options: Any) -> Plan:  # noqa: ANN401 - declared
+    """Say before any call or label how many rows and labels it takes, or what a given number can show.
+
+    ``half_width`` asks for the rows with which the interval of a score is that narrow; ``difference`` for those with
+    which the sign-flip test finds that difference as often as ``power`` says, with Holm's correction over all pairs of
+    systems; ``rows`` for what that number shows. With ``judge_correlation``, or a pilot that people labelled, the
+    half-width of scores corrected by labels is planned too, where neither rows nor labels are given with a tenth more
+    labels than beside endless rows. What a run costs is what its ``dry_run=True`` says.
+
+    Args:
+        pilot: The result of judging some rows on one criterion: it tells how scores, differences and clusters vary.
+            Without one, plan winrates with ``correlation=-1``: what one system wins the other loses.
+        gold: Labels of people for the rows of the pilot; those that it holds by default.
+        **options: See :class:`PlanOptions`.
+
+    Raises:
+        InvalidInputError: Nothing is asked, options that do not go together, or a pilot that tells too little.
+
+    >>> plan(half_width=0.05).lines["half_width"].rows
+    385
+    """
+    asked = PlanOptions(**options)
+    if pilot is not None and not isinstance(pilot, Results):
+        raise InvalidInputError(f"pilot is a {type(pilot).__name__}; give a result, or evenhand.open(path)")
+    if pilot is None and gold is not None:
+        raise InvalidInputError("gold is for the rows of a pilot, and there is none: give pilot=results too")
+    ground = _assumed(asked) if pilot is None else _of_pilot(pilot, asked, gold)
+    if asked.labels is not None and ground.people is None:
+        raise InvalidInputError(
+            f"labels is {asked.labels!r}, and nothing says how far the judge agrees with people: give "
+            f"judge_correlation=0.7, or a pilot with labels of people for at least {FEWEST_LABELS} rows"
+        )
+    if asked.difference is not None and ground.systems < 2:
+        raise InvalidInputError(f"difference is {asked.difference!r}, and there is one system: give at least 2")
+    for name in ("half_width", "difference"):
+        if (getattr(asked, name) or 0.0) >= ground.width:
+            raise InvalidInputError(f"{name} is {getattr(asked, name)!r}; give less than the range, {ground.width:g}")
+    pairs = math.comb(ground.systems, 2)
+    lines = {**dict(_of_judge(asked, ground, (1 - asked.level) / max(pairs, 1))), **dict(_of_labels(asked, ground))}
+    judge = "These are intervals and tests of the judge. What people would say takes labels of some rows."
+    holm = f"The {pairs} pairs of systems share the level by Holm's correction."
+    notes = [ground.note, *[holm] * (pairs > 1), *[judge] * (ground.people is None)]
+    missing = (value for each in lines.values() for value in each if isinstance(value, Missing))
+    return Plan(lines, (*notes, *dict.fromkeys(f"–: {each.reason}." for each in missing)))
+
+
+def _of_judge(asked: PlanOptions, ground: _Ground, alpha: float) -> Iterator[tuple[str, PlannedNumber]]:
+    """What the rows show, or how many it takes; a test rejects at p-values below alpha."""
+    half, apart = (None if each is None else each / ground.width for each in (asked.half_width, asked.difference))
+    goal, rows = f"difference found with {format_percent(asked.power)} power", asked.rows
+
+    def half_width(rows: int) -> float:
+        return closed.half_width(ground.sd, rows, asked.level, per_row=ground.per_row, yes_no=ground.step == 1)
+
+    def power(difference: float, rows: int) -> float:
+        return closed.power(difference, ground.sd_apart, rows, alpha, per_row=ground.per_row, step=ground.step)
+
+    if rows is not None:
+        yield "half_width", PlannedNumber("half-width", half_width(rows) * ground.width, rows)
+        if ground.systems > 1:
+            most = power(1.0, rows) > asked.power
+            found = optimize.brentq(lambda each: power(each, rows) - asked.power, 0.0, 1.0) if most else None
+            yield "difference", PlannedNumber(goal, _NONE if found is None else found * ground.width, rows)
+        if apart is not None:
+            yield "power", PlannedNumber(f"power for {asked.difference:g}", power(apart, rows), rows, kind="share")
+        return
+    if half is not None:
+        needed = closed.fewest(lambda n: half_width(n) <= half)
+        yield "half_width", PlannedNumber("half-width", asked.half_width or 0.0, needed or _NONE)
+    if apart is not None:
+        needed = closed.fewest(lambda n: power(apart, n) >= asked.power)
+        yield "difference", PlannedNumber(goal, asked.difference or 0.0, needed or _NONE)
+
+
+def _of_labels(asked: PlanOptions, ground: _Ground) -> Iterator[tuple[str, PlannedNumber]]:
+    """The half-width of a corrected score, or the labels and rows that it takes."""
+    half, labels, rows = (asked.half_width or 0.0) / ground.width, asked.labels, asked.rows
+    if ground.people is None or not (half or (rows and labels)):
+        return
+    sd, explained = ground.people
+
+    def half_width(labels: int, rows: int) -> float:
+        return closed.corrected_half_width(
+            sd, explained, labels, max(rows, labels), asked.level, yes_no=ground.step == 1
         )
 
-    @property
-    def _tests(self) -> int:
-        return self.ground.criteria * math.comb(self.ground.systems, 2)
-
-    @property
-    def _alpha(self) -> float:
-        return (1 - self.options.level) / self._tests
-
-    def _inner(self, number: float | None) -> float | None:
-        """A number in units of scores, of which the width is 1."""
-        if number is None:
-            return None
-        inner = number / self.ground.unit
-        if inner >= 1:
-            low, high = self.ground.bounds
-            raise InvalidInputError(
-                f"half_width or difference is {number:g}, and scores lie between {low:g} and {high:g}: give less"
-            )
-        return inner
-
-    # What the judge's own scores show
-
-    def _half_width(self) -> PlannedNumber | None:
-        wanted, rows = self._inner(self.options.half_width), self.options.rows
-        if wanted is None and rows is None:
-            return None
-        goal = f"half-width of a {'winrate' if self.ground.winrates else 'score'}"
-        if rows is not None:
-            return self._line(goal, self._half_width_at(rows), rows)
-        found = planning.rows_for_half_width(self._half_width_at, wanted or 0.0, self.ground.scores.clusters)
-        return self._for_rows(goal, wanted or 0.0, found, self.ground.open_scores)
-
-    def _half_width_at(self, rows: int) -> Found:
-        scores, level = self.ground.scores, self.options.level
-        if self.ground.winrates:
-            return planning.logit_half_width(scores, rows, level, (0.0, 1.0))
-        return planning.mean_half_width(scores, rows, level)
-
-    def _difference(self) -> PlannedNumber | None:
-        wanted, rows, options = self._inner(self.options.difference), self.options.rows, self.options
-        if self.ground.systems < 2 or (wanted is None and rows is None):
-            return None
-        goal = f"difference told apart with {format_percent(options.power)} power"
-        if rows is not None:
-            found = planning.smallest_difference(
-                self.ground.at, self.ground.most, rows, self._alpha, options.power, seed=options.seed
-            )
-            nothing = Found(math.nan, "closed form")
-            return self._line(goal, found or nothing, rows, kind="difference")
-        needed = planning.rows_for_power(self._apart(wanted or 0.0), self._alpha, options.power, seed=options.seed)
-        return self._for_rows(goal, wanted or 0.0, needed, self.ground.open_differences, kind="difference")
-
-    def _power(self) -> PlannedNumber | None:
-        wanted, rows = self._inner(self.options.difference), self.options.rows
-        if wanted is None or rows is None or self.ground.systems < 2:
-            return None
-        found = planning.power(self._apart(wanted), rows, self._alpha, seed=self.options.seed)
-        return self._line(self._power_goal("a difference"), found, rows, kind="share")
-
-    def _power_goal(self, of: str) -> str:
-        return f"power for {of} of {format_number(self.options.difference)}"
-
-    def _apart(self, difference: float) -> Population:
-        if difference > self.ground.most:
-            raise InvalidInputError(
-                f"difference is {self.options.difference:g}, and the largest that is possible here is "
-                f"{self.ground.most * self.ground.unit:.3g}: give less, or another mean"
-            )
-        return self.ground.at(difference)
-
-    # What scores corrected by labels show
-
-    def _corrected_half_width(self) -> PlannedNumber | None:
-        corrected, level, wanted = self.ground.corrected, self.options.level, self._inner(self.options.half_width)
-        if corrected is None or (wanted is None and (self.options.rows is None or self.options.labels is None)):
-            return None
-        return self._corrected(
-            _CORRECTED,
-            wanted,
-            lambda labels, rows: corrected.half_width(labels, rows, level),
-            lambda labels, rows: corrected.half_width(labels, rows, level) <= (wanted or 0.0),
-        )
-
-    def _corrected_difference(self) -> PlannedNumber | None:
-        at, options, wanted = self.ground.corrected_at, self.options, self._inner(self.options.difference)
-        if at is None or (wanted is None and (options.rows is None or options.labels is None)):
-            return None
-
-        def smallest(labels: int, rows: int) -> float:
-            found = planning.least_difference(
-                lambda each: at(each).power(labels, rows, self._alpha) - options.power, self.ground.most
-            )
-            return math.nan if found is None else found
-
-        score = at(wanted or 0.0)
-        return self._corrected(
-            f"corrected difference told apart with {format_percent(options.power)} power",
-            wanted,
-            smallest,
-            lambda labels, rows: score.power(labels, rows, self._alpha) >= options.power,
-            kind="difference",
-        )
-
-    def _corrected_power(self) -> PlannedNumber | None:
-        options, wanted = self.options, self._inner(self.options.difference)
-        if self.ground.corrected_at is None or wanted is None or options.rows is None or options.labels is None:
-            return None
-        score = self.ground.corrected_at(wanted)
-        found = Found(score.power(options.labels, options.rows, self._alpha), "closed form")
-        goal = self._power_goal("a corrected difference")
-        return self._line(goal, found, options.rows, options.labels, kind="share")
-
-    def _corrected(
-        self,
-        goal: str,
-        wanted: float | None,
-        reached: Callable[[int, int], float],
-        enough: Callable[[int, int], bool],
-        kind: Kind = "score",
-    ) -> PlannedNumber:
-        """The line of what labels and rows show, or of how many are enough."""
-        rows, labels = self.options.rows, self.options.labels
-        if rows is not None and labels is not None:
-            return self._line(goal, Found(reached(labels, rows), "closed form"), rows, labels, kind=kind)
-        value = Found(wanted or 0.0, "closed form")
-        if rows is not None:
-            needed = planning.fewest_labels(enough, rows)
-            short = Missing(f"labels of all {format_count(rows)} rows are not enough")
-            return self._line(goal, value, rows, short if needed is None else needed, kind=kind)
-        if labels is not None:
-            judged = planning.fewest_rows(enough, labels)
-            short = Missing(f"with {format_count(labels, 'label')} no number of rows is enough")
-            return self._line(goal, value, short if judged is None else judged, labels, kind=kind)
-        row_price = None if self.ground.price is None else self.ground.price * self.ground.calls_per_row
-        both = planning.labels_and_rows(enough, row_price=row_price, label_price=self._label_price)
-        if both is None:
-            return self._line(goal, value, _TOO_MANY, _TOO_MANY, kind=kind)
-        return self._line(goal, value, both[1], both[0], kind=kind)
-
-    def _labels_alone(self) -> PlannedNumber | None:
-        corrected, wanted = self.ground.corrected, self._inner(self.options.half_width)
-        if corrected is None or wanted is None:
-            return None
-        level = self.options.level
-        alone = replace(corrected, told=corrected.told.joined(np.zeros(len(corrected.told.shares), dtype=int)))
-        labels = planning.fewest_labels(lambda n, rows: alone.half_width(n, rows, level) <= wanted, None)
-        known = _TOO_MANY if labels is None else labels
-        return self._line(_ALONE, Found(wanted, "closed form"), known, known, calls=0)
-
-    # Lines
-
-    def _for_rows(
-        self, goal: str, wanted: float, found: Found | None, doubt: tuple[float, float] | None, kind: Kind = "score"
-    ) -> PlannedNumber:
-        if found is None:
-            return self._line(goal, Found(wanted, "closed form"), _TOO_MANY, kind=kind)
-        rows = int(found.value)
-        between = None
-        if doubt is not None:
-            low, high = (min(share * rows, planning.MOST_ROWS) for share in doubt)
-            between = math.floor(low), math.ceil(high)
-        return self._line(goal, Found(wanted, found.method), rows, kind=kind, rows_open=between)
-
-    def _line(
-        self,
-        goal: str,
-        found: Found,
-        rows: int | Missing,
-        labels: int | Missing | None = None,
-        *,
-        kind: Kind = "score",
-        calls: float | None = None,
-        rows_open: tuple[int, int] | None = None,
-    ) -> PlannedNumber:
-        ground, value = self.ground, found.value * (1.0 if kind == "share" else self.ground.unit)
-        method: Method = "simulated" if ground.simulated else found.method
-        asked = ground.calls_per_row if calls is None else calls
-        made: float | Missing = rows if isinstance(rows, Missing) else math.ceil(asked * rows)
-        return PlannedNumber(
-            goal=goal,
-            value=Missing("so few rows find no difference at all") if math.isnan(value) else value,
-            rows=rows,
-            rows_open=rows_open,
-            labels=labels,
-            calls=Missing("the pilot's votes were recorded") if calls is None and not asked else made,
-            cost=self._cost(made, labels),
-            method=method,
-            kind=kind,
-        )
-
-    def _cost(self, calls: float | Missing, labels: int | Missing | None) -> float | Missing:
-        if isinstance(calls, Missing) or isinstance(labels, Missing):
-            return Missing("not possible")
-        if calls and self.ground.price is None:
-            return Missing("no price of a call is known")
-        if labels and self._label_price is None:
-            return Missing("no price of a label is known")
-        return calls * (self.ground.price or 0.0) + (labels or 0) * (self._label_price or 0.0)
-
-    @property
-    def _label_price(self) -> float | None:
-        """US dollars for labelling a row: the response of each system, or of two that meet the one that is better."""
-        each = math.comb(self.ground.systems, 2) if self.ground.winrates else self.ground.systems
-        return None if self.options.label_price is None else each * self.options.label_price
-
-    # Words
-
-    def _repetition(self) -> TextTable | None:
-        drawn = self.ground.drawn
-        if len(drawn) < 2:
-            return None
-        rows = tuple(
-            (format_count(each.samples), *(_narrower(share) for share in (each.scores, each.differences)))
-            for each in drawn
-        )
-        last = drawn[-1]
-        as_rows = 1 / last.differences - 1 if last.differences > 0 else math.inf
-        said = (
-            f"{format_count(last.samples)} draws make {format_count(last.samples)} times the calls, and narrow the "
-            f"interval of a difference by {_narrower(last.differences)}"
-        )
-        if last.differences > _LITTLE_NARROWER:
-            note = f"One draw is enough: {said}."
-        elif as_rows < last.samples - 1:
-            note = (
-                f"{said}, as {format_percent(as_rows)} more rows would: more draws only where there are no more rows."
-            )
-        else:
-            note = f"{said}, more than the same calls would with more rows."
-        headers = ("draws of each prompt", "intervals of scores narrower by", "of differences")
-        return TextTable("What more draws come to", headers, rows, (note,), "draws")
-
-    def _said_of_both(self, lines: Sequence[PlannedNumber]) -> str:
-        """How labels and rows were chosen, where neither was given."""
-        if self.ground.price is None or self.options.label_price is None:
-            return (
-                "Beside these rows no more than a tenth more labels are needed than beside any number; with prices of "
-                "calls and labels, the cheapest of both is planned."
-            )
-        costs = {each.goal: each.cost for each in lines if not isinstance(each.cost, Missing)}
-        if costs.get(_ALONE, math.inf) < costs.get(_CORRECTED, 0.0):
-            return "Of all that a judge and labels can do together this is the cheapest, and labels alone cost less."
-        return "Labels and rows together are the cheapest that are enough."
-
-    def _notes(self, lines: Sequence[PlannedNumber]) -> Iterator[str]:
-        options, ground = self.options, self.ground
-        yield from ground.notes
-        if any(each.rows_open for each in lines):
-            yield (
-                f"In brackets: what the pilot leaves open (at {format_level(options.level)}, roughly), since it shows "
-                "the spread of few rows only. The upper number is the safe one."
-            )
-        if ground.corrected is None:
-            yield (
-                "These are intervals and tests of the judge. What people would say is another matter, which labels "
-                "tell: plan them with judge_accuracy=0.85, or with a pilot that people have labelled."
-            )
-        if self._tests > 1 and any(each.kind != "score" for each in lines):
-            yield (
-                f"{format_count(self._tests)} comparisons share the level by Holm's correction: each is planned for a "
-                f"p-value below {1 - options.level:.2g} / {self._tests}, which is always enough."
-            )
-        if self.ground.winrates and options.difference is not None:
-            high = 0.5 + options.difference / 2
-            yield (
-                f"Winrates that are {format_number(options.difference)} apart are {format_percent(high)} against "
-                f"{format_percent(1 - high)} where two systems meet."
-            )
-        if any(each.labels is not None for each in lines):
-            yield (
-                "Labelled rows are drawn at random, and the response of each system is labelled in them (where two "
-                "meet, which is better). Of the other rows the judge alone speaks."
-            )
-            if options.rows is None and options.labels is None:
-                yield self._said_of_both(lines)
-        shown = (value for each in lines for value in (each.value, each.rows, each.labels))
-        yield from dict.fromkeys(f"–: {value.reason}." for value in shown if isinstance(value, Missing))
-        yield "; ".join(METHODS[name] for name in METHODS if name in {each.method for each in lines}) + "."
+    if rows is not None and labels is not None:
+        half = half_width(labels, rows)
+    else:
+        most = rows or closed.MOST_ROWS
+        labels = labels or closed.fewest(lambda n: half_width(n, most) <= half, most)
+        if rows is None and labels is not None:
+            labels = asked.labels or math.ceil(1.1 * labels)
+            rows = closed.fewest(lambda n: half_width(labels, n) <= half)
+            rows = None if rows is None else max(rows, labels)
+    found = PlannedNumber("corrected half-width", half * ground.width, rows or _NONE, labels or _NONE)
+    yield "corrected_half_width", found
 
 
-_LITTLE_NARROWER: Final = 0.9
-"""The variance, as a share, above which more draws are not worth a word."""
-
-_CORRECTED: Final = "half-width of a corrected score"
-_ALONE: Final = "half-width by labels alone"
-
-_TOO_MANY: Final = Missing(f"more than {format_count(planning.MOST_ROWS)} rows would be needed")
-
-
-def _narrower(share: float) -> str:
-    return format_percent(max(0.0, 1 - math.sqrt(share)))
+_NONE: Final = Missing("nothing is enough")

@@ -108,6 +108,7 @@ class SheetLabels(Labels, PrintedTables):
         return [
             {
                 **({"instance": each.name[0]} if asked[each.name].row is None else {"id": asked[each.name].row}),
+                "criterion": self.draw.criteria[asked[each.name].criterion].name,
                 **dict(zip(self.draw.labelled_by, each.name[1:], strict=True)),
                 "label": each.value,
                 "annotator": each.annotator,
@@ -182,6 +183,7 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
     untold = {question for own in chosen.values() for question, place in own.items() if place is None}
     parameters = {name: getattr(known, name) for name in ("id", "design", "n", "seed")}
     parameters["shown"] = {each.name: each.shown for each in known.questions}
+    parameters["criteria"] = {each.name: known.criteria[each.criterion].name for each in known.questions}
     return SheetLabels(
         entries, known.corrected_as, len(untold), parameters, draw=known, chosen=chosen, repeated=repeated
     )

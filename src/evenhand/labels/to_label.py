@@ -19,10 +19,8 @@ from evenhand.labels.drawing import (
     Design,
     FloatArray,
     check_design,
-    drawn_systematically,
     drawn_within,
     probabilities_by_stratum,
-    probabilities_by_uncertainty,
     random_order,
 )
 from evenhand.labels.judged_texts import JudgedTexts
@@ -32,17 +30,9 @@ from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.votes_columns import Cell
 from evenhand.visible import visible
-from evenhand.votes import Vote
 
 SCORE_LEVELS: Final = 5
 """A score that is no label is drawn from in so many groups of like size."""
-
-MOST_ROWS: Final = 0.9
-"""Scores with at least so large a share of all rows are asked about on the same ones, where uncertainty draws them."""
-
-PRIOR_VOTES: Final = 2
-MOST_UNCERTAIN: Final = 0.25
-"""The variance of what a judge may say where it said nothing: as large as that of a score in [0, 1] can be."""
 
 
 def to_label(
@@ -63,10 +53,8 @@ def to_label(
             each pair of systems. All that is asked about one response stands on one item.
         data: The data that were judged: results do not hold the texts.
         design: How rows are drawn. ``random``; ``by_verdict``: at random within what the judge said, rare verdicts more
-            often; ``active``: the likelier the less certain the verdict is (its votes differ, or its probabilities are
-            spread), each at least half as likely as at random. The probabilities go with the labels, so that estimates
-            stay unbiased. ``active`` brings estimates nearer where the judge's votes or probabilities are honest, and
-            not where it is sure and wrong (``python -m benchmarks.drawing``): if you do not know, draw at random.
+            often. The probabilities go with the labels, so that estimates stay unbiased. If you do not know, draw at
+            random.
         seed: Of the draw: the same results and seed give the same sheet.
         response_field: The column with the responses, where the results do not know it: those of recorded votes.
         context_fields: What is shown beside the responses, in place of what the judge was shown: a column, several, or
@@ -83,16 +71,14 @@ def to_label(
     whole = [each for each in results.outcomes() if each.part_of is None]
     texts = JudgedTexts.of(results, data, response_field, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
-    chosen, scores = _drawn(_groups(whole, cells, texts), cells, results, how)
+    chosen, scores = _drawn(_groups(whole, cells, texts), cells, how)
     cards, criteria = _cards(texts, chosen, how)
     questions = tuple(asked for card in cards for asked in card.questions)
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
     draw = Draw(
         id=digest(how, [each._asdict() for each in questions], [card.responses for card in cards]),
         design=how.design,
-        corrected_as=how.design
-        if how.design == "random" or (how.design == "by_verdict" and by_label)
-        else "probabilities",
+        corrected_as=how.design if how.design == "random" or by_label else "probabilities",
         n=n,
         seed=seed,
         labelled_by=results.labelled_by,
@@ -140,40 +126,28 @@ class _Group:
     strata: Sequence[str]
     without_response: int
 
-    def drawn(
-        self, how: _How, ranks: Mapping[int, int], start: float, uncertain: Mapping[int, float]
-    ) -> tuple[FloatArray, list[int]]:
+    def drawn(self, how: _How, ranks: Mapping[int, int]) -> tuple[FloatArray, list[int]]:
         """The probability with which each row is drawn, and the rows that are."""
         if how.n > len(self.units):
             raise InvalidInputError(
                 f"n is {how.n}, and {self.name} has {format_count(len(self.units), 'row')} with a response: ask for at "
                 f"most {len(self.units)}"
             )
-        own = [each.instance for each in self.units]
-        order = sorted(range(len(own)), key=lambda place: ranks[own[place]])
-        if how.design == "active":
-            rows = sorted(uncertain) if len(own) >= MOST_ROWS * len(uncertain) else sorted(set(own))
-            shares = probabilities_by_uncertainty(np.array([uncertain[row] for row in rows]), how.n)
-            by_rank = sorted(range(len(rows)), key=lambda place: ranks[rows[place]])
-            asked = {rows[place] for place in drawn_systematically(shares, by_rank, start)}
-            share = dict(zip(rows, shares.tolist(), strict=True))
-            return np.array([share[row] for row in own]), [place for place, row in enumerate(own) if row in asked]
+        order = sorted(range(len(self.units)), key=lambda place: ranks[self.units[place].instance])
         strata = self.strata if how.design == "by_verdict" else [""] * len(self.units)
         probabilities = probabilities_by_stratum(strata, how.n)
         return probabilities, drawn_within(strata, probabilities, order)
 
 
 def _drawn(
-    groups: Sequence[_Group], cells: Mapping[QuestionName, Cell], results: Results[Any], how: _How
+    groups: Sequence[_Group], cells: Mapping[QuestionName, Cell], how: _How
 ) -> tuple[list[_Chosen], tuple[DrawnScore, ...]]:
     """The questions that are drawn, and how many rows of each score."""
-    order, start = random_order(1 + max(name[0] for name in cells), how.seed)
-    ranks = {row: rank for rank, row in enumerate(order)}
-    uncertain = _uncertainty(results, groups, cells) if how.design == "active" else {}
+    ranks = {row: rank for rank, row in enumerate(random_order(1 + max(name[0] for name in cells), how.seed))}
     chosen: list[_Chosen] = []
     scores = []
     for group in groups:
-        probabilities, places = group.drawn(how, ranks, start, uncertain)
+        probabilities, places = group.drawn(how, ranks)
         for place in places:
             stratum = None if how.design == "random" else group.strata[place]
             share = float(probabilities[place])
@@ -228,55 +202,6 @@ def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
         else:
             found.append(f"scores {1 + int(np.searchsorted(edges, score))} of {SCORE_LEVELS}")
     return found
-
-
-def _uncertainty(
-    results: Results[Any], groups: Sequence[_Group], cells: Mapping[QuestionName, Cell]
-) -> dict[int, float]:
-    """Row -> the root mean variance of what the judge may say to all questions about it, at most one half.
-
-    One number for all systems, so that these are asked about on the same rows and their differences are paired.
-    """
-    found: dict[int, list[float]] = {}
-    for group in groups:
-        for each in group.units:
-            own = (cells[name] for name in each.questions)
-            found.setdefault(each.instance, []).extend(
-                _variance(results.criterion_of(cell), cell.votes) for cell in own
-            )
-    return {row: float(np.sqrt(np.mean(variances))) for row, variances in found.items()}
-
-
-def _variance(criterion: Criterion, votes: Sequence[Vote]) -> float:
-    """Of the value of an option that is drawn from the probabilities that the votes give, or from their shares.
-
-    Without values, and in comparisons, (1 - Σ p²) / 2, which for two options is that of 0 and 1. Shares of k votes say
-    little where k is small: their variance is averaged, with the weights k and :data:`PRIOR_VOTES`, with that of a
-    judge that says nothing, which a question has that nobody answered.
-    """
-    said = [vote for vote in votes if vote.selected_index is not None]
-    if not said:
-        return MOST_UNCERTAIN
-    weights: dict[int, float] = {}
-    for vote in said:
-        for place, share in _shares(vote).items():
-            weights[place] = weights.get(place, 0.0) + share / len(said)
-    p = np.array(list(weights.values()))
-    values = [None if criterion.scale == "pairwise" else criterion.options[place].value for place in weights]
-    worth = np.array([criterion.share_of_range(value) for value in values if value is not None])
-    valued = len(worth) == len(p)
-    found = (p * worth**2).sum() - (p * worth).sum() ** 2 if valued else (1 - (p**2).sum()) / 2
-    counted = sum(not vote.probabilities for vote in said)
-    if not counted:
-        return float(max(found, 0.0))
-    return float((max(found, 0.0) * counted + MOST_UNCERTAIN * PRIOR_VOTES) / (counted + PRIOR_VOTES))
-
-
-def _shares(vote: Vote) -> dict[int, float]:
-    """Place of an option -> its probability, as the vote gives it; 1 for the one selected where it gives none."""
-    if vote.probabilities is None or not (mass := sum(vote.probabilities)):
-        return {} if vote.selected_index is None else {vote.selected_index: 1.0}
-    return {place: share / mass for place, share in enumerate(vote.probabilities) if share}
 
 
 def _cards(texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:

@@ -203,7 +203,7 @@ def notes_on_changes(
     if new and changed:
         notes.append(
             f"{CONFOUNDED}, so that a difference of the scores may come from either: judge the same responses with "
-            "both (evenhand.drift tells the two apart where that can be done)."
+            "both."
         )
     if not notes and known and one.unknown(other) is None:
         notes.append("Made in the same way, of the same responses: what differs is what judges say when asked again.")
