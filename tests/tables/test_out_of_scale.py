@@ -53,7 +53,7 @@ def assessed(strange, cell):
 def compared(strange, cell):
     rows = long(lambda n: "AB"[n % 2], strange, cell, first=lambda _: "x", second=lambda _: "y")
     table = evenhand.winrates(votes=rows)
-    return dict(table.unscored().reasons), str(table)
+    return dict(table.unscored_counts.reasons), str(table)
 
 
 def chosen(strange, cell):
