@@ -16,6 +16,8 @@ from typing import BinaryIO, Final
 
 import platformdirs
 
+from evenhand.errors import InvalidInputError
+
 MOST_BYTES: Final = 16 * 1024**2
 """So large a document may be: a criterion, a rubric, a checklist, a prompt, a report."""
 
@@ -103,6 +105,25 @@ def read_bytes(path: Path, most: int | None = MOST_BYTES) -> bytes:
     if most is not None and len(data) > most:
         raise OSError(errno.EFBIG, f"it holds more than {most // 1024**2} MiB, the most that is read")
     return data
+
+
+def check_layout(name: str | os.PathLike[str], kind: str, found: object, accepted: int) -> None:
+    """Refuse a file of another format than the one that is read.
+
+    Args:
+        name: The file.
+        kind: What it is, such as ``a saved result``.
+        found: The number of its format.
+        accepted: The number of the format that is read.
+
+    Raises:
+        InvalidInputError: If the two differ.
+    """
+    if found != accepted:
+        raise InvalidInputError(
+            f"{str(name)!r} is {kind} of the format {found!r}. Accepted: {accepted!r}. Write it again with this "
+            "version of evenhand, or read it with the version that wrote it"
+        )
 
 
 def check_growth(packed: int, inflated: int) -> None:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from importlib import import_module
@@ -47,7 +47,7 @@ from evenhand.results.saved import header_of, open_results
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import StreamOptions
 
-__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "streamed", "write_part"]
+__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "stream_call", "streamed", "write_part"]
 
 BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096
@@ -64,8 +64,6 @@ _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
 """Arguments of functions that judge -> whether what is given needs all rows at once."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_elsewhere: ContextVar[Callable[..., Any] | None] = ContextVar("_elsewhere", default=None)
 
 
 class StreamedRowsWarning(EvenhandWarning):
@@ -159,6 +157,37 @@ class Block(NamedTuple):
     again: bool = False
 
 
+class StreamCall(NamedTuple):
+    """What a function that judges rows was given, where its result goes to a folder.
+
+    Attributes:
+        job: Who judges, and how.
+        data: The rows.
+        how: To which folder, and in which parts.
+        split: Of the data.
+        dry_run: Only estimate.
+        record: The run, as results keep it.
+    """
+
+    job: Job
+    data: object
+    how: StreamOptions
+    split: str | None
+    dry_run: bool
+    record: Mapping[str, Any]
+
+
+def stream_call(function: Callable[..., Any], how: StreamOptions, *given: object, **keyed: object) -> StreamCall:
+    """Read the arguments of a function that judges rows, which are others than those of ``how``."""
+    said = dict(signature(function).bind(*given, **keyed).arguments)
+    said |= said.pop("options", {})
+    to = {name: value for name, value in how.given().items() if value is not None}
+    record = {"data" if name == "dataset" else name: value for name, value in {**said, **to}.items()}
+    data, split, dry_run = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
+    record = run_record(JOBS.get(function.__name__, function.__name__), record)
+    return StreamCall(Job(function.__name__, said), data, how, split, dry_run, record)
+
+
 def streamed(function: Function) -> Function:
     """Make a function that judges rows take ``stream_to``."""
 
@@ -167,31 +196,11 @@ def streamed(function: Function) -> Function:
         how = StreamOptions(**{name: keyed.pop(name) for name in StreamOptions.model_fields if name in keyed})
         if how.stream_to is None:
             return function(*given, **keyed)
-        bound = signature(function).bind(*given, **keyed).arguments
-        said = {**bound, **bound.pop("options", {})}
-        said.pop("options", None)
-        to = {name: value for name, value in how.given().items() if value is not None}
-        record = {"data" if name == "dataset" else name: value for name, value in {**said, **to}.items()}
-        data, split, dry = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
-        job = Job(function.__name__, said)
-        record = run_record(JOBS.get(function.__name__, function.__name__), record)
-        elsewhere = _elsewhere.get()
-        if elsewhere is not None:
-            return elsewhere(job, data, how, split=split, dry_run=dry, record=record)
-        batches = row_batches(data, split)
-        return judge_stream(job, batches, how, count=rows_known(data, split), dry_run=dry, record=record)
+        call = stream_call(function, how, *given, **keyed)
+        batches, count = row_batches(call.data, call.split), rows_known(call.data, call.split)
+        return judge_stream(call.job, batches, how, count=count, dry_run=call.dry_run, record=call.record)
 
     return cast(Function, judged)
-
-
-@contextmanager
-def judging_streams_by(judge: Callable[..., Any]) -> Iterator[None]:
-    """Meanwhile, functions that are told ``stream_to`` call this with the job, the data, and what they were told."""
-    token = _elsewhere.set(judge)
-    try:
-        yield
-    finally:
-        _elsewhere.reset(token)
 
 
 def judge_stream(
@@ -371,16 +380,15 @@ def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow]) -> Inva
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """A warning that only differs in its numbers from one that was given is not given again."""
+    """Give the warnings at the end, and those that only differ in their numbers once."""
+    given: list[warnings.WarningMessage] = []
     told: set[tuple[type[Warning], str]] = set()
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def once(message: Any, category: Any, *where: Any, **more: Any) -> None:  # noqa: ANN401 - as warnings has it
-            key = (category, re.sub(r"\d+", "0", str(message)))
+    try:
+        with warnings.catch_warnings(record=True) as given:
+            yield
+    finally:
+        for each in given:
+            key = (each.category, re.sub(r"\d+", "0", str(each.message)))
             if key not in told:
                 told.add(key)
-                show(message, category, *where, **more)
-
-        warnings.showwarning = once
-        yield
+                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno, source=each.source)

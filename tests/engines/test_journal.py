@@ -215,15 +215,6 @@ def test_another_programs_database_is_not_touched(path):
         Journal(path)
 
 
-def test_a_journal_of_another_format_is_not_touched(path):
-    Journal(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(JournalError, match=r"format 99.*use the version that wrote it"):
-        Journal(path)
-
-
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(JournalError, match="folder of the journal"):

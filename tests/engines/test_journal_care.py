@@ -114,11 +114,11 @@ def test_what_is_exported_is_imported_again_and_holds_each_text_once(path, tmp_p
     lines = "".join(exported(path))
     assert lines.count(f'"{first["content"]}"') == 1
     other = tmp_path / "other.sqlite3"
-    assert imported(other, lines.splitlines()) == (ROWS + 1, [])
-    assert imported(other, lines.splitlines()) == (0, [])
+    assert imported(other, lines.splitlines(), "export.jsonl") == (ROWS + 1, [])
+    assert imported(other, lines.splitlines(), "export.jsonl") == (0, [])
     assert "".join(exported(other)) == lines
     spoilt = lines.replace("reply 8", "reply eight", 1).replace(row_of(9).key, "0" * 64)
-    new, faults = imported(tmp_path / "third.sqlite3", spoilt.splitlines())
+    new, faults = imported(tmp_path / "third.sqlite3", spoilt.splitlines(), "export.jsonl")
     assert (new, len(faults)) == (ROWS, 1)  # a reply may be changed; a key is that of what was asked
 
 

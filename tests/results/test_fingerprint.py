@@ -6,7 +6,6 @@ import pytest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedJudge
-from evenhand.numbers import Missing
 from evenhand.prompts import whole_source
 from evenhand.results.fingerprint import ConfoundedComparisonWarning
 from evenhand.results.saved import open_results
@@ -130,17 +129,6 @@ def test_a_comparison_says_what_was_not_the_same():
     assert notes(one, one.rescore(on_position_bias="first")) == (
         "Not made the same way: on_position_bias (None → 'first').",
     )
-
-
-def test_a_file_of_before_has_no_fingerprint_and_that_is_said():
-    one = judged()
-    parameters = {name: value for name, value in one.parameters.items() if name != "fingerprint"}
-    before = type(one).of_cells({**one.judged(), "parameters": parameters}, one.cells())
-    assert isinstance(of(before).judge, Missing)
-    assert of(before).changes(of(one)) == ()
-    (table,) = before.compare(one).text_tables()
-    assert len(table.notes) == 2
-    assert table.notes[1].endswith("it was made: it was saved before results held fingerprints.")
 
 
 def test_labels_of_people_are_the_anchors_of_a_result():

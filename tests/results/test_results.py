@@ -12,7 +12,6 @@ import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
@@ -20,11 +19,9 @@ from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError, UnwritableFileError
-from evenhand.results.measures import plain
 from evenhand.results.saved import read, write
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
-from evenhand.statistics.grade_score import GradeScoreResult, grade_score
 from evenhand.tables import JudgementTable, judge
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
@@ -296,19 +293,6 @@ def test_a_report_with_infinite_limits_is_such_json_and_comes_back_whole(tmp_pat
     report.save(tmp_path / "report.json")
     json.loads((tmp_path / "report.json").read_text(), parse_constant=pytest.fail)
     assert evenhand.ReliabilityReport.load(tmp_path / "report.json") == report
-    before = report.to_json().replace('"low": null', '"low": "-inf"').replace('"high": null', '"high": "inf"')
-    (tmp_path / "before.json").write_text(before)
-    assert evenhand.ReliabilityReport.load(tmp_path / "before.json") == report
-
-
-def test_a_grade_score_in_an_older_report_opens_without_its_histograms():
-    found = grade_score([[0, 0], [0, 1], [1, 1]])
-    saved = plain(found, reasons=True)
-    opened = TypeAdapter(GradeScoreResult)
-    assert opened.validate_python(saved) == found
-    sizes = [{"n_options": 2, "places": saved.pop("places"), "options": saved.pop("options")}]
-    older = opened.validate_python({**saved, "sizes": sizes, "incomplete": "answered"})
-    assert older == dataclasses.replace(found, places=None, options=None)
 
 
 def scored(values, **more):

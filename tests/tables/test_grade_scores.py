@@ -135,16 +135,6 @@ class TestFile:
         with pytest.raises(InvalidInputError, match="not a saved table of grade_scores"):
             GradeTable.load(tmp_path / "other.jsonl")
 
-    def test_what_was_saved_before_there_were_cells_still_opens(self, tmp_path):
-        table, path = scores(rows(3, 3), [BEST, FIRST], unrelated_option=True), tmp_path / "before.jsonl"
-        header = {"evenhand": "grade_scores", "rows": len(table), "parameters": dict(table.parameters)}
-        before = [
-            {**cell.about, "votes": [vote.model_dump(mode="json") for vote in cell.votes]} for cell in table.cells()
-        ]
-        lines = [{**header, **table.judged()}, *before]
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        assert GradeTable.load(path) == table
-
     def test_a_part_has_the_scores_of_the_part(self):
         table = scores(rows(3, 3), [BEST, FIRST], prompts=["grade", "select"], unrelated_option=True)
         assert table["grade/True/2"] is table.instances[5]
@@ -163,8 +153,6 @@ class TestFile:
         assert table.to_markdown().count("| best, evaluate_first |") == 2 + 1 + 2
         assert table._repr_html_().count("<table>") == 3
         assert repr(table).startswith("<GradeTable of 2 judge(s), 1 prompt(s) and 3 instances>")
-        with pytest.raises(TypeError, match="cannot be changed"):
-            table.parameters["seed"] = 1
 
     def test_it_prints_within_a_terminal(self):
         table = scores(rows(3, 3), [BEST, FIRST], prompts="all", unrelated_option=True)

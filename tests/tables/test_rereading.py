@@ -1,4 +1,4 @@
-"""Votes whose draws could stop early, read again: from memory, from a file, and from a file of before."""
+"""Votes whose draws could stop early, read again: from memory, and from a file."""
 
 import pytest
 

@@ -160,16 +160,6 @@ def test_it_is_saved_and_loaded(tmp_path):
     assert "Infinity" not in json.dumps(header)
 
 
-def test_a_table_of_before_there_were_rubrics_is_read(tmp_path):
-    path = tmp_path / "table.jsonl"
-    table = assess(rubric=CLEAR)
-    table.save(path)
-    header, *rest = path.read_text(encoding="utf-8").split("\n")
-    older = {name: value for name, value in json.loads(header).items() if name not in {"rubric", "penalties"}}
-    path.write_text("\n".join([json.dumps(older), *rest]), encoding="utf-8")
-    assert JudgementTable.load(path) == table
-
-
 def test_it_is_rescored_without_a_call(table):
     # alder 1: 3·½ / 4
     zero = table.rescore(na_strategy="zero")

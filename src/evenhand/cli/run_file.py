@@ -191,9 +191,7 @@ def _run_of_result(path: Path) -> dict[str, Any]:
 
     header = header_if_saved(path)
     if header is None or not header.get("run"):
-        why = (
-            "is no saved result" if header is None else "does not say which run made it: it is older than evenhand 0.2"
-        )
+        why = "is not a saved result" if header is None else "does not say which run made it (it may be filtered)"
         raise InvalidInputError(
             f"{str(path)!r} {why}; give a run file (.yaml, .json, .toml), or a result that holds one"
         )

@@ -12,10 +12,10 @@ verdicts; ``address`` names a cluster. See the page "On a cluster" of the docume
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
+from inspect import signature
 from typing import Any
 
+from evenhand.checked_options import check_names
 from evenhand.errors import InvalidInputError
 
 __all__ = ["checklist", "grade_scores", "judge", "run_mode", "winrates"]
@@ -68,14 +68,19 @@ def _run(
     *given: object,
     address: str | None = None,
     workers: int | None = None,
-    **options: object,
+    **options: Any,  # noqa: ANN401 - as above
 ) -> Any:  # noqa: ANN401 - of the function
-    from evenhand.distributed import cluster  # noqa: PLC0415 - seconds of import
-    from evenhand.streams import judging_streams_by  # noqa: PLC0415 - as above
+    from evenhand import tables  # noqa: PLC0415 - seconds of import
+    from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
+    from evenhand.run_options import StreamOptions  # noqa: PLC0415 - as above
+    from evenhand.streams import stream_call  # noqa: PLC0415 - as above
 
-    if options.get("stream_to") is None:
+    judging = getattr(tables, function)
+    check_names(options, signature(judging).parameters)
+    how = StreamOptions(**{name: options.pop(name) for name in StreamOptions.model_fields if name in options})
+    if how.stream_to is None:
         raise InvalidInputError(
             "stream_to is missing: name the folder to which the verdicts go, which all machines of the cluster share"
         )
-    with judging_streams_by(partial(cluster.judge_on_ray, address=address, workers=workers)):
-        return getattr(import_module("evenhand.tables"), function)(dataset, *given, **options)
+    call = stream_call(judging, how, dataset, *given, **options)
+    return judge_on_ray(**call._asdict(), address=address, workers=workers)

@@ -242,8 +242,7 @@ def _quiet(ray: Any, address: str | None) -> Iterator[None]:  # noqa: ANN401 - a
         if not here:
             here["runtime_env"] = {"env_vars": passed}
         try:
-            with _unheard():
-                ray.init(address=address, log_to_driver=False, logging_level=logging.FATAL, **here)
+            ray.init(address=address, log_to_driver=False, logging_level=logging.FATAL, **here)
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             raise DistributedRunError(f"there is no Ray cluster at {address or 'this machine'}: {error}") from error
     context = DataContext.get_current().copy()
@@ -262,23 +261,6 @@ def _quiet(ray: Any, address: str | None) -> Iterator[None]:  # noqa: ANN401 - a
             each.setLevel(level)
         if own:
             ray.shutdown()
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """What Ray's C++ says to standard error as it begins is not heard: that it has read how much it is to say."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is none
-        yield
-        return
-    try:
-        with Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 class _Run:

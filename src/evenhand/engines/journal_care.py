@@ -191,13 +191,21 @@ def merged(journal: Journal, shard: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
+def imported(path: Path, lines: Iterable[str], name: str | Path) -> tuple[int, list[int]]:
     """Record the replies of exported lines; those that a journal has already stay as they are.
+
+    Args:
+        path: The journal.
+        lines: What was exported.
+        name: The file that holds them.
 
     Returns:
         How many replies are new, and the numbers of the lines that hold none that can be read.
+
+    Raises:
+        InvalidInputError: If they are of another format.
     """
-    reader = LineReader()
+    reader = LineReader(name)
     with Journal(path) as journal:
         before = journal.count()
         _record(journal, reader.rows(lines))

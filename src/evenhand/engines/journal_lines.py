@@ -13,10 +13,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from evenhand.files import check_layout
 from evenhand.votes import Completion
 
 LAYOUT: Final = 1
@@ -110,12 +112,17 @@ class LineReader:
         faults: The numbers of the lines that could not be read, from 1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str | Path) -> None:
+        self._name = name
         self.faults: list[int] = []
         self._held: dict[tuple[str, int], Any] = {}
 
     def rows(self, lines: Iterable[str]) -> Iterator[Row]:
-        """One by one."""
+        """One by one.
+
+        Raises:
+            InvalidInputError: If they are of another format.
+        """
         for number, line in enumerate(lines, start=1):
             try:
                 row = self._row(json.loads(line))
@@ -131,8 +138,9 @@ class LineReader:
                 if kind in line:
                     self._held[kind, line[kind]] = line[name]
                     return None
-            if line["evenhand"] != "journal" or line["layout"] != LAYOUT:
-                raise KeyError(LAYOUT)
+            if line["evenhand"] != "journal":
+                raise KeyError("journal")
+            check_layout(self._name, "an exported journal", line.get("layout"), LAYOUT)
             return None
         identity = canonical_json(self._held["engine", line["engine"]])
         request = line["request"]

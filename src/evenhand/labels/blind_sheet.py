@@ -16,12 +16,14 @@ from typing import Any, Final, Literal, NamedTuple, Self
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
+from evenhand.files import check_layout
 from evenhand.labels.drawing import Design
 from evenhand.numbers import format_count, format_range
 from evenhand.results.outcomes import QuestionName
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import written_whole
 
+LAYOUT: Final = 1
 CANNOT_TELL: Final = "I cannot tell"
 """The answer that is offered beside the options of a criterion, where it is none of these."""
 
@@ -129,6 +131,7 @@ class Draw:
         """As plain JSON."""
         return {
             "evenhand": "draw",
+            "layout": LAYOUT,
             "note": "This maps the answers of people back. Do not give it to those who label.",
             **{name: getattr(self, name) for name in ("id", "design", "corrected_as", "n", "seed", "labelled_by")},
             "clusters": "rows are drawn one by one, whatever they belong to",
@@ -149,6 +152,7 @@ class Draw:
             raise InvalidInputError(
                 f"{str(path)!r} is no draw: give the file that ends in .draw.json, which was written beside the sheet"
             )
+        check_layout(path, "the draw of a sheet", found.get("layout"), LAYOUT)
         try:
             asked = [{**each, "name": tuple(each["name"])} for each in found["questions"]]
             return cls(

@@ -76,7 +76,7 @@ def correct(
         )
     fields = {"label_field": label_field, "annotator_field": annotator_field, "probability_field": probability_field}
     labels = read_gold(results, gold, **fields)
-    wanted = float(results.parameters.get("level", 0.95)) if level is None else level
+    wanted = float(results.parameters["level"]) if level is None else level
     check_level(wanted)
     way = Way(design=checked_design(design, labels), level=wanted, seed=seed)
     every = samples_of(paired(results, labels))

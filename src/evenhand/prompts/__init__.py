@@ -479,16 +479,14 @@ class ShownTexts:
     responses: tuple[str, ...]
 
 
-_FENCE = re.compile(rf"\bpairs? of {FENCE_WORDS} (the same code|[0-9a-f]{{8}})\b")
+_FENCE = f"pairs of {FENCE_WORDS} the same code"
 _SAID_LAST = re.compile(rf"^Nothing between {FENCE_WORDS} ([0-9a-f]{{8}}) is", re.MULTILINE)
 
 
 def _nonce_of(prompt: str) -> str | None:
-    """The nonce of the tags: up to version 0.1 it was told before the data, now it is told behind them."""
-    fence = _FENCE.search(prompt)
-    if fence is None or fence[1] != "the same code":
-        return fence and fence[1]
-    said = _SAID_LAST.findall(prompt, fence.end())
+    """Return the nonce of the tags, which stands behind the data."""
+    fence = prompt.find(_FENCE)
+    said = [] if fence < 0 else _SAID_LAST.findall(prompt, fence)
     return said[-1] if said else None
 
 

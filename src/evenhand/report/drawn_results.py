@@ -352,7 +352,7 @@ def _counts(found: Outcomes, parts: Sequence[str]) -> tuple[int, ...]:
 
 def _calibration(held: Held) -> Drawn | None:
     """The probabilities that judges gave to what they selected, against how often people say the same."""
-    level, seed = held.results.parameters["level"], held.results.parameters.get("seed", 0)
+    level, seed = held.results.parameters["level"], held.results.parameters["seed"]
     return curves(
         (name, confidences_of(asked, Categories(criterion), level=level, seed=seed))
         for name, (criterion, asked) in held.labelled.items()

@@ -48,7 +48,6 @@ NOT_OPTIONS: Final = frozenset(
 """Parameters that say what was judged, how intervals are made or what was found, and not how judges are asked."""
 
 CONFOUNDED: Final = "Both what was judged and how it was judged differ"
-SAVED_BEFORE: Final = Missing("it was saved before results held fingerprints")
 RECORDED: Final = Missing("its votes are recorded, and do not say how they were asked for")
 
 
@@ -103,7 +102,6 @@ class Fingerprint:
         """That of a result."""
         said = results.parameters
         held = said.get("fingerprint", {})
-        missing = SAVED_BEFORE if "flow" in said else RECORDED
         models: dict[str, None] = {}
         labels = []
         for cell in results.cells():
@@ -116,9 +114,9 @@ class Fingerprint:
         by = {name: value for name, value in results.judged().items() if name not in {"systems", "notes"}}
         return cls(
             judges=tuple(said.get("judges") or said.get("votes") or ()),
-            judge=held.get("judge", missing),
+            judge=held.get("judge", RECORDED),
             models=tuple(sorted(models)),
-            prompts=held.get("prompts", missing),
+            prompts=held.get("prompts", RECORDED),
             criteria=digest(by),
             options=dict(_options(said)),
             anchors=digest(labels, list(results.ids)) if labels else Missing("it holds no label of people"),
@@ -195,8 +193,6 @@ def notes_on_changes(
     notes = []
     if changed:
         notes.append(f"Not made the same way: {'; '.join(changed)}.")
-    if (reason := one.unknown(other)) is not None and reason == SAVED_BEFORE.reason:
-        notes.append(f"Of one result it is not known by which judge, prompts and responses it was made: {reason}.")
     of = f"{format_count(new)} of {format_count(len(pairs), 'row')}"
     if new:
         notes.append(f"On {of} the judges were shown something else.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
 """The parameters that differ from part to part."""
 
-_OF_RUN: Final = ("evenhand", "layout", "about", "systems", "criteria", "criterion", "rubric")
+_OF_RUN: Final = ("evenhand", "about", "systems", "criteria", "criterion", "rubric")
 """What headers say of the run beside its parameters; the rest is what a part came to."""
 
 OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -14,7 +14,7 @@ from functools import cached_property, wraps
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast, overload
 
 import numpy as np
 
@@ -61,7 +61,8 @@ class Results(PrintedTables, Generic[Entry]):
     (:meth:`row`), unless an entry has that name.
 
     Attributes:
-        parameters: What made it: judges, fields, orders, rules, seed, interval level, version. They cannot be changed.
+        parameters: What made it: judges, fields, orders, rules, seed, interval level, version. To change
+            one, use :meth:`rescore`, or ``dataclasses.replace``.
         run_file: The run that made it, as :meth:`to_run_file` writes it; None of what was filtered or scored again.
     """
 
@@ -91,9 +92,6 @@ class Results(PrintedTables, Generic[Entry]):
 
     parameters: Mapping[str, Any]
     run_file: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
 
     @property
     @abstractmethod
@@ -462,7 +460,7 @@ class Results(PrintedTables, Generic[Entry]):
 
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """The level of intervals over rows of these clusters, and their method."""
-        return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
+        return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """What is 0 and what is 1 for the scores of a group of rows; None where there is no such group.
@@ -693,14 +691,13 @@ class Results(PrintedTables, Generic[Entry]):
             path: Where it is written too; its paths are relative to this file, or without one to the current folder.
 
         Raises:
-            InvalidInputError: A result of which no run is known: one that was filtered, scored again, or saved before
-                evenhand 0.2.
+            InvalidInputError: A result of which no run is known: one that was filtered or scored again.
             UnwritableFileError: If the file cannot be written.
         """
         if self.run_file is None:
             raise InvalidInputError(
-                "no run is known that makes this result: it was filtered, scored again or put together after its run, "
-                "or saved before evenhand 0.2; its parameters say how it was made"
+                "no run is known that makes this result: it was filtered, scored again or put together after its run; "
+                "its parameters say how it was made"
             )
         if path is not None:
             write_run(path, self.run_file)
@@ -847,53 +844,6 @@ def could_stop_early(parameters: Mapping[str, Any]) -> bool:
     """Whether a table's parameters say that draws could stop early."""
     grid = parameters.get("grid", {})
     return bool(grid.get("stop_early")) and grid["samples"] > 1
-
-
-def _refuse(*args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 - stands in for methods of any signature
-    raise TypeError(
-        "the parameters say what made a table and cannot be changed: rescore it under other rules, or make "
-        "another with dataclasses.replace(table, parameters={**table.parameters, ...})"
-    )
-
-
-class ReadOnlyDict(dict[str, Any]):
-    """A dictionary that refuses changes; ``dict(...)`` of it is an ordinary one."""
-
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ReadOnlyDict, (dict(self),)
-
-
-class ReadOnlyList(list[Any]):
-    """A list that refuses changes; ``list(...)`` of it is an ordinary one."""
-
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ReadOnlyList, (list(self),)
-
-
-def read_only(parameters: Mapping[str, Any]) -> ReadOnlyDict:
-    """The same with every dictionary and list in it, at any depth, as one that cannot be changed.
-
-    Subclasses of dict and list rather than a mapping of their own: ``json`` writes them, and they equal ordinary ones.
-
-    >>> parameters = read_only({"judges": ["a"], "level": 0.95})
-    >>> parameters == {"judges": ["a"], "level": 0.95}
-    True
-    """
-    return ReadOnlyDict({name: _read_only_value(value) for name, value in parameters.items()})
-
-
-def _read_only_value(value: object) -> object:
-    if isinstance(value, Mapping):
-        return read_only(value)
-    if isinstance(value, list):
-        return ReadOnlyList([_read_only_value(inner) for inner in value])
-    return value
 
 
 _RUN, _VOTES = "_run", "_votes"

@@ -124,8 +124,8 @@ def rows_of_part(folder: Path, number: int) -> RowsOfPart:
         digits = str(said["fingerprint"]["contents"])
     except (InvalidInputError, LookupError) as error:
         raise InvalidInputError(
-            f"{str(path)!r} is no part that a streamed run wrote, or not a whole one: move it elsewhere, and its rows "
-            "are judged again, with the replies that are in the journal"
+            f"{str(path)!r} is not a part that a streamed run wrote, or not a whole one ({error}): move it elsewhere, "
+            "and its rows are judged again, with the replies that are in the journal"
         ) from error
     failed = pyarrow.compute.is_in(table["unscored_reason"], pyarrow.array(NOT_JUDGED))
     places = pyarrow.compute.unique(table.filter(failed)["instance"])

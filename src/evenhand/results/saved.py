@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import chain, repeat
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
@@ -20,7 +20,7 @@ from evenhand.data.arrow_files import bounded_table, opened_parquet, parquet_fil
 from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS, SavedKind, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError, UnwritableFileError
-from evenhand.files import cache_folder, check_growth, expanded, open_file, read_bytes
+from evenhand.files import cache_folder, check_growth, check_layout, expanded, open_file, read_bytes
 from evenhand.results.measures import as_json
 from evenhand.results.votes_columns import (
     CELL,
@@ -251,7 +251,6 @@ class _Header(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    layout: Literal[2]
     rows: NonNegativeInt
     about: list[str]
     parameters: _Parameters
@@ -388,6 +387,7 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
             return None
         if saved_kind(header) is None:
             return None
+        check_layout(path, "a saved result", header.get("layout"), LAYOUT)
         _check_depth(header)
         said = _Header.model_validate(header)
         most = max(ALWAYS_HELD, path.stat().st_size)

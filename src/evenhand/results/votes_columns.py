@@ -184,11 +184,11 @@ def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
     usage = Usage(
         calls=row["calls"],
         cached=row["cached_calls"],
-        requests=row.get("requests", 0),  # files of 0.1 have none
-        lost=row.get("lost_requests", 0),
-        unreported=row.get("unreported_replies", 0),
-        at_risk=row.get("cost_at_risk", 0.0),
-        cached_tokens=row.get("cached_tokens") or 0,
+        requests=row["requests"],
+        lost=row["lost_requests"],
+        unreported=row["unreported_replies"],
+        at_risk=row["cost_at_risk"],
+        cached_tokens=row["cached_tokens"],
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
         cost=row["cost"],
@@ -212,12 +212,12 @@ def _completion_of(row: Mapping[str, Any]) -> Completion:
         finish_reason=row["finish_reason"],
         prompt_tokens=row["reply_prompt_tokens"],
         completion_tokens=row["reply_completion_tokens"],
-        cached_tokens=row.get("reply_cached_tokens"),
+        cached_tokens=row["reply_cached_tokens"],
         cost=row["reply_cost"],
         model=row["model"],
         logprobs=None if logprobs is None else tuple(map(TokenLogprob.model_validate, json.loads(logprobs))),
         cached=row["reply_cached"],
-        reasoning=row.get("reasoning"),
+        reasoning=row["reasoning"],
     )
 
 

@@ -265,7 +265,7 @@ class GradeScoreResult:
         answered_rotations: One a question: rotations answered.
         chances: What a random judge reaches, for every number of answers that was scored.
         level: Of the intervals.
-        places: Histogram of the places chosen, first place first; None in older files, as the next one.
+        places: Histogram of the places chosen, first place first.
         options: Histogram of the options chosen, in the numbering that does not depend on the order.
     """
 
@@ -282,8 +282,8 @@ class GradeScoreResult:
     answered_rotations: tuple[int, ...]
     chances: tuple[GradeScoreChance, ...]
     level: float
-    places: Uniformity | None = None
-    options: Uniformity | None = None
+    places: Uniformity
+    options: Uniformity
 
 
 def grade_score(selections: ArrayLike, *, level: float = 0.95, seed: int = 0) -> GradeScoreResult:

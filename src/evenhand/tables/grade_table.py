@@ -342,7 +342,7 @@ class GradeTable(Results[GradedInstance]):
 
 
 def _instance_of(cell: Cell) -> GradedInstance:
-    about: dict[str, Any] = {name: cell.about.get(name) for name in _ABOUT}
+    about: dict[str, Any] = {name: cell.about[name] for name in _ABOUT}
     about |= {name: tuple(cell.about[name]) for name in ("candidates", "missing")}
     return GradedInstance(**about, votes=cell.votes)
 

@@ -500,13 +500,13 @@ class JudgementTable(Results[Judgement]):
         check_same_rows((cell.about for cell in cells), *cls.same_rows)
         left = {cell.about["criterion"] for cell in cells}
         lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
-        if lacking and header.get("rubric") is not None:
+        if lacking and header["rubric"] is not None:
             raise InvalidInputError(
                 f"the criteria {lacking!r} of the rubric are left out; keep all criteria of a rubric"
             )
         criteria = {each["name"]: Criterion.model_validate(each) for each in header["criteria"] if each["name"] in left}
         rules = VoteRules.from_parameters(header["parameters"])
-        rubric = header.get("rubric")
+        rubric = header["rubric"]
         return cls(
             judgements=tuple(
                 Judgement(

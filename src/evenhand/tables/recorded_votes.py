@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self
 
-from pydantic import TypeAdapter
-
 import evenhand
 from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
@@ -46,7 +44,7 @@ from evenhand.results.measures import Measure, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, read_only, with_ids
+from evenhand.results.results import Results, with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
@@ -335,7 +333,7 @@ class AgreementTable(Results[RaterPair]):
         criterion: Whose options were chosen; made of the labels that occur where none was given.
         missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
         not_asked: Rater -> those of them on which the rater was not asked.
-        instances: The votes of all raters on each instance; none in a table that was saved before files held them.
+        instances: The votes of all raters on each instance.
         parameters: What made the table: columns, n, level, resamples, seed, version.
     """
 
@@ -348,11 +346,6 @@ class AgreementTable(Results[RaterPair]):
 
     kind: ClassVar = "agreement"
     names: ClassVar = ("first", "second")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("missing", "not_asked"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def entries(self) -> tuple[RaterPair, ...]:
@@ -442,9 +435,6 @@ class AgreementTable(Results[RaterPair]):
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
         """The agreement of the raters who cast these votes."""
         instances, said = tuple(cells), header["parameters"]
-        if not instances or "first" in instances[0].about:  # of a file that held no votes
-            measured = [cell.about for cell in instances] or header["pairs"]
-            return TypeAdapter(cls).validate_python({**header, "pairs": measured})
         criterion = Criterion.model_validate(header["criterion"])
         level = clustered_level(said["level"], [cell.about["cluster"] for cell in instances], said["interval"])
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in instances]
@@ -461,23 +451,6 @@ class AgreementTable(Results[RaterPair]):
             not_asked={rater.name: sum(rater.name not in votes for votes in cast) for rater in raters},
             instances=instances,
         )
-
-    def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
-        """The agreement on some of the instances only.
-
-        Args:
-            keep: Told ``instance`` and ``cluster``, says whether it stays.
-            **about: What must equal one of these, or be among a list of values: ``instance=[0, 3]``.
-
-        Raises:
-            InvalidInputError: As for other results, and for a table that was saved before files held votes.
-        """
-        if not self.instances:
-            raise InvalidInputError(
-                "this table was saved by an older evenhand, without the votes: measure agreement on the rows that you "
-                "mean"
-            )
-        return super().filter(keep, **about)
 
     def compare(self, other: Self) -> NoReturn:
         """Not for agreement, whose rows are pairs of raters and not instances.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, Final, Literal, Self, overload
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,7 +19,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
-from evenhand.files import read_bytes
+from evenhand.files import check_layout, read_bytes
 from evenhand.judge_reliability.agreement_with_people import JudgesAgreement
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
 from evenhand.judge_reliability.columns import YES_OR_NO
@@ -38,7 +38,6 @@ from evenhand.report.explorer import report_page
 from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.results import read_only
 from evenhand.results.saved import write_as_it_ends
 from evenhand.results.spending import Spending
 from evenhand.results.unscored import UnscoredCounts
@@ -57,6 +56,7 @@ from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
+LAYOUT: Final = 1
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
@@ -78,9 +78,6 @@ class ReliabilityReport(PrintedTables):
     agreements: tuple[JudgesAgreement, ...]
     parameters: Mapping[str, Any]
     unscored_counts: UnscoredCounts
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -143,6 +140,7 @@ class ReliabilityReport(PrintedTables):
         ]
         document = {
             "evenhand": KIND,
+            "layout": LAYOUT,
             **plain(self, reasons=True),
             "findings": [{"criterion": name, "judge": judge, **plain(found)} for name, judge, found in said],
         }
@@ -169,6 +167,7 @@ class ReliabilityReport(PrintedTables):
             document = json.loads(read_bytes(Path(path)))
             if document["evenhand"] != KIND:
                 raise KeyError(KIND)
+            check_layout(path, "a report on the reliability of judges", document.get("layout"), LAYOUT)
             return TypeAdapter(cls).validate_python(document)
         except OSError as error:
             raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error

@@ -158,7 +158,7 @@ class WinrateTable(Results[ContestEntry]):
     @property
     def _level(self) -> IntervalLevel:
         """The level of intervals, and their method; what belongs together is in the contests."""
-        return IntervalLevel(self.parameters["level"], None, self.parameters.get("interval", "auto"))
+        return IntervalLevel(self.parameters["level"], None, self.parameters["interval"])
 
     @cached_property
     def ranking(self) -> Ranking:
