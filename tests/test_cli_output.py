@@ -140,9 +140,9 @@ def test_json_that_is_printed_is_the_same_json(tmp_path, capsys):
     """A terminal obeys nothing of it, and whoever reads it back finds every character."""
     name = "clear\x9b2J\x7f\u202e\U000e0041"
     path = tmp_path / "criterion.json"
-    options = [{"label": "Yes", "value": 1}, {"label": "No", "value": 0}]
-    path.write_text(json.dumps({"name": name, "description": "Is it?", "options": options}), encoding="utf-8")
-    assert main(["catalog", "export", str(path), "--as", "unitxt"]) == 0
+    rubric = [{"name": name, "requirement": "Is it?", "weight": 10}]  # of autorubric
+    path.write_text(json.dumps(rubric), encoding="utf-8")
+    assert main(["catalog", "import", str(path)]) == 0
     shown = capsys.readouterr().out
     assert not set(name[5:]) - set("2J") & set(shown)
-    assert json.loads(shown)["name"] == name
+    assert json.loads(shown)["criteria"][0]["name"] == name

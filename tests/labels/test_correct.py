@@ -370,7 +370,7 @@ def test_a_saved_result_is_corrected_in_the_shell(table: Any, tmp_path: Any, cap
         (given[:-2], "design is not given"),
         ((*given, "--out", gold), "the same file as the input"),
         ((*given, "--out", tmp_path / "scores.parquet"), "'.json', '.csv', '.md', '.html'"),
-        ((gold, "--design", "random"), "is no saved result"),
+        ((gold, "--design", "random"), "is not a saved result"),
     ):
         code, _, complaint = in_shell(capsys, *words)
         assert (code, told in complaint) == (2, True), complaint

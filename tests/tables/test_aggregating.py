@@ -144,7 +144,7 @@ def test_another_saved_table_is_refused_by_name(tmp_path):
         VoteTable.load(path)
     lines = path.read_text().splitlines()
     path.write_text("\n".join(lines[:-1]))
-    with pytest.raises(InvalidInputError, match=r"or not a whole one; AgreementTable\.save writes one"):
+    with pytest.raises(InvalidInputError, match=r"agreement\.jsonl' is not a saved result, or not a whole one"):
         AgreementTable.load(path)
 
 

@@ -207,24 +207,6 @@ def test_it_is_saved_as_parquet_and_opened_by_what_it_says_it_is(table, tmp_path
     assert (type(opened), opened, str(opened)) == (ChecklistTable, table, str(table))
 
 
-def test_what_was_saved_before_there_were_cells_still_opens(table, tmp_path):
-    path = tmp_path / "before.jsonl"
-    header = {"evenhand": "checklist", "rows": len(table), "parameters": dict(table.parameters), **table.judged()}
-    before = [
-        {
-            "instance": each.instance,
-            "system": each.system,
-            "checklist": each.checklist,
-            "gold": each.gold,
-            "cluster": each.cluster,
-            "verdicts": [verdict.model_dump(mode="json") for verdict in each.verdicts],
-        }
-        for each in table
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *before)), encoding="utf-8")
-    assert ChecklistTable.load(path) == table
-
-
 def test_whole_responses_can_be_left_out(table):
     assert len(table) == 6
     assert table["1/birch"] is table.responses[4]

@@ -1,15 +1,11 @@
 """Rows that belong together, on every surface: intervals and tests over clusters, their number, and what is kept."""
 
-import json
-
 import numpy as np
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
-from evenhand.numbers import Missing
-from evenhand.scoring import INDEPENDENT
 from evenhand.tables import (
     AgreementTable,
     ChecklistTable,
@@ -74,16 +70,6 @@ def test_judgements_are_over_documents_and_say_how_many(tmp_path):
     assert again.judgements[7].cluster == "d1"
     assert again.summaries == table.summaries
     assert again.rescore(on_position_bias="first").summaries["alder", "polite"].score.n == 8
-
-
-def test_a_table_from_before_there_were_clusters_loads(tmp_path):
-    made(cluster_field=False).save(tmp_path / "judged.jsonl")
-    header, *rows = map(json.loads, (tmp_path / "judged.jsonl").read_text().splitlines())
-    for name in ("cluster_field", "interval"):
-        del header["parameters"][name]
-    lines = [header, *({name: value for name, value in row.items() if name != "cluster"} for row in rows)]
-    (tmp_path / "old.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    assert JudgementTable.load(tmp_path / "old.jsonl").summaries["alder", "polite"].num_clusters == Missing(INDEPENDENT)
 
 
 def test_a_row_without_a_document_is_named_before_the_first_call():

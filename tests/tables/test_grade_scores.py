@@ -132,7 +132,7 @@ class TestFile:
             assert str(loaded) == str(table)
             assert loaded.to_markdown() == table.to_markdown()
         (tmp_path / "other.jsonl").write_text(json.dumps({"evenhand": "winrates", "rows": 0}) + "\n")
-        with pytest.raises(InvalidInputError, match="not a saved table of grade_scores"):
+        with pytest.raises(InvalidInputError, match=r"other\.jsonl' is not a saved result"):
             GradeTable.load(tmp_path / "other.jsonl")
 
     def test_a_part_has_the_scores_of_the_part(self):

@@ -203,7 +203,7 @@ def test_a_file_that_is_no_whole_table_is_refused(table, tmp_path, damage):
     path = tmp_path / "table.jsonl"
     table.save(path)
     path.write_text(damage(path.read_text()))
-    with pytest.raises(InvalidInputError, match="is not a saved table of judgements, or not a whole one"):
+    with pytest.raises(InvalidInputError, match=r"table\.jsonl' is not a saved result"):
         JudgementTable.load(path)
     with pytest.raises(InvalidInputError, match="cannot be read"):
         JudgementTable.load(tmp_path / "none.jsonl")

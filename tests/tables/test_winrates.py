@@ -376,7 +376,7 @@ class TestFiles:
         path = tmp_path / "contests.jsonl"
         compare().save(path)
         path.write_text("\n".join(damage(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
-        with pytest.raises(InvalidInputError, match=r"not a saved table of winrates.*WinrateTable\.save writes one"):
+        with pytest.raises(InvalidInputError, match=r"contests\.jsonl' is not a saved result"):
             WinrateTable.load(path)
 
     def test_a_table_of_judgements_is_another_thing(self, tmp_path):

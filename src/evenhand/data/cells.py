@@ -34,6 +34,7 @@ from typing import Any, Final, Literal, Self
 from evenhand.criteria import NA_LABELS, Criterion, fold_label
 from evenhand.data.plain_data import briefly, unique_keys
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
+from evenhand.numbers import format_count
 from evenhand.votes import is_missing
 
 _TRUTH = {"true": True, "false": False}
@@ -71,6 +72,11 @@ class OutOfScale:
     refusal: str
 
 
+def as_text(cell: object) -> str:
+    """Return what a cell says, in one short line where it is not a text."""
+    return cell if isinstance(cell, str) else briefly(cell)
+
+
 def set_aside(votes: Iterable[object]) -> None:
     """Warn of the votes of a table that are out of scale.
 
@@ -87,7 +93,8 @@ def set_aside(votes: Iterable[object]) -> None:
     if strange:
         named = "; ".join(f"{each.who} {briefly(each.cell)}" for each in strange[:5])
         warnings.warn(
-            f"{len(strange):,} of {len(cast):,} recorded votes say no option and are set aside as unscored: {named}"
+            f"{format_count(len(strange))} of {format_count(len(cast))} recorded votes say no option and are set "
+            f"aside as unscored: {named}"
             f"{'; …' if len(strange) > 5 else ''}. Correct them, or leave them empty",
             OutOfScaleWarning,
             stacklevel=2,
@@ -309,7 +316,7 @@ class LabelReader:
         if found is None and (isinstance(cell, bool) or folded in _TRUTH):
             found = self._true(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
         if found is None and not is_written_nothing(cell):
-            return OutOfScale(who(place), str(cell), self._refusal(cell, who(place), reading))
+            return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place), reading))
         return found
 
     def _numbered(self, number: float, reading: Reading) -> int | None:

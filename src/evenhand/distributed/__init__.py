@@ -71,7 +71,7 @@ def _run(
     **options: Any,  # noqa: ANN401 - as above
 ) -> Any:  # noqa: ANN401 - of the function
     from evenhand import tables  # noqa: PLC0415 - seconds of import
-    from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
+    from evenhand.distributed import cluster  # noqa: PLC0415 - as above
     from evenhand.run_options import StreamOptions  # noqa: PLC0415 - as above
     from evenhand.streams import stream_call  # noqa: PLC0415 - as above
 
@@ -83,4 +83,4 @@ def _run(
             "stream_to is missing: name the folder to which the verdicts go, which all machines of the cluster share"
         )
     call = stream_call(judging, how, dataset, *given, **options)
-    return judge_on_ray(**call._asdict(), address=address, workers=workers)
+    return cluster.judge_on_ray(**call._asdict(), address=address, workers=workers)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.numbers import Missing, format_percent
+from evenhand.numbers import Missing, format_number, format_percent
 from evenhand.run_options import Design
 from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, ratio_intervals
 from evenhand.statistics.post_stratification import (
@@ -482,8 +482,8 @@ class _Data:
             return ()
         note = (
             "the labels stand for different numbers of rows, and those on the rarer side of the mean are worth only "
-            f"{least:.1f} equal ones: below {FEWEST_EFFECTIVE:g} the interval may be too narrow; label more of the "
-            "rows that are seldom labelled"
+            f"{format_number(least, digits=1)} equal ones: below {format_number(FEWEST_EFFECTIVE, digits=0)} the "
+            "interval may be too narrow; label more of the rows that are seldom labelled"
         )
         return (note,)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
-from evenhand.data.cells import OutOfScale, is_abstention, is_written_nothing, number_of, plain_cell, set_aside
+from evenhand.data.cells import OutOfScale, as_text, is_abstention, is_written_nothing, number_of, plain_cell, set_aside
 from evenhand.data.fields import field_of, field_or, name_of, text_of
 from evenhand.data.plain_data import briefly
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -158,7 +158,7 @@ class _Comparisons:
                 if options:
                     raise InvalidInputError(refusal)
                 refusal = shown.refusal if isinstance(shown, OutOfScale) else refusal
-                found.append(OutOfScale(vote.who, str(vote.vote), refusal))
+                found.append(OutOfScale(vote.who, as_text(vote.vote), refusal))
                 continue
             found.append(options.pop())
         set_aside(found)

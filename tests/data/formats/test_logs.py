@@ -194,14 +194,14 @@ def test_the_samples_of_lm_eval_are_a_row_per_document_whatever_its_filters(tmp_
     path = lines(
         tmp_path / "samples_parity_2026.jsonl",
         [
-            record(0, "It is Yes.", name="strict", filtered="[invalid]", exact_match=0.0),
+            record(0, "Yes.", name="strict", filtered="[invalid]", exact_match=0.0),
             record(1, "No", name="strict", arguments=[["Question 1?\nAnswer:", {"until": []}]]),
-            record(0, "It is Yes.", name="flexible", filtered="Yes"),
+            record(0, "Yes.", name="flexible", filtered="Yes"),
             record(1, "No", name="flexible"),
         ],
     )
     rows = evenhand.read_log(path)
-    assert [(row["id"], row["sample"], row["output"]) for row in rows] == [(0, 0, "It is Yes."), (1, 0, "No")]
+    assert [(row["id"], row["sample"], row["output"]) for row in rows] == [(0, 0, "Yes."), (1, 0, "No")]
     assert rows[0]["filtered"] == {"strict": "[invalid]", "flexible": "Yes"}
     assert rows[0]["metrics"] == {"strict": {"exact_match": 0.0}, "flexible": {"exact_match": 1.0}}
     assert [row["input"] for row in rows] == ["Question 0?\nAnswer:", "Question 1?\nAnswer:"]
