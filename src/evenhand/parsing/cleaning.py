@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 _WRITTEN_OTHERWISE = str.maketrans({"−": "-", "’": "'", "ʼ": "'"})
 _INVISIBLE = re.compile(
@@ -64,6 +66,26 @@ def spoken_words(text: str) -> str:
     return f" {' '.join(_WORD.findall(plain_characters(text).casefold().replace('_', ' ')))} "
 
 
+@dataclass(frozen=True)
+class ShownTexts:
+    """The texts that the judge was shown for judging."""
+
+    texts: Sequence[str] = ()
+
+    @cached_property
+    def folded(self) -> tuple[str, ...]:
+        """In one case."""
+        return tuple([text.casefold() for text in self.texts])
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple([spoken_words(form(text)) for text in self.texts for form in (str, without_markup)])
+
+    def hold(self, words: str) -> bool:
+        """Return whether these words stand in one of the texts in a row, whatever its markup."""
+        return any(words in text for text in self._words)
+
+
 def unfenced(text: str) -> tuple[int, int]:
     """Return where the content of a reply stands that is one code fence; of any other reply, all of it."""
     start, end = len(text) - len(text.lstrip()), len(text.rstrip())
@@ -74,12 +96,12 @@ def unfenced(text: str) -> tuple[int, int]:
     return (0, len(text)) if fence[1] in text[fence.end() : end] else (fence.end(), end)
 
 
-def without_thinking(text: str, shown: Sequence[str] = ()) -> str | None:
+def without_thinking(text: str, shown: ShownTexts = ShownTexts()) -> str | None:
     """Blank out the hidden thinking and the special tokens; every character that is left keeps its place.
 
     Args:
         text: The reply.
-        shown: The texts that were judged. Where one of them holds a marker of thinking, the same marker in the reply,
+        shown: Where one of these texts holds a marker of thinking, the same marker in the reply,
             followed by the same words, is a quotation and marks nothing.
 
     Returns:
@@ -113,13 +135,13 @@ def without_thinking(text: str, shown: Sequence[str] = ()) -> str | None:
     return _blanked(text, hidden)
 
 
-def _quoted(marker: re.Match[str], shown: Sequence[str]) -> bool:
+def _quoted(marker: re.Match[str], shown: ShownTexts) -> bool:
     """Whether a marker and the words behind it are repeated from what was judged."""
-    holds = [text for text in shown if marker.group().strip().casefold() in text.casefold()]
-    if not holds:
+    sought = marker.group().strip()
+    if not any(sought.casefold() in text for text in shown.folded):
         return False
-    behind = spoken_words(marker.group().strip() + marker.string[marker.end() : marker.end() + _QUOTED_AT_MOST])
-    return any(behind.rstrip() in spoken_words(text) for text in holds)
+    behind = sought + marker.string[marker.end() : marker.end() + _QUOTED_AT_MOST]
+    return any(shown.hold(spoken_words(form(behind)).rstrip()) for form in (str, without_markup))
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -16,7 +16,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import plain_characters, without_markup
 
 _NUMBER = re.compile(
-    r"(?P<number>[+-]?(?:\d+(?:[.,]\d+)?|\.\d+))(?:\s?(?:/|out of|of)\s?(?P<top>\d+(?:[.,]0+)?))?"
+    r"(?P<number>[+-]?(?:\d+(?:\.\d+|,\d{1,2})?|\.\d+))(?:\s?(?:/|out of|of)\s?(?P<top>\d+(?:[.,]0+)?))?"
     r"(?:\s?(?:stars?|points?))?",
     re.ASCII | re.IGNORECASE,
 )
@@ -27,9 +27,11 @@ _SHARED_WORD = re.compile(
 )
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
-_QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}<>|]+")
+_QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}|]+")
 _SPELLINGS_OF_NA = ("n/a", "na", "n.a", "notapplicable")  # as comparison_key writes them
 _QUESTION = re.compile(r"[?？][\s*_`\"'”’)\]]*\Z")
+_DASHED = re.compile(r"(?:[‐-―]\s*|-\s+)\d")  # a minus sign, or punctuation before a number
+_GRADES = re.compile(r"scor|rating|grade|level|value")
 _NEGATION = re.compile(r"(?:un|in|im|ir|il|dis|non|not)[ -]?")
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST = 400
@@ -37,7 +39,7 @@ _LONGEST = 400
 
 NEAR_RATIO = 90.0
 NEAR_LEAD = 5.0
-NEAR_WORD_RATIO = 75.0
+NEAR_WORD_RATIO = 80.0  # a letter too many or too few, but no other letter, in a word of four
 SHORTEST_NEAR = 5  # below this a single slip is another word
 
 
@@ -80,6 +82,8 @@ def comparison_key(text: str) -> str:
     if not stripped:
         return folded(re.sub(r"\s+", "", text))
     key = _QUOTING.sub(" ", folded(stripped)).strip() or folded(stripped)
+    if key[0] == "<" and key[-1] == ">":
+        key = key.strip("<> ") or key
     joiner = " " if any(map(str.isdigit, key)) else ""
     if key[0] in "+-" and joiner:
         return key[0] + _SEPARATORS.sub(joiner, key[1:].strip())
@@ -108,25 +112,31 @@ class OfferedLabels:
     by_number: dict[Decimal, int]
     by_bare: dict[str, int]
 
-    def find(self, text: str, *, bare: bool = True) -> tuple[int, Literal["exact", "normalized"]] | None:
+    def find(self, text: str, *, name: str = "") -> tuple[int, Literal["exact", "normalized"]] | None:
         """Return the index of the label that the whole text is, and how, or None.
 
         Args:
             text: A whole reply, the value of a field, the content of a tag, or what a line says.
-            bare: Whether ``B`` may name ``Response B``.
+            name: Of the field or the tag, or the lead-in: the 2 of "Score: 2" does not name ``Response 2``.
         """
         stripped = text.strip()
         if stripped in self.given:
             return self.given.index(stripped), "exact"
         if (len(stripped) > _LONGEST and len(stripped) > 2 * max(map(len, self.given))) or _QUESTION.search(stripped):
             return None
+        if self.may_be_signed(stripped):
+            return None
         key = comparison_key(stripped)
         index = self.by_key.get(key)
-        if index is None and bare:
+        if index is None and (not _GRADES.search(name.lower()) or _GRADES.search(self.given[0].lower())):
             index = self.by_bare.get(key)
         if index is None and self.by_number:
             index = self._of_number(strip_edges(without_markup(plain_characters(stripped))))
         return None if index is None else (index, "normalized")
+
+    def may_be_signed(self, text: str) -> bool:
+        """Return whether a dash before a number may be a sign, where some labels are negative numbers: "Score - 1"."""
+        return bool(self.by_number) and min(self.by_number) < 0 and _DASHED.search(text) is not None
 
     def _of_number(self, text: str) -> int | None:
         """Return the label that a number is; "4/5" and "4 out of 5" are 4 if 5 is the top of the scale."""
@@ -214,6 +224,6 @@ def _check(labels: tuple[str, ...]) -> None:
         key = "".join(folded(label).split())
         if key in seen:
             raise InvalidInputError(
-                f"OfferedLabels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
+                f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
             )
         seen[key] = label

@@ -6,13 +6,20 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic_core import from_json
 
 from evenhand.errors import InvalidInputError
-from evenhand.parsing.cleaning import plain_characters, spoken_words, unfenced, without_markup, without_thinking
+from evenhand.parsing.cleaning import (
+    ShownTexts,
+    plain_characters,
+    spoken_words,
+    unfenced,
+    without_markup,
+    without_thinking,
+)
 from evenhand.parsing.labels import OfferedLabels, comparison_key, compile_labels, strip_edges
 from evenhand.votes import REASON_BY_FINISH, Match, MatchKind, UnscoredReason
 
@@ -48,13 +55,24 @@ _REFUSAL = re.compile(
 )
 _ASKED_FIELD = "selected_option"
 _VERDICT_FIELDS = frozenset(
-    {"selected", "selection", "option", "verdict", "answer", "choice", "chosen", "chosen_option", "score", "rating"}
-    | {"grade", "winner", "decision", "label", "judgment", "judgement", "result", "preference", "preferred", "better"}
+    {_ASKED_FIELD, "selected", "selection", "option", "verdict", "answer", "choice", "chosen", "chosen_option", "score"}
+    | {
+        "rating",
+        "grade",
+        "winner",
+        "decision",
+        "label",
+        "judgment",
+        "judgement",
+        "result",
+        "preference",
+        "preferred",
+        "better",
+    }
     | {"preferred_option", "best", "best_option", "best_response", "better_response", "best_answer", "better_answer"}
     | {"classification", "level", "category", "value", "vote", "pick"}
 )
 _DECODER = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False)
-_GRADES = re.compile(r"scor|rating|grade|level|value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +148,7 @@ def read_reply(
 ) -> ReplyReading:
     """Return what :func:`match_closest_option` does, and where in the reply the verdict stands."""
     compiled = compile_labels(tuple(labels))
-    reading = _read(reply, compiled, cut_off=finish_reason == "length", shown=shown, nonce=nonce)
+    reading = _read(reply, compiled, cut_off=finish_reason == "length", shown=ShownTexts(shown), nonce=nonce)
     reason = REASON_BY_FINISH.get(finish_reason) if reading.match.index is None else None
     return reading if reason is None else unscored(reason)
 
@@ -179,7 +197,12 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _read(
-    reply: str | None, labels: OfferedLabels, *, cut_off: bool = False, shown: Sequence[str] = (), nonce: str = ""
+    reply: str | None,
+    labels: OfferedLabels,
+    *,
+    cut_off: bool = False,
+    shown: ShownTexts = ShownTexts(),
+    nonce: str = "",
 ) -> ReplyReading:
     if reply is None or not reply.strip():
         return unscored("empty")
@@ -188,7 +211,7 @@ def _read(
         return unscored("truncated" if cut_off else "no_match")
     if not plain_characters(text).strip():
         return unscored("empty")
-    if nonce and (tags := [each for each in _NONCE_TAG.finditer(text) if each["nonce"].lower() == nonce]):
+    if nonce and (tags := nonce_tags(_NONCE_TAG, text, nonce)):
         return _agreed("tag", [_content(labels, each, "content") for each in tags])
     start, end = unfenced(text)
     return (
@@ -196,6 +219,11 @@ def _read(
         or _of_json(text, (start, end), labels, cut_off=cut_off)
         or _of_forms(text, labels, shown, cut_off=cut_off)
     )
+
+
+def nonce_tags(form: re.Pattern[str], text: str, nonce: str) -> list[re.Match[str]]:
+    """Return the tags with the nonce, but for the empty ones that the question shows as their form."""
+    return [each for each in form.finditer(text) if each["nonce"].lower() == nonce and each["content"].strip(" .…")]
 
 
 def _whole(text: str, span: Span, labels: OfferedLabels, reply: str, *, cut_off: bool) -> ReplyReading | None:
@@ -222,14 +250,20 @@ def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> 
     fields = json_object(text[slice(*span)])
     if fields is None:
         return None
-    named = [(name, value) for name, value in fields if folded_name(name) == _ASKED_FIELD]
-    named = named or [(name, value) for name, value in fields if is_verdict_field(name)]
-    texts = [(name, value) for name, value in named if isinstance(value, str)]
-    found = {place[0] for name, value in texts if (place := labels.find(value, bare=not _GRADES.search(name.lower())))}
-    found = found or {near for _, value in texts if (near := labels.near(value)) is not None}
+    texts = [(name, value) for name, value in fields if is_verdict_field(name) and isinstance(value, str)]
+    found = {place[0] for name, value in texts if (place := labels.find(value, name=name))}
+    asked = [value for name, value in texts if folded_name(name) == _ASKED_FIELD]
+    if not found.intersection(place[0] for value in asked if (place := labels.find(value))):
+        found = set() if asked else found
+        found = found or {near for value in asked or dict(texts).values() if (near := labels.near(value)) is not None}
+    why: UnscoredReason = "truncated" if cut_off else "no_match"
     if len(found) != 1:
-        return unscored("ambiguous" if found else "truncated" if cut_off else "no_match")
-    return ReplyReading(Match(index=found.pop(), kind="json"), field_span(text, span))
+        return unscored("ambiguous" if found else why)
+    index = found.pop()
+    ends = max((end for _, (_, end) in field_places(text, span)), default=0) == len(text.rstrip())
+    if ends and labels.begins_another(index):  # a number that was cut off: {"score": 1
+        return unscored(why)
+    return ReplyReading(Match(index=index, kind="json"), field_span(text, span))
 
 
 def json_object(text: str) -> list[tuple[str, Any]] | None:
@@ -274,8 +308,12 @@ def is_verdict_field(name: str) -> bool:
     >>> is_verdict_field("finalVerdict"), is_verdict_field("Selected Option"), is_verdict_field("reasoning")
     (True, True, False)
     """
-    folded = re.sub(r"^(?:final|overall|your|my|the)_", "", folded_name(name))
-    return folded == _ASKED_FIELD or folded in _VERDICT_FIELDS
+    return verdict_name(name) in _VERDICT_FIELDS
+
+
+def verdict_name(name: str) -> str:
+    """Return the name of a field of JSON without what a judge puts before it: "final_answer" is an answer too."""
+    return re.sub(r"^(?:final|overall|your|my|the)_", "", folded_name(name))
 
 
 _FIELD = re.compile(
@@ -298,7 +336,7 @@ def field_span(text: str, within: Span | None = None) -> Span | None:
     return found[0] if len(found) == 1 else None
 
 
-def _of_forms(text: str, labels: OfferedLabels, shown: Sequence[str], *, cut_off: bool) -> ReplyReading:
+def _of_forms(text: str, labels: OfferedLabels, shown: ShownTexts, *, cut_off: bool) -> ReplyReading:
     """Forms 3 and 4, contradicted by nothing else that states a verdict; or why there is none of them."""
     tags = [_of_tag(text, each, labels) for each in _TAG.finditer(text)]
     lines = list(_verdict_lines(text, labels))
@@ -310,7 +348,7 @@ def _of_forms(text: str, labels: OfferedLabels, shown: Sequence[str], *, cut_off
     stated += [
         each if each is last else replace(each, counts=False) for each in lines if each.led or bare or each.first
     ]
-    own = [each for each in stated if not (shown and _is_shown(each, shown))]
+    own = _not_shown(stated, shown) if shown.texts else stated
     verdicts = [each for each in own if each.counts]
     if verdicts:
         index = verdicts[-1].index
@@ -331,7 +369,7 @@ class _Statement:
     Attributes:
         index: Of the label; None for a tag that holds none.
         span: Where the label stands.
-        core: The words by which the same statement is found in what was judged.
+        cores: The words by which the same statement is found in what was judged.
         counts: It is a verdict by itself. What is not may still contradict one.
         led: A line with a lead-in.
         first: The first line.
@@ -340,7 +378,7 @@ class _Statement:
 
     index: int | None
     span: Span
-    core: str
+    cores: tuple[str, ...]
     counts: bool
     led: bool = False
     first: bool = False
@@ -348,7 +386,7 @@ class _Statement:
 
 
 def _of_tag(text: str, tag: re.Match[str], labels: OfferedLabels) -> _Statement:
-    index, span = _content(labels, tag, _tag_group(tag))
+    index, span = _content(labels, tag, _tag_group(tag), tag["name"] or "")
     before = text[: tag.start()]
     line = before[before.rfind("\n") + 1 :]
     above = (
@@ -357,7 +395,7 @@ def _of_tag(text: str, tag: re.Match[str], labels: OfferedLabels) -> _Statement:
     announced = above.endswith((":", "：")) and not _LEAD_IN.fullmatch(above)
     quoted = line.lstrip().startswith(">") or _QUOTES.search(_SENTENCE_END.split(line)[-1]) is not None
     anothers = quoted or announced
-    return _Statement(index, span, tag.group(), counts=not anothers, tag=comparison_key(tag[_tag_group(tag)]))
+    return _Statement(index, span, (tag.group(),), counts=not anothers, tag=comparison_key(tag[_tag_group(tag)]))
 
 
 def _tag_group(tag: re.Match[str]) -> str:
@@ -367,27 +405,33 @@ def _tag_group(tag: re.Match[str]) -> str:
 def _fields(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
     """Yield the verdict fields of JSON objects within a reply that is more than one object."""
     for name, (start, end) in field_places(text):
-        found = labels.find(text[start:end], bare=not _GRADES.search(name.lower())) if is_verdict_field(name) else None
+        found = labels.find(text[start:end], name=name) if is_verdict_field(name) else None
         if found is not None:
-            yield _Statement(found[0], (start, end), f"{name} {text[start:end]}", counts=False)
+            yield _Statement(found[0], (start, end), (f"{name} {text[start:end]}",), counts=False)
 
 
-def _is_shown(stated: _Statement, shown: Sequence[str]) -> bool:
-    """Return whether a text that was judged states the same: a tag of this content, or these words in a row."""
-    if stated.tag:
-        return any(
-            comparison_key(each[_tag_group(each)]) == stated.tag for text in shown for each in _TAG.finditer(text)
-        )
-    sought = spoken_words(stated.core)
-    if not sought.strip():
-        return any(stated.core.strip() in text for text in shown)
-    return any(sought in spoken_words(text) for text in shown)
+def _not_shown(stated: Sequence[_Statement], shown: ShownTexts) -> list[_Statement]:
+    """Return what no text that was judged states too, as a tag of this content or in these words in a row."""
+    keys: set[str] = set()
+    if any(each.tag for each in stated):
+        keys.update(comparison_key(each[_tag_group(each)]) for text in shown.texts for each in _TAG.finditer(text))
+    hold = cache(shown.hold)
+
+    def held(each: _Statement) -> bool:
+        verbatim = each.index is not None and any(each.cores[0].casefold() in text for text in shown.folded)
+        if each.tag:
+            return verbatim or each.tag in keys
+        spoken = [words for core in each.cores if (words := spoken_words(core)).strip()]
+        return any(map(hold, spoken)) if spoken else verbatim
+
+    return [each for each in stated if not held(each)]
 
 
 def _verdict_lines(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
     """Yield the lines that are a verdict; the last line of the reply counts.
 
-    A block quote is none, nor what a line that ends in a colon announces.
+    A block quote is none. A label that a line with a colon at its end announces may only contradict: it may be the
+    first of the options, listed.
     """
     lines = [each for each in re.finditer(r"[^\n]+", text) if each.group().strip()]
     heading = ""  # a lead-in on a line of its own, or "" after any other
@@ -400,7 +444,8 @@ def _verdict_lines(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
         if lead and not named.strip(" *_:："):
             heading, announced = lead["core"], False
             continue
-        found = None if announced or said.startswith((">", "```", "~~~")) else labels.find(named)
+        anothers = said.startswith((">", "```", "~~~")) or (announced and lead) or labels.may_be_signed(said)
+        found = None if anothers else labels.find(named, name=lead["core"] if lead else heading)
         whole = lead is not None or plain.count("(") == plain.count(")")  # "Output (b" was cut off
         if found is not None and whole:
             start = line.start() + max(0, line.group().rfind(named.strip()))
@@ -409,17 +454,17 @@ def _verdict_lines(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
             yield _Statement(
                 found[0],
                 span,
-                core,
-                counts=line is lines[-1],
+                (core, said),
+                counts=line is lines[-1] and not announced,
                 led=lead is not None or bool(heading),
                 first=line is lines[0],
             )
         heading, announced = "", plain.endswith((":", "："))
 
 
-def _content(labels: OfferedLabels, tag: re.Match[str], group: str) -> tuple[int | None, Span]:
+def _content(labels: OfferedLabels, tag: re.Match[str], group: str, name: str = "") -> tuple[int | None, Span]:
     """Return which label a tag names, and where."""
-    found = labels.find(tag[group])
+    found = labels.find(tag[group], name=name)
     return (None if found is None else found[0]), _stripped(tag.string, *tag.span(group))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.errors import InvalidInputError
-from evenhand.parsing.cleaning import spoken_words, unfenced, without_markup, without_thinking
+from evenhand.parsing.cleaning import ShownTexts, spoken_words, unfenced, without_markup, without_thinking
 from evenhand.parsing.labels import compile_labels
 from evenhand.parsing.reading import (
     Span,
@@ -21,8 +21,10 @@ from evenhand.parsing.reading import (
     folded_name,
     is_verdict_field,
     json_value,
+    nonce_tags,
     read_reply,
     unscored,
+    verdict_name,
 )
 from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, Match, UnscoredReason, without_lone_surrogates
 
@@ -137,12 +139,14 @@ def read_sheet(
     for offered in answers:
         compile_labels(tuple(offered))
     offered_by = dict(zip(asked, answers, strict=True))
-    spoken = (without_thinking(text, shown) if text else None) or ""
-    tags = [tag for tag in _NONCE_TAG.finditer(spoken) if tag["nonce"].lower() == nonce]
+    held = ShownTexts(shown)
+    spoken = (without_thinking(text, held) if text else None) or ""
+    tags = nonce_tags(_NONCE_TAG, spoken, nonce)
     if tags:  # in its place, so that positions are those of the reply
         start, end = tags[-1].span("content")
         spoken, shown = re.sub(r"[^\n]", " ", spoken[:start]) + spoken[start:end], ()
-    entries, reason = _entries(spoken, offered_by, shown)
+        text, held = spoken, ShownTexts()
+    entries, reason = _entries(spoken, offered_by, held)
     if not entries and len(asked) == 1:
         read = read_reply(text, answers[0], finish_reason=finish_reason, shown=shown, nonce=nonce)
         return (SheetAnswer(read.match, _reasoning_in(spoken), read.span),)
@@ -189,17 +193,17 @@ def _why_missing(
 
 
 def _entries(
-    text: str, offered: Mapping[int, Sequence[str]], shown: Sequence[str]
+    text: str, offered: Mapping[int, Sequence[str]], shown: ShownTexts
 ) -> tuple[list[_Entry], UnscoredReason | None]:
     """Return what a sheet says of each item, in its order, and why none of it counts."""
     start, end = unfenced(text)
     value = json_value(text[start:end])
     if isinstance(value, list):
-        return _of_json(value, text, len(offered))
+        return _of_json(value, text, tuple(offered))
     entries, outside = _table(text)
     if not entries:
         entries, outside = _blocks(text)
-    if any(spoken_words(entry.core) in spoken_words(each) for entry in entries for each in shown):
+    if any(shown.hold(spoken_words(form(entry.core))) for entry in entries for form in (str, without_markup)):
         return entries, "quoted"
     if any(re.search(r"\w", line) and not _HEADING.fullmatch(without_markup(line)) for line in outside):
         return entries, "no_match"  # the sheet is not the whole reply
@@ -268,12 +272,16 @@ def _blocks(text: str) -> tuple[list[_Entry], list[str]]:
     return entries, text[: heads[0].start() if heads else 0].split("\n")
 
 
-def _of_json(value: list[Any], text: str, count: int) -> tuple[list[_Entry], UnscoredReason | None]:
+def _of_json(value: list[Any], text: str, asked: Sequence[int]) -> tuple[list[_Entry], UnscoredReason | None]:
     """Return the entries of a sheet in JSON, an object of which is a list of pairs."""
-    held = [held for name, held in _pairs(value) if isinstance(held, list) and folded_name(name) in _SHEET_FIELDS]
-    value = held[0] if len(held) == 1 else value
-    if len(value) == count and all(isinstance(each, str) for each in value):
-        return [_Entry(number, each) for number, each in enumerate(value, 1)], None
+    held = [pair for pair in _pairs(value) if isinstance(pair[1], list) and folded_name(pair[0]) in _SHEET_FIELDS]
+    if len(held) == 1:
+        others = [pair for pair in _pairs(value) if pair is not held[0]]
+        if any(isinstance(said, list) or _number(name) is not None for name, said in others):
+            return [], "ambiguous"
+        value = held[0][1]
+    if len(value) == len(asked) and all(isinstance(each, str) for each in value):
+        return list(map(_Entry, asked, value)), None
     entries: list[_Entry] = []
     for each in value:
         numbers, said, fields = _json_entry(each)
@@ -316,7 +324,7 @@ def _pairs(fields: list[Any]) -> list[tuple[str, Any]]:
 
 def _answers_in(fields: list[Any]) -> list[Any]:
     """Return the values of the answer: those under that name, or else those under names of verdicts."""
-    pairs = [(folded_name(name), value) for name, value in _pairs(fields)]
+    pairs = [(verdict_name(name), value) for name, value in _pairs(fields)]
     return [value for name, value in pairs if name == "answer"] or [
         value for name, value in pairs if is_verdict_field(name) and name not in _INDEX_FIELDS
     ]
