@@ -13,8 +13,8 @@ from evenhand.aggregation.checklist_score import confidence_level, confident_ans
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.modes.checklist import ChecklistResult, report_checklists
-from evenhand.parsing import option_probabilities
 from evenhand.votes import TokenLogprob, Verdict, Vote
 from tests.aggregation.builders import criterion_of
 from tests.support.shared import shared_path

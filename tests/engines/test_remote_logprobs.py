@@ -11,7 +11,8 @@ from evenhand.engines.base import Request, SheetItem
 from evenhand.engines.remote import RemoteSettings
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import RejectedRequestError
-from evenhand.parsing import option_probabilities, read_sheet
+from evenhand.judging.token_probabilities import option_probabilities
+from evenhand.parsing import read_sheet
 from evenhand.question import Question
 from tests.support.asking import ask_all, request
 from tests.support.judges import http_judge, litellm_judge

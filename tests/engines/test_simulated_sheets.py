@@ -13,7 +13,8 @@ from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.simulated import SimulatedJudge, quality_from_context
 from evenhand.errors import RejectedRequestError
 from evenhand.judging.conversation import one_step_schema
-from evenhand.parsing import match_closest_option, option_probabilities, read_sheet
+from evenhand.judging.token_probabilities import option_probabilities
+from evenhand.parsing import match_closest_option, read_sheet
 from evenhand.question import Question, choice_criterion
 
 TANH = math.tanh(0.5)  # of a position preference of 1

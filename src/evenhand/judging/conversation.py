@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
-from evenhand.parsing import option_probabilities, read_reply
+from evenhand.judging.token_probabilities import option_probabilities
+from evenhand.parsing import read_reply
 from evenhand.prompts import (
     Behind,
     FirstStage,

@@ -3,21 +3,12 @@
 The reading contract is in ``reading``: a reply is a verdict if the whole reply is one label, if it is one JSON object
 whose verdict field names one, if its tags name one, or if its last line is a verdict line. Free prose is not read: a
 mention is not a verdict, in any language. ``labels`` recognises a short text as a label; ``cleaning`` takes away hidden
-thinking and markup; ``sheets`` reads the answers to many items by the same contract; ``token_probabilities`` finds the
-probabilities of the options at the verdict. ``python -m benchmarks.reading`` measures it on recorded replies.
+thinking and markup; ``sheets`` reads the answers to many items by the same contract.
+``python -m benchmarks.reading`` measures it on recorded replies.
 """
 
 from evenhand.parsing.reading import compile_pattern, match_closest_option, match_pattern, read_reply, where_read
 from evenhand.parsing.sheets import SheetAnswer, read_sheet
-from evenhand.parsing.token_probabilities import option_probabilities
 
-__all__ = [
-    "SheetAnswer",
-    "compile_pattern",
-    "match_closest_option",
-    "match_pattern",
-    "option_probabilities",
-    "read_reply",
-    "read_sheet",
-    "where_read",
-]
+__all__ = ["SheetAnswer", "compile_pattern", "match_closest_option", "match_pattern", "read_reply", "read_sheet"]
+__all__ += ["where_read"]

@@ -86,6 +86,9 @@ class ShownTexts:
         return any(words in text for text in self._words)
 
 
+NOTHING_SHOWN = ShownTexts()
+
+
 def unfenced(text: str) -> tuple[int, int]:
     """Return where the content of a reply stands that is one code fence; of any other reply, all of it."""
     start, end = len(text) - len(text.lstrip()), len(text.rstrip())
@@ -96,7 +99,7 @@ def unfenced(text: str) -> tuple[int, int]:
     return (0, len(text)) if fence[1] in text[fence.end() : end] else (fence.end(), end)
 
 
-def without_thinking(text: str, shown: ShownTexts = ShownTexts()) -> str | None:
+def without_thinking(text: str, shown: ShownTexts = NOTHING_SHOWN) -> str | None:
     """Blank out the hidden thinking and the special tokens; every character that is left keeps its place.
 
     Args:

@@ -122,9 +122,8 @@ class OfferedLabels:
         stripped = text.strip()
         if stripped in self.given:
             return self.given.index(stripped), "exact"
-        if (len(stripped) > _LONGEST and len(stripped) > 2 * max(map(len, self.given))) or _QUESTION.search(stripped):
-            return None
-        if self.may_be_signed(stripped):
+        too_long = len(stripped) > max(_LONGEST, 2 * max(map(len, self.given)))
+        if too_long or _QUESTION.search(stripped) or self.may_be_signed(stripped):
             return None
         key = comparison_key(stripped)
         index = self.by_key.get(key)

@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import (
+    NOTHING_SHOWN,
     ShownTexts,
     plain_characters,
     spoken_words,
@@ -54,23 +55,11 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FIELD = "selected_option"
-_VERDICT_FIELDS = frozenset(
-    {_ASKED_FIELD, "selected", "selection", "option", "verdict", "answer", "choice", "chosen", "chosen_option", "score"}
-    | {
-        "rating",
-        "grade",
-        "winner",
-        "decision",
-        "label",
-        "judgment",
-        "judgement",
-        "result",
-        "preference",
-        "preferred",
-        "better",
-    }
-    | {"preferred_option", "best", "best_option", "best_response", "better_response", "best_answer", "better_answer"}
-    | {"classification", "level", "category", "value", "vote", "pick"}
+_VERDICT_FIELD = re.compile(
+    r"(?:final_|overall_|your_|my_|the_)?(?:(?:selected|chosen|preferred|best)(?:_option)?|"
+    r"(?:best|better)_(?:response|answer)|"
+    r"selection|option|verdict|answer|choice|score|rating|grade|winner|decision|label|judge?ment|result|preference|better|"
+    r"classification|level|category|value|vote|pick)"
 )
 _DECODER = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False)
 
@@ -201,7 +190,7 @@ def _read(
     labels: OfferedLabels,
     *,
     cut_off: bool = False,
-    shown: ShownTexts = ShownTexts(),
+    shown: ShownTexts = NOTHING_SHOWN,
     nonce: str = "",
 ) -> ReplyReading:
     if reply is None or not reply.strip():
@@ -308,7 +297,7 @@ def is_verdict_field(name: str) -> bool:
     >>> is_verdict_field("finalVerdict"), is_verdict_field("Selected Option"), is_verdict_field("reasoning")
     (True, True, False)
     """
-    return verdict_name(name) in _VERDICT_FIELDS
+    return _VERDICT_FIELD.fullmatch(folded_name(name)) is not None
 
 
 def verdict_name(name: str) -> str:

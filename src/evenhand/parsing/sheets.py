@@ -29,10 +29,8 @@ from evenhand.parsing.reading import (
 from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, Match, UnscoredReason, without_lone_surrogates
 
 _INDEX = r"(?:q|question|item|criterion|check|no\.?|number)"
-_INDEX_FIELDS = frozenset({"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}) | {
-    "question_index",
-    "question_number",
-}
+_INDEX_FIELDS = {"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}
+_INDEX_FIELDS |= {"question_index", "question_number"}
 _SHEET_FIELDS = frozenset({"answers", "verdicts", "items", "results", "checklist"})
 _REASON_FIELDS = ("reasoning", "reason", "reasons", "rationale", "explanation", "justification", "assessment")
 _NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})(?:\.0+)?\W*", re.IGNORECASE)
@@ -313,8 +311,7 @@ def _json_entry(value: object) -> tuple[list[int], list[Any], list[Any]]:
         numbers = [found for found in map(_number, held) if found is not None]
     answers = _answers_in(value)
     if len(answers) == 1 and isinstance(answers[0], list):
-        value = answers[0]
-        answers = _answers_in(value)
+        value, answers = answers[0], _answers_in(answers[0])
     return numbers, answers, value
 
 

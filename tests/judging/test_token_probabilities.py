@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.parsing import option_probabilities
+from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.votes import TokenLogprob
 
 YES_NO = ("Yes", "No")
