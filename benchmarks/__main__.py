@@ -59,6 +59,7 @@ def of(name: str, about: str, quick: str = "", *, rivals: Sequence[str] = (), is
 
 
 ALL = (
+    of("size", "Lines, files, functions, import circles, and what a call enters"),
     of("throughput", "Assessments a second beside unitxt's judge and bare loops", "--assessments 100 --rounds 1"),
     of("throughput:prefix-cache", "Prompts that a server's prefix cache does not hold", "--assessments 50"),
     of("cpu", "CPU of a one-step assessment beside a bare aiohttp loop", "--assessments 1000 --rounds 3"),

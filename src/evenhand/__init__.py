@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-__version__ = "0.1.0"
+from evenhand.version import __version__ as __version__
 
 _STUB = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
 _HOMES = {line.split()[3]: line.split()[1] for line in _STUB.splitlines() if line.startswith("from ")}

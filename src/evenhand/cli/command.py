@@ -11,7 +11,6 @@ from typing import Literal
 
 from cyclopts import App, CycloptsError, UnknownOptionError
 
-from evenhand import __version__
 from evenhand.cli import output
 from evenhand.cli.catalog import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
@@ -23,6 +22,7 @@ from evenhand.cli.resume_verb import resume
 from evenhand.cli.run_verb import run_file_verb
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
+from evenhand.version import __version__
 
 LISTED = {
     "aggregate": "Reduce the recorded votes of every row to a verdict, and the verdicts to scores.",

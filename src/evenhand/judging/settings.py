@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-import evenhand
 from evenhand.aggregation import VoteRules, check_weights
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
@@ -23,6 +22,7 @@ from evenhand.judging.together import opened_journal
 from evenhand.question import Question
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import FlowOptions, RunOptions
+from evenhand.version import __version__
 from evenhand.votes import Vote
 
 
@@ -36,7 +36,7 @@ class NoLogprobsWarning(EvenhandWarning):
 
 def made_by(judges: Iterable[JudgeEngine]) -> dict[str, Any]:
     """By which evenhand and which judges a result was made, as its parameters repeat it."""
-    return {"evenhand_version": evenhand.__version__, "judges": [judge.judge_id for judge in judges]}
+    return {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from evenhand import __version__
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.labels.people import Labels, read_gold
 from evenhand.numbers import format_count
@@ -29,6 +28,7 @@ from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import check_ending, write_as_it_ends
 from evenhand.results.verdict_view import VerdictView
+from evenhand.version import __version__
 from evenhand.visible import visible_line
 
 MOST_LISTED: Final = 200

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
-import evenhand
 from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
 from evenhand.numbers import Missing, format_count
 from evenhand.report.gates import GateReport, GateResult
@@ -19,6 +18,7 @@ from evenhand.results.findings import Finding
 from evenhand.results.measures import as_json, plain
 from evenhand.results.results import Results
 from evenhand.results.unscored import UnscoredCounts
+from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
 
 LAYOUT: Final = 1
@@ -59,7 +59,7 @@ class Summary:
         said = {
             "evenhand": "summary",
             "layout": LAYOUT,
-            "version": evenhand.__version__,
+            "version": __version__,
             "kind": self.results.kind,
             "passed": not self.gates.failed,
             "gates": [_plain_gate(gate) for gate in self.gates.gates],
@@ -116,7 +116,7 @@ class Summary:
     def _about(self) -> Mapping[str, str]:
         judges = self.results.parameters.get("judges", ())
         return {
-            "evenhand": evenhand.__version__,
+            "evenhand": __version__,
             "judges": ", ".join(map(str, judges)),
             "rows": str(self.results.parameters.get("n", 0)),
             **({} if self._unscored is None else {"unscored": self._unscored.with_reasons}),

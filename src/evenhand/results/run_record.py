@@ -17,9 +17,9 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
 
-from evenhand import __version__
 from evenhand.engines.replies import redactor
 from evenhand.files import expanded, is_opened
+from evenhand.version import __version__
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

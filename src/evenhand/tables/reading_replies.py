@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import evenhand
 from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
@@ -30,6 +29,7 @@ from evenhand.run_options import RecordedOptions
 from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
 from evenhand.tables.vote_rows import swapped_in
 from evenhand.unitxt.loading import load_criterion
+from evenhand.version import __version__
 from evenhand.votes import Completion, Match, Vote, is_missing
 
 
@@ -116,7 +116,7 @@ def read_replies(
         ),
         criterion=criterion,
         parameters={
-            "evenhand_version": evenhand.__version__,
+            "evenhand_version": __version__,
             "n": len(grouped),
             "votes": judges,
             "replies": list(log.columns),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self
 
-import evenhand
 from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
@@ -52,6 +51,7 @@ from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
+from evenhand.version import __version__
 from evenhand.votes import Verdict, Vote
 
 WITHOUT_CRITERIA = (
@@ -645,7 +645,7 @@ class _RecordedVotes:
 
     def parameters(self, how: RecordedOptions) -> dict[str, Any]:
         return {
-            "evenhand_version": evenhand.__version__,
+            "evenhand_version": __version__,
             "n": len(self.rows),
             **row_groups(self.rows, how.group_fields),
             "votes": [column.name for column in self.judges],

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, get_args
 
-import evenhand
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import NOT_ASKED, OutOfScale
 from evenhand.data.fields import field_of, field_or, group_columns, name_of, named_groups, read_clusters
@@ -17,6 +16,7 @@ from evenhand.judge_reliability.columns import VoteReader, columns_of
 from evenhand.judging.settings import RunSettings
 from evenhand.run_options import GroupOptions, IntervalOptions, RunOptions, Seeded, VoteFields
 from evenhand.tables.recorded_votes import named_weights
+from evenhand.version import __version__
 from evenhand.votes import UnscoredReason, Vote, is_missing
 
 VOTE = "vote"
@@ -270,7 +270,7 @@ class VoteRows:
         """What a result repeats of the votes, and of the settings but for those that say how a judge is asked."""
         grouping = settings.options.group_fields
         return {
-            "evenhand_version": evenhand.__version__,
+            "evenhand_version": __version__,
             "judges": list(self.judges),
             "n": len(self.ids),
             **named_groups({each: self.told(each, "group_fields") for each in group_columns(grouping)}),
