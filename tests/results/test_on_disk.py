@@ -242,6 +242,7 @@ def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
         walks = (result.records, result.cells, result.verdict_views)
         for walk in walks:  # what is imported, and held once
             deque(walk(), maxlen=0)
+        result.save(tmp_path / "one.jsonl")
         tracemalloc.start()
         for walk in walks:
             deque(walk(), maxlen=0)
