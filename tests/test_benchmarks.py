@@ -33,7 +33,8 @@ def test_a_benchmark_that_takes_too_long_is_told(monkeypatch):
 def test_a_name_that_is_none_is_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["throughputs"])
-    assert "there is no benchmark throughputs; there are size, throughput, throughput:prefix-cache" in capsys.readouterr().err
+    said = "there is no benchmark throughputs; there are size, throughput, throughput:prefix-cache"
+    assert said in capsys.readouterr().err
 
 
 def test_every_benchmark_of_the_folder_is_on_the_page():
