@@ -84,6 +84,10 @@ SCORES = """
 return [...document.querySelectorAll(".scores li")].map((each) =>
   [...each.children].map((part) => part.textContent))
 """
+IMAGES = """
+return [...document.querySelectorAll("#pictures img")].map((each) => [each.naturalWidth, each.alt,
+  each.closest("figure").querySelector("figcaption").textContent, each.getBoundingClientRect().right])
+"""
 LISTED = """
 return [...document.querySelectorAll("#list a")].map((each) =>
   [decodeURIComponent(each.getAttribute("href").slice(9)), each.querySelector(".said").textContent,
@@ -131,9 +135,11 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
         assert rests in counts, (of, estimate, limits, rests)
     assert scores
     assert "needs JavaScript" in window.text("#verdicts")
-    assert len(
-        window.run("return [...document.querySelectorAll('#pictures svg title')].map((each) => each.textContent)")
-    )
+    window.wait_for("[...document.images].every((each) => each.complete)")
+    assert window.run(IMAGES)
+    for width, told, title, _ in window.run(IMAGES):
+        assert width > 0  # the policy of the page lets it be seen
+        assert told.startswith(f"{title}. ")
     shown_page(window, results)
     assert window.run(CELLS) == expected_tables(results)
     views = {view.name: view for view in results.verdict_views()}
@@ -317,6 +323,8 @@ def test_the_page_fits_the_window(window, width):
     window.run("location.hash = '#verdict=' + encodeURIComponent('0/alder/relevance')")
     window.wait_for("document.querySelector('.votes')")
     assert window.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert max(right for *_, right in window.run(IMAGES)) < width
+    assert not window.run("return document.querySelector('#pictures .wide')")  # nothing to scroll: all of it is seen
     hidden = window.run("return getComputedStyle(document.querySelector('#listing')).display === 'none'")
     assert hidden == (width == 390)
     if hidden:

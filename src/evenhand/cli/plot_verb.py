@@ -23,15 +23,12 @@ def plot(
     ] = None,
     out: Annotated[str, Parameter(help="The file: .svg, .png or .pdf.")],
 ) -> int:
-    """Draw a picture of a saved result, for a paper, and print its caption. Needs pip install 'evenhand[plot]'."""
+    """Draw a picture of a saved result, for a paper, and print its caption."""
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.report.pictures import first_picture  # noqa: PLC0415 - as above
-    from evenhand.report.plots import ENDINGS, figure_of, save  # noqa: PLC0415 - as above
+    from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - as above
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     place = check_out(out, [run])
     check_ending(out, ENDINGS)
-    picture = first_picture(opened(run), kind)
-    save(figure_of(picture), picture, out)
-    say(picture.caption, saved=place)
+    say(opened(run).plot(kind, out).caption, saved=place)
     return 0

@@ -6,6 +6,7 @@ filtered, searched and read whole.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -133,8 +134,9 @@ def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
         {
             "kind": each.kind,
             "title": visible_line(f"{each.title} · {name}" if name else each.title),
-            "caption": visible_line(each.caption),
-            "svg": Markup(each.to_svg()),  # noqa: S704 - elements of ours, in which texts are escaped
+            "caption": each.caption,
+            "description": each.description,
+            "svg": base64.b64encode(each.svg()).decode(),
         }
         for each in pictures_of(found)
     ]

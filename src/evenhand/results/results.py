@@ -431,7 +431,7 @@ class Results(PrintedTables, Generic[Entry]):
         return grouped(self, by, data=data, gold=gold, design=design, **how)
 
     def plot(self, kind: str | None = None, path: str | Path | None = None) -> Any:  # noqa: ANN401 - of an optional library
-        """A picture for a paper, by matplotlib (``pip install 'evenhand[plot]'``).
+        """A picture for a paper, by matplotlib.
 
         Args:
             kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
@@ -439,15 +439,14 @@ class Results(PrintedTables, Generic[Entry]):
             path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
 
         Returns:
-            A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. The caption is that of
-            :func:`~evenhand.report.pictures.pictures_of`.
+            A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. ``caption`` says
+            what it is, n, and the level and method of intervals.
 
         Raises:
-            MissingDependencyError: If matplotlib is not installed.
             InvalidInputError: A kind that this result does not have, or another ending.
             UnwritableFileError: If the file cannot be written.
         """
-        return import_module("evenhand.report.plots").plot(self, kind, path)
+        return import_module("evenhand.report.pictures").plot(self, kind, path)
 
     def named_cells(self) -> Iterator[Cell]:
         """The cells, with the id of the row where rows have ids of their own."""
