@@ -65,7 +65,7 @@ def show(
         say(results.to_run_file().rstrip("\n"))
         return 0
     if row is None:
-        return gating.end(results, data=data)
+        return gating.end(results)
     from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import
 
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
@@ -244,7 +244,7 @@ def _is_saved(file: str) -> bool:
     return kind_if_saved(file) is not None
 
 
-_OF_TWO_RUNS: Final = frozenset({"--fail-if", "--format", "--gold", "--gold-design"})
+_OF_TWO_RUNS: Final = frozenset({"--require", "--format", "--gold", "--gold-design"})
 """All options of the verb that compares two saved results."""
 
 
