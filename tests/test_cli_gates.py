@@ -148,6 +148,25 @@ def test_a_row_is_shown_whole(run, capsys):
     assert "Did you mean 'p-1'?" in capsys.readouterr().err
 
 
+def test_verdicts_are_listed_by_what_makes_them_worth_reading(run, capsys):
+    def listed(*options):
+        assert main(["show", str(run), *options]) == 0
+        return capsys.readouterr().out
+
+    results = open_results(run)
+    assert listed("--flips") == f"{results.flips()}\n"
+    assert listed("--disagreements") == f"{results.disagreements()}\n"
+    assert listed("--unscored") == f"{results.unscored()}\n"
+    assert listed("--worst", "2") == f"{results.sort('score', ascending=True).head(2)}\n"
+    assert listed("--flips", "--worst", "1") == f"{results.flips().sort('score', ascending=True).head(1)}\n"
+    assert results.sort("score", ascending=True)[0].score == min(row["score"] for row in results.records())
+    for more in (["p-1"], ["--require", "unscored <= 0"], ["--format", "json"]):
+        assert main(["show", str(run), "--worst", "2", *more]) == 2
+        assert "give one or the other" in capsys.readouterr().err
+    assert main(["show", str(run), "--worst", "-1"]) == 2
+    assert "n is -1" in capsys.readouterr().err
+
+
 def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     first, german = tmp_path / "first.jsonl", tmp_path / "de.parquet"
     assert main(["rescore", str(run), "--on-position-bias", "first", "--out", str(first)]) == 0
