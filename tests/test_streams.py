@@ -430,7 +430,7 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     capsys.readouterr()
     assert main([*asked, "--dry-run"]) == 0
     assert "votes: 40" in capsys.readouterr().out
-    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--fail-if", "unscored > 0"]) == 0
+    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--require", "unscored <= 0"]) == 0
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
     assert {name: held for name, held in parts_of(folder).items() if name in first} == first
     assert main(["show", str(folder)]) == 0

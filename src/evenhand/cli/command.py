@@ -69,8 +69,8 @@ EPILOGUE = (
     "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "
     "info, warning or error; the logger is called evenhand, and no text of a row and no key is logged.\n\n"
     "Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, found before the first call "
-    "wherever it can be; 3 a gate: more votes are unscored than --max-unscored allows, or what was "
-    "demanded does not hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or "
+    "wherever it can be; 3 a check failed: too many unscored votes, or a --require condition does not "
+    "hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or "
     "SIGHUP; 141 nobody reads the output."
 )
 """What the help ends with: the one place, beside the reference, where exit codes are told."""
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a gate, 130 interrupted, 143 or 129 ended by
+        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a check failed, 130 interrupted, 143 or 129 ended by
         SIGTERM or SIGHUP.
         When whoever reads the output, such as head, has seen enough: 0 where the result was saved, 141 elsewhere.
 

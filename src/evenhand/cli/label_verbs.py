@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.gating import EXIT_GATE, FAIL_IF, Gating
+from evenhand.cli.gating import EXIT_CHECK_FAILED, REQUIRE, Gating
 from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError
 
@@ -78,10 +78,6 @@ def correct(
         str | None,
         Parameter(help="How the labelled rows were chosen: random, by_verdict or probabilities. It must be said."),
     ] = None,
-    data: Annotated[
-        Path | None,
-        Parameter(help="For --fail-if with groups: the rows that were judged, where the result keeps no such column."),
-    ] = None,
     label_field: Annotated[str | None, Parameter(help="The column with the label, where it is not so called.")] = None,
     annotator_field: Annotated[str | None, Parameter(help="That with who gave it; annotator by default.")] = None,
     probability_field: Annotated[
@@ -89,8 +85,8 @@ def correct(
     ] = None,
     level: Annotated[float | None, Parameter(help="Of the intervals; that of the result by default.")] = None,
     seed: Annotated[int, Parameter(help="Of draws.")] = 0,
-    fail_if: Annotated[
-        tuple[str, ...], Parameter(name="--fail-if", help=FAIL_IF, negative=(), show_default=False)
+    require: Annotated[
+        tuple[str, ...], Parameter(name="--require", help=REQUIRE, negative=(), show_default=False)
     ] = (),
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:
@@ -100,10 +96,10 @@ def correct(
     from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
-    place = check_out(out, [run, *(str(each) for each in (gold, data) if each is not None)])
+    place = check_out(out, [run] if gold is None else [run, str(gold)])
     if place is not None:
         check_ending(place, SAVED_AS)
-    gating = Gating(fail_if, gold=gold, design=design)
+    gating = Gating(require, gold=gold, design=design)
     results = opened(run)
     found = corrected(
         results,
@@ -118,10 +114,10 @@ def correct(
     if place is not None:
         found.save(place)
     say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)
-    failed = gating.checked(results, data, found).failed
-    for gate in failed:
-        complain(gate)
-    return EXIT_GATE if failed else 0
+    failed = gating.check(results, corrected=found).failed
+    for each in failed:
+        complain(each)
+    return EXIT_CHECK_FAILED if failed else 0
 
 
 def opened(path: str) -> Results[Any]:

@@ -58,7 +58,7 @@ SPELLED: Mapping[str, tuple[object, str]] = {
 }
 """What the shell takes where Python takes any object, or says in its own words: type and sentence."""
 
-ADDED_UP = frozenset({"fail_if", "format"})
+ADDED_UP = frozenset({"require", "format"})
 """Options that may be given several times."""
 
 FLAGS: Mapping[str, tuple[str, ...]] = {

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import say
+from evenhand.files import expanded
 from evenhand.numbers import format_bytes
 
 
@@ -19,7 +20,10 @@ def report(
     ] = None,
     /,
     *,
-    out: Annotated[Path, Parameter(help="The page: a name that ends in .html.")],
+    out: Annotated[
+        Path | None,
+        Parameter(help="The page: a name that ends in .html; by default report.html in the folder of RUN."),
+    ] = None,
     data: Annotated[
         Path | None,
         Parameter(help="The data that were judged, for their texts: by default those of the prompts that were sent."),
@@ -46,7 +50,9 @@ def report(
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
-    place = check_out(out, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or out
+    folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
+    named = out or folder / "report.html"
+    place = check_out(named, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or named
     check_ending(place, (".html",))
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
     if other is not None:

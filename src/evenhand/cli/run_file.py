@@ -168,7 +168,7 @@ MOST_BYTES = 1024**2
 
 
 def _with_formats(said: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """What is said, with the files that formats are written to: ``junit=gates.xml``."""
+    """What is said, with the files that formats are written to: ``junit=checks.xml``."""
     given = said.get("format")
     if not isinstance(given, str | list):
         return said

@@ -77,7 +77,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
 
     Raises:
         InvalidInputError: The file or what is given cannot be used; found before the first call wherever it can be.
-        GateFailedError: Something that the file demands does not hold; the result is written, and the error has it.
+        CheckFailedError: A condition of the file does not hold; the result is written, and the error has it.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
 
     Example::

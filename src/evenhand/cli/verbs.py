@@ -17,8 +17,8 @@ from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
 from evenhand.checked_options import Options
-from evenhand.cli.ending import Ending, too_much_unscored
-from evenhand.cli.gating import EXIT_GATE
+from evenhand.cli.ending import Ending, too_many_unscored
+from evenhand.cli.gating import EXIT_CHECK_FAILED
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import complain, is_quiet, note, say
 from evenhand.early_checks import check_columns, check_options
@@ -190,8 +190,9 @@ class Verb:
         from evenhand import tables  # noqa: PLC0415 - seconds of import
 
         self._prepare(how)
-        if ending.gating.fail_if:
-            ending.gating.check_names(*self._names(rows, how), self._ranges(how))
+        if ending.gating.require:
+            ranges, systems = self._ranges(how), self._systems(rows, how)
+            ending.gating.check_before_run(ranges, systems, complete=self.kind == "judgements" and bool(ranges))
         if ending.options.ray is not None:
             return self._on_cluster(given, stream, how, ending)
         if first is not None:
@@ -250,24 +251,14 @@ class Verb:
             workers=options.workers,
         )
 
-    def _names(self, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """What gates may name, as far as it is known before the first call: the scores, and the systems."""
-        from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
-
-        if self.kind not in {"judgements", "winrates", "checklist"}:
-            return [], []
-        scores: list[str] = []
-        if self.kind == "judgements" and how.get("criteria") is not None:
-            criteria, rubric = what_is_judged(how["criteria"])
-            scores = [*(each.name for each in criteria), *([] if rubric is None else [rubric.name])]
-        given = how.get("systems" if self.kind == "winrates" else "response_field")
-        column = how.get("systems_field")
-        if column is not None:
-            return scores, [*_known(rows, column)]
-        return scores, [given] if isinstance(given, str) else list(given or ())
+    def _systems(self, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> list[str]:
+        """The systems that will have scores; none where they are not known before the first call."""
+        if (column := how.get("systems_field")) is not None:
+            return [*_known(rows, column)]
+        return _named(how.get("systems" if self.kind == "winrates" else "response_field"))
 
     def _ranges(self, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-        """Name of a score -> between which numbers it will lie, as far as it is known before the first call."""
+        """Name of a score -> its range, as far as scores are known before the first call."""
         from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
         from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
         from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
@@ -602,10 +593,10 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     )
     judged.to_html(report, data=rows, title="The demonstration of evenhand: every verdict")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
-    unscored = [line for each in (judged, compared, checked) for line in too_much_unscored(each)]
-    for line in unscored:
-        complain(line)
-    return EXIT_GATE if unscored else 0
+    unscored = [failed for each in (judged, compared, checked) for failed in too_many_unscored(each)]
+    for failed in unscored:
+        complain(failed)
+    return EXIT_CHECK_FAILED if unscored else 0
 
 
 def _place_of_report(out: str | None) -> Path:

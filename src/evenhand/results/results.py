@@ -159,7 +159,7 @@ class Results(PrintedTables, Generic[Entry]):
         return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
 
     def findings(self) -> tuple[Finding, ...]:
-        """Every number of the result under a name: what gates, summaries and pictures are made of.
+        """Every number of the result under a name: what conditions, summaries and pictures are made of.
 
         The first are ``unscored``, the share of all votes that are unscored, and ``unscored_verdicts``, that of all
         verdicts.
@@ -371,43 +371,41 @@ class Results(PrintedTables, Generic[Entry]):
         """
         return import_module("evenhand").correct(self, gold, design=design, **how)
 
-    def check(self, *fail_if: str, gold: object = None, design: str | None = None, data: object = None) -> Any:  # noqa: ANN401 - a report of a layer above
-        """Check what would make this result fail, such as ``results.check("relevance.low < 0.7", "unscored > 2 %")``.
+    def check(self, *conditions: str, gold: object = None, design: str | None = None) -> Any:  # noqa: ANN401 - a report of a layer above
+        """Check what must hold, such as ``results.check("relevance.low >= 0.7", "unscored <= 2 %")``.
 
-        A measure is named as :meth:`findings` name it, then ``.low``, ``.high``, ``.n``, ``.unscored`` (the share of
-        its votes) or ``.unscored_verdicts`` of it: in brackets whose (``winrate[new].low <= 0.5``,
-        ``relevance.difference[new, old].high < 0``), and of which rows
-        (``relevance[language=de].low < 0.6``, ``[language=*]`` for each group). Without brackets it stands for every
-        system, as ``.corrected`` for what people would say. Comparisons are joined by ``and``, ``or``, ``not`` and
-        parentheses; names with spaces or other signs stand in quotes.
+        A condition is ``NAME[.PART] OP NUMBER``: a measure under its name in :meth:`findings`, with the system in
+        brackets where several have it (``relevance[new]``, ``relevance.difference[new, old]``); ``.low`` or ``.high``
+        for a limit of its interval, ``.n`` for the rows on which it rests; ``<``, ``<=``, ``>``, ``>=`` or ``==``; and
+        a number, which may be a percentage. ``relevance.corrected`` is the score that people would give.
 
         Args:
-            *fail_if: What must not be. A gate whose measure has no number fails, and so does one for which too many
-                votes are unscored to tell.
+            *conditions: All must hold. A condition on a measure that has no number does not, nor does one for which
+                too many votes are unscored to tell.
             gold: Labels of people for ``.corrected``, as :meth:`correct` takes them; by default those held.
             design: How the labelled rows were chosen.
-            data: The rows that were judged, where the result keeps no column of groups.
 
         Returns:
-            A :class:`~evenhand.report.gates.GateReport`: it prints as a table, has those that ``failed``, and
+            A :class:`~evenhand.report.gates.CheckReport`: it prints as a table, has those that ``failed``, and
             ``raise_if_failed``.
 
         Raises:
-            InvalidInputError: What is no gate, or names what this result does not have.
+            InvalidInputError: A text that is not a condition, a name of no measure or of several, or a number that the
+                measure cannot reach.
         """
-        return import_module("evenhand.report.gates").check(self, fail_if, gold=gold, design=design, data=data)
+        return import_module("evenhand.report.gates").check(self, conditions, gold=gold, design=design)
 
-    def summarize(self, *fail_if: str, **known: Any) -> Any:  # noqa: ANN401 - of a layer above
-        """What it came to, for programs: ``to_json()``, ``to_junit()`` and ``to_markdown()``, with gates.
+    def summarize(self, *conditions: str, **known: Any) -> Any:  # noqa: ANN401 - of a layer above
+        """Summarize the result for programs: ``to_json()``, ``to_junit()`` and ``to_markdown()``, with conditions.
 
         Args:
-            *fail_if: As :meth:`check` takes them.
-            **known: ``gold``, ``design`` and ``data``, likewise.
+            *conditions: As :meth:`check` takes them.
+            **known: ``gold`` and ``design``, likewise.
 
         Returns:
             A :class:`~evenhand.report.summaries.Summary`.
         """
-        return import_module("evenhand.report.summaries").Summary(self, self.check(*fail_if, **known))
+        return import_module("evenhand.report.summaries").Summary(self, self.check(*conditions, **known))
 
     def by(self, by: object, *, data: object = None, gold: object = None, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as in by_group
         """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
