@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from evenhand.report.gate_expressions import Expression
     from evenhand.report.gates import GateReport
-    from evenhand.results import Results
     from evenhand.results.compare import RunComparison
+    from evenhand.results.results import Results
     from evenhand.results.verdict_view import VerdictView
 
 SPENT: Final = "evenhand_spent"
@@ -56,8 +56,8 @@ def assert_judged(
         InvalidInputError: What is no such expression, or names what the result does not have.
     """
     __tracebackhide__ = True
+    from evenhand.opening import open as open_results  # noqa: PLC0415 - as above
     from evenhand.report.gates import check  # noqa: PLC0415 - seconds of import, which only who asserts needs
-    from evenhand.results import open as open_results  # noqa: PLC0415 - as above
 
     results = open_results(judged) if isinstance(judged, (str, Path)) else judged
     if not must_hold:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, Final, Literal, NoReturn, get_args
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.labels.correct import correct
 from evenhand.labels.corrected import CorrectedScores
 from evenhand.labels.people import holds_labels
 from evenhand.numbers import Missing, format_number
@@ -309,7 +310,7 @@ class GateEvidence:
             elif self.gold is None and not holds_labels(part):
                 self._made[key] = Missing("there are no labels of people: give gold=…, in the shell --gold")
             else:
-                self._made[key] = corrected_findings(part.correct(self.gold, design=self.design), part)
+                self._made[key] = corrected_findings(correct(part, self.gold, design=self.design), part)
         found: Findings | Missing = self._made[key]
         return found
 

@@ -76,7 +76,23 @@ SETTINGS: Final = {
 
 
 def plot(results: Any, kind: str | None = None, path: str | Path | None = None) -> Figure:  # noqa: ANN401 - as in pictures_of
-    """A picture of a result: see :meth:`~evenhand.results.results.Results.plot`."""
+    """A picture for a paper, by matplotlib (``pip install 'evenhand[plot]'``).
+
+    Args:
+        results: A result of any kind, or a report on the reliability of judges.
+        kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
+            ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
+        path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
+
+    Returns:
+        A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. The caption is that of
+        :func:`~evenhand.report.pictures.pictures_of`.
+
+    Raises:
+        MissingDependencyError: If matplotlib is not installed.
+        InvalidInputError: A kind that this result does not have, or another ending.
+        UnwritableFileError: If the file cannot be written.
+    """
     if path is not None:
         check_ending(path, ENDINGS)
     picture = first_picture(results, kind)
