@@ -17,6 +17,7 @@ from unitxt.text_utils import camel_to_snake_case
 
 import evenhand
 import evenhand.unitxt
+from benchmarks import size
 from tests.support.processes import Running
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,6 +60,43 @@ def test_the_format_holds():
 def test_imports_go_from_high_layers_to_low_ones():
     code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
     expect_success("-c", code)
+
+
+def test_no_modules_import_each_other():
+    """In no way: at the head of a module, in a function, for types alone, or by a string."""
+    found = list(size.circles(size.imported(size.parsed())))
+    assert found == []
+
+
+BY_STRING = {
+    "__init__.py": "the facade imports a name when it is first used",
+    "cli/verbs.py": "--mode MODULE:CLASS is a class of the user's",
+    "early_checks.py": "until importing the functions takes no seconds",
+}
+
+
+def test_nothing_is_imported_by_a_string_but_by_the_facade_and_what_users_name():
+    package = ROOT / "src" / "evenhand"
+    found = {
+        str(path.relative_to(package))
+        for path in SOURCES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, (ast.Name, ast.Attribute, ast.alias))
+        and {getattr(node, name, "") for name in ("id", "attr", "name")} & {"import_module", "__import__", "pkgutil"}
+    }
+    assert found == BY_STRING.keys()
+
+
+def test_circles_of_imports_are_found_however_they_are_written():
+    modules = {
+        "evenhand.one": "import evenhand.two",
+        "evenhand.two": "def late():\n    from evenhand import three",
+        "evenhand.three": "if TYPE_CHECKING:\n    from evenhand.four import Four",
+        "evenhand.four": "import_module('evenhand.one')",
+        "evenhand.five": "from evenhand.one import name",
+    }
+    graph = size.imported({name: ast.parse(source) for name, source in modules.items()})
+    assert list(size.circles(graph)) == [["evenhand.one", "evenhand.two", "evenhand.three", "evenhand.four"]]
 
 
 def test_every_module_is_told_whether_it_may_know_unitxt():

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-import evenhand.tables
 from evenhand.cli import main
+from evenhand.functions import FUNCTIONS
 from evenhand.run_options import ChecklistOptions
-from evenhand.tables import ChecklistTable
+from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
@@ -102,7 +102,7 @@ OPTIONS = [
 @pytest.fixture
 def called(monkeypatch):
     calls = []
-    monkeypatch.setattr(evenhand.tables, "checklist", lambda *given, **options: calls.append((given, options)))
+    monkeypatch.setitem(FUNCTIONS, "checklist", lambda *given, **options: calls.append((given, options)))
     return calls
 
 

@@ -10,12 +10,13 @@ import sys
 
 import pytest
 
-import evenhand.tables
+import evenhand
 from evenhand.cli import main
 from evenhand.cli.command import command_line
-from evenhand.cli.verbs import VERBS
+from evenhand.cli.verb_table import VERBS
 from evenhand.early_checks import Deferred
 from evenhand.errors import ArtifactError
+from evenhand.functions import FUNCTIONS
 from evenhand.known_ids import check_ids
 
 
@@ -148,9 +149,9 @@ def test_what_is_mistyped_is_told_before_a_library_of_numbers_or_of_data_is_impo
 
 
 def test_a_function_of_the_facade_is_itself_once_its_module_is_loaded_and_says_what_it_takes_before():
-    function = evenhand.tables.judge
+    function = FUNCTIONS["judge"]
     assert evenhand.judge is function
-    deferred = Deferred("evenhand.tables", "judge")
+    deferred = Deferred("evenhand.tables.assessing", "judge")
     assert inspect.signature(deferred) == inspect.signature(evenhand.judge)
     assert inspect.getdoc(deferred) == inspect.getdoc(evenhand.judge)
     assert pickle.loads(pickle.dumps(deferred)).__wrapped__ is evenhand.judge

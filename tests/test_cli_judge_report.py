@@ -2,9 +2,9 @@
 
 import pytest
 
-import evenhand.tables
 from evenhand.cli import main
-from evenhand.tables import ReliabilityReport
+from evenhand.functions import FUNCTIONS
+from evenhand.tables.reliability_of_judges import ReliabilityReport
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -101,7 +101,7 @@ def test_an_option_reaches_the_function(arguments, name, value, data, monkeypatc
         calls.append(options)
         return "a report"
 
-    monkeypatch.setattr(evenhand.tables, "reliability", fake)
+    monkeypatch.setitem(FUNCTIONS, "reliability", fake)
     assert report(data, *PAIRWISE, *arguments) == 0
     assert calls[0][name] == value
 

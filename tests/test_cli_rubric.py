@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-import evenhand.tables
 from evenhand.cli import main
+from evenhand.functions import FUNCTIONS
 from evenhand.run_options import AssessmentOptions
-from evenhand.tables import JudgementTable
+from evenhand.tables.judgements import JudgementTable
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -28,7 +28,7 @@ def jsonl(tmp_path):
 def called(monkeypatch):
     """What the verb hands to ``judge``; nothing is judged."""
     calls = []
-    monkeypatch.setattr(evenhand.tables, "judge", lambda *given, **options: calls.append((given, options)) or "")
+    monkeypatch.setitem(FUNCTIONS, "judge", lambda *given, **options: calls.append((given, options)) or "")
     return calls
 
 

@@ -14,7 +14,7 @@ import evenhand.demo
 from evenhand.cli import main
 from evenhand.cli.run_file import PREFIX, RunFile, fields_of, settled, verb_named
 from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
-from evenhand.cli.verbs import VERBS
+from evenhand.cli.verb_table import VERBS
 from evenhand.data.plain_data import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.results.run_record import JOBS, absolute, relative, run_yaml

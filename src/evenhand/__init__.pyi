@@ -16,6 +16,7 @@ from evenhand.engines.replay import RecordingEngine as RecordingEngine
 from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
+from evenhand.functions import from_results as from_results
 from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
 from evenhand.known_ids import catalog_path as catalog_path
@@ -26,6 +27,7 @@ from evenhand.labels.plan import Plan as Plan
 from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label
+from evenhand.metrics import register as register
 from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge as BestOfJudge
 from evenhand.metrics.choice_judges import GradeScore as GradeScore
@@ -36,11 +38,10 @@ from evenhand.metrics.recorded_votes_metric import VoteAggregation as VoteAggreg
 from evenhand.metrics.rubric_judge import RubricJudge as RubricJudge
 from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
+from evenhand.opening import open as open  # noqa: A004 - a public name
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
-from evenhand.results import Results as Results
-from evenhand.results import open as open  # noqa: A004 - a public name
-from evenhand.results.results import from_results as from_results
+from evenhand.result_methods import Results as Results
 from evenhand.tables.annotator_test import alternative_annotator_test as alternative_annotator_test
 from evenhand.tables.assessing import judge as judge
 from evenhand.tables.checking import checklist as checklist
@@ -59,7 +60,6 @@ from evenhand.tables.recorded_votes import agreement as agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport as ReliabilityReport
 from evenhand.tables.reliability_of_judges import reliability as reliability
 from evenhand.tables.winrate_table import WinrateTable as WinrateTable
-from evenhand.unitxt.catalogs import register as register
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
 from evenhand.votes import Match as Match

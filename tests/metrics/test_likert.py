@@ -5,11 +5,11 @@ import re
 import pytest
 from unitxt.llm_as_judge import LLMJudgeDirect
 
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.modes.direct_assessment import DifferentRangesWarning
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
-from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import artifact_from_criterion, criterion_from_artifact
 from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script

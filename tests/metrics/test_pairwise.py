@@ -19,8 +19,8 @@ from evenhand.data.plain_data import context_mapping
 from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.known_ids import entry_ids
+from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names
-from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

@@ -8,9 +8,10 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.known_ids import catalog_path
+from evenhand.metrics import register
 from evenhand.parsing import match_closest_option
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import check_entry, register, register_catalog
+from evenhand.unitxt.catalogs import check_entry, register_catalog
 from evenhand.unitxt.loading import load, load_checklist, load_comparison, load_criterion, load_rubric
 
 ROOT = Path(__file__).resolve().parents[2] / "catalog"

@@ -7,8 +7,8 @@ import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.metrics import register
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import EvenhandChecklist, checklist_artifact, load_checklist
 
 CHECKLIST = Checklist(

@@ -8,10 +8,10 @@ import pytest
 from evenhand.criteria import Criterion, Option
 from evenhand.data.plain_data import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.metrics import register
 from evenhand.question import comparison_criterion
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
-from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import (
     EvenhandCriterion,
     UndefinedScoreWarning,

@@ -5,7 +5,7 @@ import pytest
 import evenhand
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
-from evenhand.unitxt.catalogs import register
+from evenhand.metrics import register
 from evenhand.unitxt.loading import artifact_from_criterion, checklist_artifact, load_rubric_of_row, rubric_artifact
 
 POLITE = yes_no_criterion("polite", "Is it polite?")

@@ -8,8 +8,8 @@ import pytest
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.known_ids import catalog_path
+from evenhand.metrics import register
 from evenhand.unitxt.bases import Artifact, fetch_artifact
-from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import EvenhandRubric, UndefinedScoreWarning, load_rubric, rubric_artifact
 
 RUBRIC = Rubric(

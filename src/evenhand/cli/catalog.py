@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
 from evenhand.known_ids import catalog_entries, catalog_path
@@ -59,8 +59,7 @@ def catalog(
 
 def _import(entry: str | None, out: Path | None) -> int:
     """Translate a file from the format of another tool."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.data.formats import import_file  # noqa: PLC0415 - as above
+    from evenhand.data.formats import import_file  # noqa: PLC0415 - seconds of import
 
     if entry is None:
         raise InvalidInputError("catalog import needs a file")
@@ -121,7 +120,7 @@ def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path
 
 def _check_entries(entries: Mapping[str, Path]) -> int:
     """Build every entry; name those that cannot be built."""
-    from evenhand.unitxt.catalogs import register  # noqa: PLC0415 - seconds of import
+    from evenhand.metrics import register  # noqa: PLC0415 - seconds of import
 
     register()
     faults = {identifier: fault for identifier, path in entries.items() if (fault := _fault(path))}
@@ -173,7 +172,7 @@ def wait_for(child: subprocess.Popen[bytes]) -> int:
 def register_or_exit() -> None:
     """Make evenhand known to unitxt; bad input is one message and exit code 2, as for every verb."""
     try:
-        from evenhand.unitxt.catalogs import register  # noqa: PLC0415 - seconds of import
+        from evenhand.metrics import register  # noqa: PLC0415 - seconds of import
 
         register()
     except InvalidInputError as error:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.cli.gating import EXIT_CHECK_FAILED, NOTHING, Gating
 from evenhand.cli.options import flag_of
-from evenhand.cli.output import OutputError, complain, is_quiet, say
+from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
+from evenhand.cli.verb_table import Verb
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.numbers import format_count, format_number, format_percent
 from evenhand.run_options import JobOptions
 
 if TYPE_CHECKING:
-    from evenhand.cli.verbs import Verb
     from evenhand.report.gates import CheckedCondition
     from evenhand.results.render import PrintedTables
     from evenhand.results.unscored import UnscoredCounts
@@ -71,7 +71,6 @@ class Ending:
         Raises:
             InvalidInputError: If something of it cannot be written or checked.
         """
-        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - which imports this module
         from evenhand.results.run_record import run_record  # noqa: PLC0415 - as below
 
         options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
@@ -129,8 +128,10 @@ class Ending:
             _write_tables(self.options.tables, [result] if corrected is None else [result, corrected])
             said.append(f"the tables were written to {self.options.tables}")
         if self.options.report is not None:
+            from evenhand.report.explorer import write_report  # noqa: PLC0415 - as above
+
             known = {name: self.labels[name] for name in ("gold", "design") if name in self.labels}
-            result.to_html(self.options.report, **known)
+            write_report(self.options.report, result, **known)
             said.append(f"the report was written to {self.options.report}")
         if self.options.run_file is not None:
             write_run(self.options.run_file, self.record)
@@ -223,8 +224,6 @@ def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
 
 def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
     """Check what is written beside the result: that it can be, and each to a place of its own."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
-
     taken = {} if out is None else {out.resolve(): "--out"}
     for name, endings in ENDINGS.items():
         flag, path = flag_of(name), getattr(options, name)

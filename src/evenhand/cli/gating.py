@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from evenhand.labels.corrected import CorrectedScores
     from evenhand.report.gates import CheckedCondition, CheckReport
     from evenhand.report.summaries import Summary
-    from evenhand.results import Results
     from evenhand.results.compare import RunComparison
     from evenhand.results.render import PrintedTables
+    from evenhand.results.results import Results
 
 EXIT_CHECK_FAILED: Final = 3
 REQUIRE: Final = (
@@ -69,8 +69,7 @@ class Gating:
             self._check_formats()
 
     def _check_formats(self) -> None:
-        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-        from evenhand.report.summaries import check_format  # noqa: PLC0415 - as above
+        from evenhand.report.summaries import check_format  # noqa: PLC0415 - seconds of import
 
         for form, file in self._files:
             if form != "table":

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from evenhand.cli.gating import EXIT_CHECK_FAILED, REQUIRE, Gating
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from evenhand.results import Results
+    from evenhand.result_methods import ResultMethods
 
 
 def stand_in(
@@ -45,7 +45,7 @@ def stand_in(
     ] = None,
 ) -> int:
     """May the judge stand in for annotators? The alternative annotator test."""
-    from evenhand.tables import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand.tables.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     given: Any = epsilon if epsilon in ("expert", "skilled", "crowd") else _number("--epsilon", epsilon)
     how: dict[str, Any] = {"epsilon": given, "scoring": scoring}
@@ -91,8 +91,7 @@ def correct(
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - as above
+    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
     from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
@@ -120,12 +119,11 @@ def correct(
     return EXIT_CHECK_FAILED if failed else 0
 
 
-def opened(path: str) -> Results[Any]:
+def opened(path: str) -> ResultMethods[Any]:
     """A saved result."""
-    from evenhand.results import open as open_results  # noqa: PLC0415 - seconds of import
+    from evenhand.opening import open as open_results  # noqa: PLC0415 - seconds of import
 
-    found: Results[Any] = open_results(path)
-    return found
+    return open_results(path)
 
 
 def _columns(words: tuple[str, ...]) -> str | list[str]:
@@ -150,17 +148,14 @@ def to_label(
     out: Annotated[
         Path,
         Parameter(
-            help="The sheet: .html for a page that works offline, .csv, or .json or .jsonl for an annotation tool. "
-            "Beside it goes its draw, .draw.json, which is not for those who label."
+            help="The sheet: .html for a page that works offline, or .csv. Beside it goes its draw, .draw.json, which "
+            "is not for those who label."
         ),
     ],
     design: Annotated[
         str,
         Parameter(help="How rows are drawn: random, or by_verdict (rare verdicts more often)."),
     ] = "random",
-    form: Annotated[
-        Literal["label_studio", "argilla"], Parameter(help="The annotation tool that a .json or .jsonl is for.")
-    ] = "label_studio",
     seed: Annotated[int, Parameter(help="Of the draw.")] = 0,
     response_field: Annotated[
         str | None,
@@ -177,8 +172,7 @@ def to_label(
     ] = (),
 ) -> int:
     """Make a blind sheet on which people label a sample of what was judged."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.to_label import to_label as drawn  # noqa: PLC0415 - as above
+    from evenhand.labels.to_label import to_label as drawn  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [results, data])
     sheet = drawn(
@@ -190,7 +184,7 @@ def to_label(
         response_field=response_field,
         context_fields=context_fields or None,
     )
-    kept = sheet.save(checked or out, form=form)
+    kept = sheet.save(checked or out)
     say(sheet, f"sheet written to {out}", f"draw written to {kept}: keep it, and do not give it to those who label")
     return 0
 
@@ -207,8 +201,7 @@ def read_labels(
     ] = None,
 ) -> int:
     """Read labels back from a blind sheet, check them, and tell how far people agree."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.read_labels import read_labels as read  # noqa: PLC0415 - as above
+    from evenhand.labels.read_labels import read_labels as read  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [*files, draw])
     labels = read(files, draw=draw)

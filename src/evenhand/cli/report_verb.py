@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
 from evenhand.files import expanded
 from evenhand.numbers import format_bytes
 
@@ -47,7 +47,7 @@ def report(
     title: Annotated[str | None, Parameter(help="Of the page.")] = None,
 ) -> int:
     """One HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
+    from evenhand.report.explorer import write_report  # noqa: PLC0415 - seconds of import
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
@@ -57,7 +57,7 @@ def report(
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
     if other is not None:
         how |= {"other": _opened(other), "names": (Path(run).stem, Path(other).stem)}
-    _opened(run).to_html(place, **how)
+    write_report(place, _opened(run), **how)
     say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
     return 0
 
@@ -65,6 +65,6 @@ def report(
 def _opened(path: str) -> Any:  # noqa: ANN401 - a result of any kind
     if Path(path).suffix.lower() != ".json":
         return opened(path)
-    from evenhand.tables import ReliabilityReport  # noqa: PLC0415 - seconds of import
+    from evenhand.tables.reliability_of_judges import ReliabilityReport  # noqa: PLC0415 - seconds of import
 
     return ReliabilityReport.load(path)

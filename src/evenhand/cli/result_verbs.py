@@ -12,13 +12,13 @@ from cyclopts import Parameter
 
 from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
 from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
-    from evenhand.results import Results
+    from evenhand.results.results import Results
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
 Out = Annotated[
@@ -235,8 +235,6 @@ def _filtered(results: Results[Any], wanted: Mapping[str, Sequence[str]]) -> Res
 
 def _kept(results: Results[Any], file: str, out: Path | None, gating: Gating) -> int:
     """Tell a result that was made of another, and write it if that is asked for."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-
     place = check_out(out, [file])
     if place is None:
         return gating.end(results)
@@ -311,8 +309,7 @@ def export(
     ] = None,
 ) -> int:
     """Write a saved result in a form that other programs read."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
+    from evenhand.results.saved import written_whole  # noqa: PLC0415 - seconds of import
 
     place = check_out(out, [file])
     what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
@@ -338,7 +335,7 @@ def export(
 
 def _tables(results: Results[Any], form: str) -> str:
     if form == "html":
-        return f'<!doctype html>\n<meta charset="utf-8">\n<title>evenhand</title>\n{results.to_html()}\n'
+        return results.to_page("evenhand")
     made = {"csv": results.to_csv, "markdown": results.to_markdown, "latex": results.to_latex}
     return str(made[form]())
 

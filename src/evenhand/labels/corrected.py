@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -209,8 +208,7 @@ class CorrectedScores(PrintedTables):
             InvalidInputError: If the name ends otherwise.
             UnwritableFileError: If the file cannot be written.
         """
-        page = import_module("evenhand.report.explorer").report_page
-        made = (self.to_json, self.to_csv, self.to_markdown, lambda: page(self, title="Corrected scores"))
+        made = (self.to_json, self.to_csv, self.to_markdown, lambda: self.to_page("Corrected scores"))
         write_as_it_ends(path, dict(zip(SAVED_AS, made, strict=True)))
 
     def __repr__(self) -> str:

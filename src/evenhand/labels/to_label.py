@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from evenhand.criteria import Criterion, Option
+from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError
 from evenhand.labels.blind_sheet import SIDES, AskedOfPeople, BlindSheet, Card, Draw, DrawnScore
 from evenhand.labels.drawing import (
@@ -23,7 +25,6 @@ from evenhand.labels.drawing import (
     probabilities_by_stratum,
     random_order,
 )
-from evenhand.labels.judged_texts import JudgedTexts
 from evenhand.numbers import format_count
 from evenhand.results.fingerprint import digest
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
@@ -69,10 +70,10 @@ def to_label(
     """
     how = _How(check_design(design), _whole("n", n, 1), _whole("seed", seed, 0))
     whole = [each for each in results.outcomes() if each.part_of is None]
-    texts = JudgedTexts.of(results, data, response_field, context_fields)
+    texts = results.texts(data, response_field, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
-    chosen, scores = _drawn(_groups(whole, cells, texts), cells, how)
-    cards, criteria = _cards(texts, chosen, how)
+    chosen, scores = _drawn(_groups(results, whole, cells, texts), cells, how)
+    cards, criteria = _cards(results, texts, chosen, how)
     questions = tuple(asked for card in cards for asked in card.questions)
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
     draw = Draw(
@@ -157,13 +158,15 @@ def _drawn(
     return chosen, tuple(scores)
 
 
-def _groups(whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> list[_Group]:
+def _groups(
+    results: Results[Any], whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts
+) -> list[_Group]:
     """The scores that people are asked about, each with its rows; every question belongs to one of them."""
     found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
     for outcomes in whole:
         for row in outcomes.rows:
             _, *named = row.questions[0] if row.questions else (0,)
-            key = tuple(map(str, named)) if _compares(texts.results) else (outcomes.system, outcomes.criterion)
+            key = tuple(map(str, named)) if _compares(results) else (outcomes.system, outcomes.criterion)
             found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), (outcomes, row))
     groups = []
     for key, rows in found.items():
@@ -183,7 +186,7 @@ def _groups(whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts
 
 def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> bool:
     asked = [cells[name] for name in row.questions]
-    return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell).values())
+    return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell.about).values())
 
 
 def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
@@ -204,9 +207,11 @@ def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
     return found
 
 
-def _cards(texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
+def _cards(
+    results: Results[Any], texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How
+) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """The questions as cards in random order, with the sides of contests in random order; and their criteria."""
-    compares = _compares(texts.results)
+    compares = _compares(results)
     together: dict[Hashable, list[_Chosen]] = {}
     for each in chosen:
         together.setdefault(each.name if compares else _response(each), []).append(each)
@@ -216,13 +221,21 @@ def _cards(texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How) -> tuple[tu
     cards = []
     for number, place in enumerate(generator.permutation(len(responses)).tolist(), start=1):
         swapped = compares and bool(generator.integers(2))
-        cards.append(_card(number, responses[place], texts, criteria, swapped=swapped))
+        cards.append(_card(results, number, responses[place], texts, criteria, swapped=swapped))
     return tuple(cards), tuple(criteria)
 
 
-def _card(number: int, own: Sequence[_Chosen], texts: JudgedTexts, criteria: list[Criterion], *, swapped: bool) -> Card:
+def _card(
+    results: Results[Any],
+    number: int,
+    own: Sequence[_Chosen],
+    texts: JudgedTexts,
+    criteria: list[Criterion],
+    *,
+    swapped: bool,
+) -> Card:
     """What is asked about one response or contest; new criteria are added to those of the sheet."""
-    results, compares = texts.results, _compares(texts.results)
+    compares = _compares(results)
     asked: list[AskedOfPeople] = []
     for each in own:
         criterion = results.criterion_of(each.cell)
@@ -231,11 +244,12 @@ def _card(number: int, own: Sequence[_Chosen], texts: JudgedTexts, criteria: lis
         at = next((at for at, other in enumerate(criteria) if other == as_read and at not in used), len(criteria))
         criteria += [as_read] * (at == len(criteria))
         row = results.ids[each.name[0]] if results.ids else None
-        judged = results.fingerprint.shown_of(each.name[0], list(texts.shown(each.cell)))
+        judged = results.fingerprint.shown_of(each.name[0], list(texts.shown(each.cell.about)))
         drawn = (each.name, each.probability, each.stratum)
         asked.append(AskedOfPeople(f"q{number}_{at + 1}", number, at, *drawn, answers, row, judged))
-    context = {name: text for each in own for name, text in texts.context(each.cell).items()}
-    shown = [visible(text or "") for text in texts.shown(own[0].cell).values()]
+    contexts = (texts.context(each.cell.about, partial(results.criterion_of, each.cell)) for each in own)
+    context = {name: text for each in contexts for name, text in each.items()}
+    shown = [visible(text or "") for text in texts.shown(own[0].cell.about).values()]
     return Card(
         {visible(name): visible(text) for name, text in context.items()},
         dict(zip(SIDES if compares else ("Response",), reversed(shown) if swapped else shown, strict=True)),

@@ -11,6 +11,7 @@ from typing import Any, Union
 from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
 from evenhand.errors import InvalidInputError
+from evenhand.functions import results_of_run
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.correct import DESIGNS, correct
 from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
@@ -18,7 +19,7 @@ from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.results.measures import scores_of
 from evenhand.results.outcomes import QuestionName
-from evenhand.results.results import Results, results_of_run
+from evenhand.results.results import Results
 from evenhand.results.votes_columns import Cell
 from evenhand.run_options import Design, GoldOptions
 

@@ -10,7 +10,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import number_or_nan
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import RunOptions
 from evenhand.unitxt.bases import Criteria, EvaluationInput, Maybe

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -30,29 +29,6 @@ from evenhand.unitxt.bases import (
     separate_overrides,
     with_numbers,
 )
-
-ARTIFACT_MODULES = (
-    "evenhand.engines.artifacts",
-    "evenhand.metrics.choice_judges",
-    "evenhand.metrics.checklist_judge",
-    "evenhand.metrics.direct",
-    "evenhand.metrics.mode_judge",
-    "evenhand.metrics.pairwise_judge",
-    "evenhand.metrics.recorded_votes_metric",
-    "evenhand.metrics.rubric_judge",
-    "evenhand.unitxt.loading",
-)
-"""The modules of the classes that the catalog names: a class is known to unitxt once its module is imported."""
-
-
-def register() -> Path:
-    """Let unitxt find evenhand's metrics, engines and criteria by their ids; return the catalog's folder.
-
-    Call it once before a recipe names an id of evenhand. Calling it again is harmless.
-    """
-    for module in ARTIFACT_MODULES:
-        import_module(module)
-    return register_catalog()
 
 
 def register_catalog() -> Path:
