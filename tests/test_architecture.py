@@ -267,6 +267,55 @@ def test_a_metric_takes_ids_of_the_catalog_unasked(door, tmp_path):
     assert running.told.strip() == "relevance"
 
 
+VALUES = """
+import sys
+from contextlib import nullcontext
+
+import evenhand
+
+class Engine:
+    judge_id, concurrency = "scripted", 4
+
+    def identity(self):
+        return None
+
+    def running(self):
+        return nullcontext()
+
+    async def complete(self, request):
+        return evenhand.Completion(text="Yes")
+
+polite = evenhand.Criterion(
+    name="polite",
+    description="Is it polite?",
+    options=(evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0)),
+    scale="binary",
+)
+rows = [{"a": "Eight.", "b": "Six."}, {"a": "Paris.", "b": "Rome."}]
+quiet = {"progress": False, "journal": None}
+written = {"requirement": "Is it polite?"}
+for criteria in (polite, "Is it polite?", written, [written], "criteria.evenhand.direct.conciseness"):
+    table = evenhand.judge(rows, criteria, Engine(), response_field="a", context_fields=[], **quiet)
+    assert len(table) == 2, table
+better = "criteria.evenhand.pairwise.overall_quality"
+assert len(evenhand.winrates(rows, ["a", "b"], better, Engine(), context_fields=[], **quiet)) == 2
+assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_field="a", **quiet)) == 2
+print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
+"""
+
+
+def test_judging_by_plain_values_loads_neither_unitxt_nor_datasets():
+    done = run("-c", VALUES)
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr
+
+
+def test_the_stub_of_the_facade_says_what_the_facade_has():
+    stub = ast.parse((ROOT / "src" / "evenhand" / "__init__.pyi").read_text(encoding="utf-8")).body
+    imported = {alias.asname: node.module for node in stub if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported == evenhand._HOMES
+    assert [ast.unparse(node) for node in stub if not isinstance(node, ast.ImportFrom)] == ["__version__: str"]
+
+
 def test_the_facade_knows_no_other_name():
     with pytest.raises(AttributeError, match="no attribute 'jugde'"):
         evenhand.jugde  # noqa: B018 - reading it is the test

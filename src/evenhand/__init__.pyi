@@ -1,4 +1,5 @@
-# The public names and their homes, a line each: for type checkers, and for __init__.py, which reads them here.
+# The public names for type checkers, as __init__.py has them.
+from evenhand.catalog import catalog_path as catalog_path
 from evenhand.cli.run_verb import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
@@ -18,7 +19,6 @@ from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
-from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
@@ -26,6 +26,7 @@ from evenhand.labels.plan import Plan as Plan
 from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label
+from evenhand.metrics import register as register
 from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge as BestOfJudge
 from evenhand.metrics.choice_judges import GradeScore as GradeScore
@@ -59,7 +60,6 @@ from evenhand.tables.recorded_votes import agreement as agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport as ReliabilityReport
 from evenhand.tables.reliability_of_judges import reliability as reliability
 from evenhand.tables.winrate_table import WinrateTable as WinrateTable
-from evenhand.unitxt.catalogs import register as register
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
 from evenhand.votes import Match as Match

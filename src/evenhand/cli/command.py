@@ -12,14 +12,15 @@ from typing import Literal
 from cyclopts import App, CycloptsError, UnknownOptionError
 
 from evenhand.cli import output
-from evenhand.cli.catalog import catalog, run_unitxt
+from evenhand.cli.catalog_verb import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
-from evenhand.cli.label_verbs import correct, read_labels, stand_in, to_label
+from evenhand.cli.label_verbs import correct, plan_command, read_labels, stand_in, to_label
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
 from evenhand.cli.resume_verb import resume
 from evenhand.cli.run_verb import run_file_verb
+from evenhand.cli.verbs import VERBS, demo_command
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.version import __version__
@@ -35,7 +36,7 @@ LISTED = {
     "judge-report": "How far a judge can be trusted: what it does when the order changes, and when it is asked again.",
     "read": "Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.",
 }
-"""What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
+"""What the help lists of the verbs that are Python functions."""
 
 Shell = Literal["bash", "zsh", "fish", "powershell"]
 PLAN = "How many rows and labels a question takes, or what a given number of rows can show."
@@ -74,9 +75,6 @@ EPILOGUE = (
     "SIGHUP; 141 nobody reads the output."
 )
 """What the help ends with: the one place, beside the reference, where exit codes are told."""
-
-CONFIGURED = "_with_a_run_file"
-"""Behind the name of a verb that need not be given all in the shell."""
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -145,7 +143,6 @@ def _named_in_a_file(error: CycloptsError) -> str | None:
         return None
     from evenhand.cli.options import flag_of  # noqa: PLC0415 - only who is refused needs it
     from evenhand.cli.run_file import other_names  # noqa: PLC0415 - as above
-    from evenhand.cli.verbs import VERBS  # noqa: PLC0415 - as above
 
     given, *_ = (error.token.keyword or error.token.value).partition("=")
     name = given.removeprefix("--").replace("-", "_")
@@ -177,9 +174,10 @@ def command_line(*, configured: bool = False) -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
+    verbs = {verb.name: verb for verb in VERBS}
     for name, sentence in LISTED.items():
-        place = f"evenhand.cli.verbs:{name}{CONFIGURED if configured and name != 'demo' else ''}"
-        app.command(place, name=name, help=sentence)
+        command = verbs[name].command(configured=configured) if name in verbs else demo_command()
+        app.command(command, name=name, help=sentence)
     app.command(run_file_verb, name="run")
     app.command(resume)
     app.command(catalog)
@@ -195,7 +193,7 @@ def command_line(*, configured: bool = False) -> App:
     app.command(read_labels)
     app.command(stand_in)
     app.command(to_label)
-    app.command("evenhand.cli.label_verbs:plan", name="plan", help=PLAN)
+    app.command(plan_command(), name="plan", help=PLAN)
     unitxt = App(name="unitxt", help_flags=[], version_flags=[], end_of_options_delimiter="")
     unitxt.default(run_unitxt)
     app.command(unitxt)

@@ -243,7 +243,7 @@ def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int
     return 0
 
 
-def _plan_command() -> Callable[..., int]:
+def plan_command() -> Callable[..., int]:
     """``evenhand plan``, with the options of a plan."""
     from evenhand.cli.options import model_options  # noqa: PLC0415 - as above
     from evenhand.labels.plan import PlanOptions  # noqa: PLC0415 - as above
@@ -256,10 +256,3 @@ def _plan_command() -> Callable[..., int]:
         ]
     )
     return _plan
-
-
-def __getattr__(name: str) -> Callable[..., int]:
-    """A verb whose options are made when it is asked for."""
-    if name == "plan":
-        return _plan_command()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

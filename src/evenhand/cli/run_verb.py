@@ -9,7 +9,6 @@ from cyclopts import Parameter
 
 from evenhand.cli.output import say
 from evenhand.errors import InvalidInputError
-from evenhand.known_ids import check_ids
 
 
 def run_file_verb(
@@ -91,7 +90,6 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     verb = verb_named(file)
     said = settled(verb, file, given)
     verb.check_given(said)
-    check_ids(said, verb.function)
     ending = Ending.of(verb, said)
     result = verb.result(said, ending)
     if said.get("dry_run"):

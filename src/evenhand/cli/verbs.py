@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
+from evenhand import tables
 from evenhand.checked_options import Options
 from evenhand.cli.ending import Ending, too_much_unscored
 from evenhand.cli.gating import EXIT_GATE
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import complain, is_quiet, note, say
-from evenhand.early_checks import check_columns, check_options
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
-from evenhand.known_ids import check_ids
 from evenhand.numbers import format_cost
 from evenhand.run_options import JobOptions, RunOptions, StreamOptions
 
@@ -49,9 +48,6 @@ NO_ARGUMENTS = ("data", "split", "log", "out", "leave_out", "labels")
 
 HERE = "here"
 """What ``--ray`` is without an address."""
-
-CONFIGURED = "_with_a_run_file"
-"""Behind the name of a verb that need not be given all in the shell, as :mod:`evenhand.cli.command` has it."""
 
 LOG = declared(
     bool, False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
@@ -185,10 +181,6 @@ class Verb:
         if is_quiet() and RunOptions in self.models:
             how.setdefault("progress", False)
         self._split(rows, how)
-        check_options(self.function, how)
-        check_columns(rows, how)
-        from evenhand import tables  # noqa: PLC0415 - seconds of import
-
         self._prepare(how)
         if ending.gating.fail_if:
             ending.gating.check_names(*self._names(rows, how), self._ranges(how))
@@ -318,7 +310,6 @@ class Verb:
 
     def _run(self, given: Mapping[str, Any]) -> int:
         self.check_given(given)
-        check_ids(given, self.function)
         ending = Ending.of(self, given)
         result = self.result(given, ending)
         if given.get("dry_run"):
@@ -540,16 +531,6 @@ def print_estimate(estimate: RunEstimate, *, at_most: bool = False) -> None:
     )
 
 
-def __getattr__(name: str) -> Callable[..., int]:
-    """A verb as cyclopts runs it, made when it is asked for."""
-    if name == "demo":
-        return demo_command()
-    for verb in VERBS:
-        if name in {verb.name, verb.name + CONFIGURED}:
-            return verb.command(configured=name != verb.name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 BASELINE = "engines.evenhand.baseline"
 DEMO_REPORT = "evenhand-demo.html"
 NOT_OF_CHECKLISTS = ("flow", "scoring", "generate_summaries", "prompt")
@@ -574,11 +555,9 @@ def demo_command() -> Callable[..., int]:
 
 
 def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
-    check_ids({"engine": engine})
     report = _place_of_report(out)
     from evenhand import demo  # noqa: PLC0415 - seconds of import
     from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
-    from evenhand.tables import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     if engine == BASELINE:
         say(
@@ -588,12 +567,14 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
         )
     rows = demo.load_rows()
     RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
-    judged = judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how)
+    judged = tables.judge(
+        rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how
+    )
     say(judged)
-    compared = winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how)
+    compared = tables.winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how)
     say(compared)
     items = demo.load_demo_checklist()
-    checked = checklist(rows, items, engine, response_field=demo.SYSTEMS, **_of_a_checklist(how))
+    checked = tables.checklist(rows, items, engine, response_field=demo.SYSTEMS, **_of_a_checklist(how))
     say(checked)
     say(
         "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
