@@ -85,6 +85,8 @@ LIGHT = [
     "evenhand.data.documents",
     "evenhand.data.fields",
     "evenhand.data.rows",
+    "evenhand.tables",
+    "evenhand.unitxt.loading",
     "evenhand.judging.settings",
     "evenhand.modes.pairwise",
     "evenhand.modes.checklist",
@@ -137,6 +139,51 @@ def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
 
 def test_the_facade_is_imported_without_numpy():
     assert run("-c", "import sys, evenhand; print('numpy' in sys.modules)").stdout.strip() == "False"
+
+
+SLOW = {"datasets", "evaluate", "inspect_ai", "litellm", "matplotlib", "ray", "sklearn", "unitxt"}
+"""Libraries that take seconds to import, or that need not be there: imported where they are used."""
+
+OF_UNITXT = ("evenhand.engines.artifacts", "evenhand.metrics.", "evenhand.unitxt.")
+"""Modules of ours that import unitxt."""
+
+LOCAL_IMPORTS = {
+    "cli/run_file.py": "cli.verbs imports it",
+    "cli/run_verb.py": "cli.command imports it",
+    "engines/journal_file.py": "the module resource is there on POSIX only",
+    "engines/litellm.py": "httpx is litellm's, and is there where litellm is",
+    "labels/blind_sheet.py": "labels.sheet_forms imports it",
+    "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
+}
+"""Files that import something else within a function, and why."""
+
+TO_DO = {
+    *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
+    *("results/on_disk.py", "results/parts.py", "results/results.py", "results/resumed.py", "results/run_record.py"),
+    *("results/saved.py", "results/verdict_columns.py", "results/verdict_list.py", "results/votes_columns.py"),
+    *("tables/checklist_table.py", "tables/judged_columns.py", "tables/winrate_table.py"),
+}
+"""Files whose imports still stand in functions without a reason."""
+
+
+def modules_imported_in_functions(path):
+    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in {each for function in functions for each in ast.walk(function)}:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_imports_stand_at_the_top_but_for_those_of_slow_libraries():
+    root = ROOT / "src" / "evenhand"
+    found = {
+        path.relative_to(root).as_posix()
+        for path in SOURCES
+        for name in modules_imported_in_functions(path)
+        if name.partition(".")[0] not in SLOW and not name.startswith(OF_UNITXT)
+    }
+    assert found - TO_DO == set(LOCAL_IMPORTS)
 
 
 def names_annotations_import(tree):

@@ -137,7 +137,7 @@ class Job:
 
     def _called(self, rows: IdentifiedRows, **otherwise: Any) -> Any:  # noqa: ANN401 - as the function gives it
         how = {name: value for name, value in self.given.items() if name != "model"}
-        function = getattr(import_module("evenhand.tables"), self.function)
+        function = getattr(import_module("evenhand"), self.function)
         _, *others = signature(function).parameters.values()
         needed = [each.name for each in others if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
         return function(rows, **{**dict.fromkeys(needed), **how, "engine": list(self.judges), **otherwise})

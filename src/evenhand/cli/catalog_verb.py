@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from ruamel.yaml import YAML
 
 from evenhand.catalog import catalog_entries, catalog_path
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
+from evenhand.data.formats import ImportedRows, import_file
+from evenhand.data.plain_data import read_document
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
+from evenhand.results.saved import written_whole
+from evenhand.unitxt.catalogs import check_entry
+from evenhand.unitxt.loading import load
 from evenhand.visible import visible
 
 EXIT_UNSOUND = 1
@@ -59,9 +65,6 @@ def catalog(
 
 def _import(entry: str | None, out: Path | None) -> int:
     """Translate a file from the format of another tool."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.data.formats import import_file  # noqa: PLC0415 - as above
-
     if entry is None:
         raise InvalidInputError("catalog import needs a file")
     out = check_out(out, ())  # a file may be translated in its own place
@@ -75,9 +78,6 @@ def _import(entry: str | None, out: Path | None) -> int:
 
 def _put(data: object, out: Path | None) -> None:
     """Write data to a file of the kind that its name says, or print them as JSON."""
-    from evenhand.data.formats import ImportedRows  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
     lines = isinstance(data, ImportedRows)
     endings = (".jsonl",) if lines else (".json", ".yaml", ".yml")
     if out is not None and out.suffix.lower() not in endings:
@@ -86,8 +86,6 @@ def _put(data: object, out: Path | None) -> None:
             f"to a file that ends in {' or '.join(endings)}"
         )
     if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
-        from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
-
         with written_whole(out) as beside, beside.open("w", encoding="utf-8") as file:
             yaml = YAML(pure=True)
             yaml.default_flow_style = False
@@ -133,10 +131,6 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
 
 def _fault(path: Path) -> str | None:
     """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
-    from evenhand.data.plain_data import read_document  # noqa: PLC0415 - as above
-    from evenhand.unitxt.catalogs import check_entry  # noqa: PLC0415 - seconds of import
-    from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
-
     data = read_document(path, f"the file {str(path)!r}")
     try:
         if isinstance(data, dict) and any(field.startswith("__") for field in data):

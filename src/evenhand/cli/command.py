@@ -15,10 +15,12 @@ from evenhand.cli import output
 from evenhand.cli.catalog_verb import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
 from evenhand.cli.label_verbs import correct, plan_command, read_labels, stand_in, to_label
+from evenhand.cli.options import flag_of
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
 from evenhand.cli.resume_verb import resume
+from evenhand.cli.run_file import other_names
 from evenhand.cli.run_verb import run_file_verb
 from evenhand.cli.verbs import VERBS, demo_command
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
@@ -141,9 +143,6 @@ def _named_in_a_file(error: CycloptsError) -> str | None:
     verb, *_ = error.command_chain or [""]
     if not isinstance(error, UnknownOptionError) or verb not in LISTED:
         return None
-    from evenhand.cli.options import flag_of  # noqa: PLC0415 - only who is refused needs it
-    from evenhand.cli.run_file import other_names  # noqa: PLC0415 - as above
-
     given, *_ = (error.token.keyword or error.token.value).partition("=")
     name = given.removeprefix("--").replace("-", "_")
     also = next((other_names(each) for each in VERBS if each.name == verb), {})

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.cli.gating import EXIT_GATE, NOTHING, Gating
 from evenhand.cli.options import flag_of
-from evenhand.cli.output import OutputError, complain, is_quiet, say
+from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
 from evenhand.errors import GateFailedError, InvalidInputError
 from evenhand.files import expanded
 from evenhand.numbers import format_count, format_number, format_percent
+from evenhand.report.gates import GateReport, told_as_gate
+from evenhand.report.summaries import Summary
+from evenhand.results import saved, votes_columns
+from evenhand.results.render import PrintedTables
+from evenhand.results.run_record import run_record, write_run
+from evenhand.results.saved import check_ending, write_as_it_ends
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.run_options import JobOptions
+from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES
 
 if TYPE_CHECKING:
     from evenhand.cli.verbs import Verb
-    from evenhand.results.render import PrintedTables
-    from evenhand.results.unscored import UnscoredCounts
 
 MOST_UNSCORED = 0.1
 """The share of unscored votes that a run of judges may have. So many gaps can move a share by 0.1, as far as the
@@ -70,9 +76,6 @@ class Ending:
         Raises:
             InvalidInputError: If something of it cannot be written or checked.
         """
-        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - which imports this module
-        from evenhand.results.run_record import run_record  # noqa: PLC0415 - as below
-
         options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
         labels = dict(given.get("labels") or {})
         read = [text for name in READ for text in _texts(given.get(name))] + _texts(labels.get("gold"))
@@ -115,8 +118,6 @@ class Ending:
         Returns:
             What was written, a line each; and the scores that people would give, None without labels.
         """
-        from evenhand.results.run_record import write_run  # noqa: PLC0415 - seconds of import
-
         said = []
         if self.out is not None:
             result.save(self.out, **({"leave_out": self.left_out} if self.left_out else {}))
@@ -148,9 +149,6 @@ class Ending:
         """
         if not self.verb.kind:
             return
-        from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - seconds of import
-        from evenhand.report.summaries import Summary  # noqa: PLC0415 - as above
-
         unscored = self.failures(result) if self.options.max_unscored is not None else []
         gates = self.gating.checked(result, corrected=corrected)
         report = GateReport((*map(told_as_gate, unscored), *gates.gates))
@@ -168,8 +166,6 @@ class Ending:
 
 
 def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
-    from evenhand.results.saved import write_as_it_ends  # noqa: PLC0415 - seconds of import
-
     def in_form(form: str) -> Callable[[], str]:
         return lambda: "\n".join(getattr(each, f"to_{form}")() for each in tables)
 
@@ -205,29 +201,21 @@ def _next_step(reasons: Collection[str]) -> str:
 
 def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
     """Check before the first call that the result can be saved under a name that ends so, without that."""
-    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - only who writes a file needs it
-
     votes_columns.check_left_out(left_out)
     if verb.kind:
         saved.check_suffix(out)
     else:
-        from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
-
         saved.check_ending(out, REPORT_SUFFIXES)
 
 
 def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
     """Check what is written beside the result: that it can be, and each to a place of its own."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
-
     taken = {} if out is None else {out.resolve(): "--out"}
     for name, endings in ENDINGS.items():
         flag, path = flag_of(name), getattr(options, name)
         place = check_out(path, read, flag)
         if place is None:
             continue
-        from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
-
         check_ending(place, endings)
         if taken.setdefault(place.resolve(), flag) != flag:
             raise InvalidInputError(f"{flag} is {str(path)!r}, the same file as {taken[place.resolve()]}: give another")

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, did_you_mean
-
-if TYPE_CHECKING:
-    from evenhand.labels.corrected import CorrectedScores
-    from evenhand.report.gates import GateReport
-    from evenhand.report.summaries import Summary
-    from evenhand.results import Results
-    from evenhand.results.compare import RunComparison
-    from evenhand.results.render import PrintedTables
+from evenhand.labels.corrected import CorrectedScores
+from evenhand.report import summaries
+from evenhand.report.gate_evidence import check_known_limits, refuse_two_meanings
+from evenhand.report.gate_expressions import comparisons_in, parse
+from evenhand.report.gates import GateReport, check, told_as_gate
+from evenhand.report.summaries import Summary, check_format
+from evenhand.results import Results
+from evenhand.results.compare import RunComparison
+from evenhand.results.gate_names import CORRECTED
+from evenhand.results.render import PrintedTables
+from evenhand.results.saved import written_whole
 
 EXIT_GATE: Final = 3
 FAIL_IF: Final = (
@@ -62,17 +65,12 @@ class Gating:
         """
         if not (self.fail_if or self.formats):
             return
-        from evenhand.report.gate_expressions import parse  # noqa: PLC0415 - only who has gates needs it
-
         for expression in self.fail_if:
             parse(expression)
         if self.formats:
             self._check_formats()
 
     def _check_formats(self) -> None:
-        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-        from evenhand.report.summaries import check_format  # noqa: PLC0415 - as above
-
         for form, file in self._told:
             if form != "table":
                 check_format(form)
@@ -98,10 +96,6 @@ class Gating:
         Raises:
             InvalidInputError: If they name something else, or compare it with what it cannot reach.
         """
-        from evenhand.report.gate_evidence import check_known_limits, refuse_two_meanings  # noqa: PLC0415 - as above
-        from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
-        from evenhand.results.gate_names import CORRECTED  # noqa: PLC0415 - as above
-
         known = {**ranges, **{name.replace(" ", "_"): each for name, each in ranges.items()}}
         begun = {*scores, *(score.replace(" ", "_") for score in scores), *WHOLE}
         for expression in self.fail_if:
@@ -162,8 +156,6 @@ class Gating:
         Raises:
             InvalidInputError: A gate that names what the result does not have; it is told all the same.
         """
-        from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - as above
-
         report = GateReport(())
         try:
             report = self.checked(result, data, corrected)
@@ -180,8 +172,6 @@ class Gating:
         corrected: CorrectedScores | None = None,
     ) -> GateReport:
         """What becomes of the gates: the arguments are those of :meth:`end`."""
-        from evenhand.report.gates import GateReport, check  # noqa: PLC0415 - as above
-
         if not self.fail_if:
             return GateReport(())
         known: dict[str, Any] = {"gold": self.gold, "design": self.design, "data": data}
@@ -193,9 +183,6 @@ class Gating:
         Returns:
             The format in which the result is printed besides.
         """
-        from evenhand.report import summaries  # noqa: PLC0415 - as above
-        from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
         printed = "table"
         for form, file in self._told:
             if form == "github":
@@ -214,8 +201,6 @@ class Gating:
         said: Sequence[str | PrintedTables],
         saved: Path | None,
     ) -> None:
-        from evenhand.report import summaries  # noqa: PLC0415 - as above
-
         summary = summaries.Summary(result, report)
         printed = self.write(summary)
         github = any(form == "github" for form, _ in self._told)

@@ -12,10 +12,14 @@ from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
+from evenhand.engines.journal import default_journal_path
+from evenhand.engines.journal_care import check, described, exported, imported, prune, stats
+from evenhand.engines.journal_file import recovery
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded, open_file
 from evenhand.numbers import format_bytes, format_cost, format_count
+from evenhand.results.saved import written_whole
 
 EXIT_UNSOUND: Final = 1
 SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
@@ -55,8 +59,6 @@ def journal(
     for name, value in given.items():
         if value is not None and name not in takes.get(action, ()):
             raise InvalidInputError(f"journal {action} takes no {name} (given: {str(value)!r})")
-    from evenhand.engines.journal import default_journal_path  # noqa: PLC0415 - a second of import
-
     there = default_journal_path() if path is None else expanded(path)
     if action == "check":
         return _check(there)
@@ -72,9 +74,6 @@ def journal(
 
 
 def _check(path: Path) -> int:
-    from evenhand.engines.journal_care import check  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal_file import recovery  # noqa: PLC0415 - as above
-
     faults = check(path)
     for fault in faults:
         complain(f"{path}: {fault}")
@@ -86,8 +85,6 @@ def _check(path: Path) -> int:
 
 
 def _prune(path: Path, older_than: str | None, size: str | None) -> None:
-    from evenhand.engines.journal_care import prune  # noqa: PLC0415 - a second of import
-
     most = _quantity("--size", size, BYTES, "500MB")
     done = prune(
         path,
@@ -113,10 +110,6 @@ def _quantity(name: str, given: str | None, units: Mapping[str, float], example:
 
 
 def _export(path: Path, out: Path | None) -> None:
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal_care import exported  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
     out = check_out(out, [str(path)])
     if out is None:
         for line in exported(path):
@@ -128,8 +121,6 @@ def _export(path: Path, out: Path | None) -> None:
 
 
 def _import(path: Path, file: Path | None) -> int:
-    from evenhand.engines.journal_care import imported  # noqa: PLC0415 - a second of import
-
     if file is None:
         raise InvalidInputError("journal import needs a FILE: what 'evenhand journal export' wrote")
     try:
@@ -144,8 +135,6 @@ def _import(path: Path, file: Path | None) -> int:
 
 
 def _stats(path: Path) -> None:
-    from evenhand.engines.journal_care import described, stats  # noqa: PLC0415 - a second of import
-
     engines = stats(path)
     say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {described(path)}")
     for each in engines:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from evenhand.cli.gating import EXIT_GATE, FAIL_IF, Gating
-from evenhand.cli.output import complain, say
+from evenhand.cli.options import model_options
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from evenhand.results import Results
+from evenhand.labels.correct import correct as corrected
+from evenhand.labels.corrected import SAVED_AS
+from evenhand.labels.plan import PlanOptions, plan
+from evenhand.labels.read_labels import read_labels as read
+from evenhand.labels.to_label import to_label as drawn
+from evenhand.results import Results
+from evenhand.results import open as open_results
+from evenhand.results.saved import check_ending
+from evenhand.tables import alternative_annotator_test
 
 
 def stand_in(
@@ -45,8 +52,6 @@ def stand_in(
     ] = None,
 ) -> int:
     """May the judge stand in for annotators? The alternative annotator test."""
-    from evenhand.tables import alternative_annotator_test  # noqa: PLC0415 - seconds of import
-
     given: Any = epsilon if epsilon in ("expert", "skilled", "crowd") else _number("--epsilon", epsilon)
     how: dict[str, Any] = {"epsilon": given, "scoring": scoring}
     if cluster_field is not None:
@@ -95,11 +100,6 @@ def correct(
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - as above
-    from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
-
     place = check_out(out, [run, *(str(each) for each in (gold, data) if each is not None)])
     if place is not None:
         check_ending(place, SAVED_AS)
@@ -126,8 +126,6 @@ def correct(
 
 def opened(path: str) -> Results[Any]:
     """A saved result."""
-    from evenhand.results import open as open_results  # noqa: PLC0415 - seconds of import
-
     found: Results[Any] = open_results(path)
     return found
 
@@ -181,9 +179,6 @@ def to_label(
     ] = (),
 ) -> int:
     """Make a blind sheet on which people label a sample of what was judged."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.to_label import to_label as drawn  # noqa: PLC0415 - as above
-
     checked = check_out(out, [results, data])
     sheet = drawn(
         opened(results),
@@ -211,9 +206,6 @@ def read_labels(
     ] = None,
 ) -> int:
     """Read labels back from a blind sheet, check them, and tell how far people agree."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.read_labels import read_labels as read  # noqa: PLC0415 - as above
-
     checked = check_out(out, [*files, draw])
     labels = read(files, draw=draw)
     if checked is None:
@@ -236,8 +228,6 @@ PilotLabels = Annotated[
 
 def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int:  # noqa: ANN401 - as declared
     """Say before any call or label how many rows and labels it takes, or what a given number can show."""
-    from evenhand.labels.plan import PlanOptions, plan  # noqa: PLC0415 - seconds of import
-
     stated = {name: value for name, value in given.items() if value != PlanOptions.model_fields[name].default}
     say(plan(None if pilot is None else opened(pilot), gold=gold, **stated))
     return 0
@@ -245,9 +235,6 @@ def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int
 
 def plan_command() -> Callable[..., int]:
     """``evenhand plan``, with the options of a plan."""
-    from evenhand.cli.options import model_options  # noqa: PLC0415 - as above
-    from evenhand.labels.plan import PlanOptions  # noqa: PLC0415 - as above
-
     _plan.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # as inspect reads
         [
             inspect.Parameter("pilot", inspect.Parameter.POSITIONAL_ONLY, default=None, annotation=Pilot),

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from evenhand import run_options, tables
 from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
+from evenhand.data.plain_data import read_text
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 
@@ -321,8 +322,6 @@ def text_or_file(flag: str, given: str, folder: Path = Path()) -> str:
                 "the path of a file that holds it"
             )
         return given
-    from evenhand.data.plain_data import read_text  # noqa: PLC0415 - only who names a file needs it
-
     return read_text(folder / expanded(given), f"the file {given!r}")
 
 

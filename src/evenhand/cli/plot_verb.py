@@ -7,7 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
+from evenhand.report.pictures import first_picture
+from evenhand.report.plots import ENDINGS, figure_of, save
+from evenhand.results.saved import check_ending
 
 
 def plot(
@@ -24,11 +27,6 @@ def plot(
     out: Annotated[str, Parameter(help="The file: .svg, .png or .pdf.")],
 ) -> int:
     """Draw a picture of a saved result, for a paper, and print its caption. Needs pip install 'evenhand[plot]'."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.report.pictures import first_picture  # noqa: PLC0415 - as above
-    from evenhand.report.plots import ENDINGS, figure_of, save  # noqa: PLC0415 - as above
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
-
     place = check_out(out, [run])
     check_ending(out, ENDINGS)
     picture = first_picture(opened(run), kind)

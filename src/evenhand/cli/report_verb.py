@@ -8,8 +8,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
 from evenhand.numbers import format_bytes
+from evenhand.results.saved import check_ending
+from evenhand.tables import ReliabilityReport
 
 
 def report(
@@ -43,9 +45,6 @@ def report(
     title: Annotated[str | None, Parameter(help="Of the page.")] = None,
 ) -> int:
     """One HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
-
     place = check_out(out, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or out
     check_ending(place, (".html",))
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
@@ -59,6 +58,4 @@ def report(
 def _opened(path: str) -> Any:  # noqa: ANN401 - a result of any kind
     if Path(path).suffix.lower() != ".json":
         return opened(path)
-    from evenhand.tables import ReliabilityReport  # noqa: PLC0415 - seconds of import
-
     return ReliabilityReport.load(path)

@@ -6,19 +6,24 @@ import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+import pyarrow as pa
+import pyarrow.parquet
 from cyclopts import Parameter
 
+from evenhand.cli.contents import RESULT_VERBS, contents_of
 from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
 from evenhand.numbers import format_count
-
-if TYPE_CHECKING:
-    from evenhand.results import Results
+from evenhand.results import Results
+from evenhand.results.measures import as_json, plain
+from evenhand.results.render import TextTable
+from evenhand.results.saved import kind_if_saved, written_whole
+from evenhand.results.verdict_list import RowView
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
 Out = Annotated[
@@ -50,12 +55,9 @@ def show(
     """Show a file and name the verbs that take it; of a saved result its tables, or one row with all that was said."""
     place = expanded(file)
     alone = row is None and data is None and not run_file and gating == NOTHING and (place.is_file() or place.is_dir())
-    if alone:
-        from evenhand.cli.contents import RESULT_VERBS, contents_of  # noqa: PLC0415 - seconds of import
-
-        if (contents := contents_of(file)) is not None:
-            say(contents)
-            return 0
+    if alone and (contents := contents_of(file)) is not None:
+        say(contents)
+        return 0
     results = opened(file)
     if alone:
         entries = format_count(len(results), "entry")
@@ -66,8 +68,6 @@ def show(
         return 0
     if row is None:
         return gating.end(results, data=data)
-    from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import
-
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
     say(str(RowView(row, named) if named else results.row(row, data)))
     return 0
@@ -215,8 +215,6 @@ def _filtered(results: Results[Any], wanted: Mapping[str, Sequence[str]]) -> Res
 
 def _kept(results: Results[Any], file: str, out: Path | None, gating: Gating) -> int:
     """Tell a result that was made of another, and write it if that is asked for."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-
     place = check_out(out, [file])
     if place is None:
         return gating.end(results)
@@ -239,8 +237,6 @@ def compare_runs(
 
 
 def _is_saved(file: str) -> bool:
-    from evenhand.results.saved import kind_if_saved  # noqa: PLC0415 - seconds of import
-
     return kind_if_saved(file) is not None
 
 
@@ -291,9 +287,6 @@ def export(
     ] = None,
 ) -> int:
     """Write a saved result in a form that other programs read."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
     place = check_out(out, [file])
     what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
     if what == "tables" and form in {"jsonl", "parquet"}:
@@ -331,9 +324,6 @@ def _records(results: Results[Any], what: str) -> Iterable[dict[str, Any]]:
 
 
 def _rows(records: Iterable[Mapping[str, Any]], form: str) -> str:
-    from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - as above
-    from evenhand.results.render import TextTable  # noqa: PLC0415 - as above
-
     rows = [plain(dict(record)) for record in records]
     if form == "jsonl":
         return "".join(as_json(row) + "\n" for row in rows)
@@ -351,12 +341,6 @@ def _cell(value: object) -> str:
 
 
 def _write_parquet(results: Results[Any], what: str, place: Path) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet  # noqa: PLC0415 - as above
-
-    from evenhand.results.measures import plain  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
     table = results.votes() if what == "votes" else pa.Table.from_pylist([plain(row) for row in results.records()])
     with written_whole(place) as beside:
         pa.parquet.write_table(table, beside, compression="zstd")

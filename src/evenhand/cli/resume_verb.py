@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from evenhand.cli.output import complain, say
+from evenhand.cli.run_verb import run_file_verb
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.batch_run import Collected
+from evenhand.engines.batches import BatchJudge
+from evenhand.engines.journal import Journal, default_journal_path
+from evenhand.engines.journal_batches import BatchRecord, BatchRecords
+from evenhand.engines.journal_lines import canonical_json
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import expanded
 from evenhand.numbers import format_count
-
-if TYPE_CHECKING:
-    from evenhand.engines.base import JudgeEngine
-    from evenhand.engines.batch_run import Collected
-    from evenhand.engines.batches import BatchJudge
-    from evenhand.engines.journal import Journal
-    from evenhand.engines.journal_batches import BatchRecord
 
 EXIT_FAILED = 1
 SQLITE = b"SQLite format 3\0"
@@ -47,8 +48,6 @@ def resume(
     With a journal, every batch in it that has ended is read, and its replies are recorded; the same run again then
     finds them there. With a run file, its run goes on: it waits for its batches and sends nothing twice.
     """
-    from evenhand.engines.journal import Journal, default_journal_path  # noqa: PLC0415 - a second of import
-
     path = default_journal_path() if file is None else expanded(file)
     if not path.is_file():
         raise InvalidInputError(f"there is no journal and no run file {str(path)!r}: name the one that the run had")
@@ -62,14 +61,10 @@ def resume(
 
 
 def _run_again(file: str) -> int:
-    from evenhand.cli.run_verb import run_file_verb  # noqa: PLC0415 - as above
-
     return run_file_verb(file)
 
 
 def _forget(journal: Journal, named: str) -> int:
-    from evenhand.engines.journal_batches import BatchRecords  # noqa: PLC0415 - as above
-
     records = BatchRecords(journal)
     batches = records.all()
     found = [each for each in batches if named in {each.label, each.name}]
@@ -84,8 +79,7 @@ def _forget(journal: Journal, named: str) -> int:
 
 
 def _collect(journal: Journal, *, wait: bool) -> int:
-    from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine  # noqa: PLC0415 - as above
-    from evenhand.engines.journal_batches import BatchRecords  # noqa: PLC0415 - as above
+    from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine  # noqa: PLC0415 - imports unitxt
 
     kinds = {kind.__name__: kind for kind in (OpenAICompatibleEngine, LiteLLMEngine)}
     records, before = BatchRecords(journal), journal.count()
@@ -120,8 +114,6 @@ def _check_same(judge: JudgeEngine, identity: str) -> None:
     Raises:
         InvalidInputError: If this is not the engine that sent them.
     """
-    from evenhand.engines.journal_lines import canonical_json  # noqa: PLC0415 - as above
-
     here = dict(judge.identity() or {})
     if canonical_json(here) != identity:
         sent = json.loads(identity)
@@ -134,8 +126,6 @@ def _check_same(judge: JudgeEngine, identity: str) -> None:
 
 
 def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> Collected:
-    import asyncio  # noqa: PLC0415 - as above
-
     async def collect() -> Collected:
         async with judge.running():
             judge.keep_in(journal)

@@ -45,7 +45,9 @@ from evenhand.cli.options import FLAGS, SPELLED, Declared, Words, declared, text
 from evenhand.data.plain_data import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded, is_opened
+from evenhand.labels.correct import correct
 from evenhand.results.run_record import LEFT_OUT, absolute
+from evenhand.results.saved import header_if_saved
 
 if TYPE_CHECKING:
     from evenhand.cli.verbs import Verb
@@ -187,8 +189,6 @@ def _piped(path: Path, what: str) -> str:
 
 
 def _run_of_result(path: Path) -> dict[str, Any]:
-    from evenhand.results.saved import header_if_saved  # noqa: PLC0415 - half a second of import
-
     header = header_if_saved(path)
     if header is None or not header.get("run"):
         why = "is not a saved result" if header is None else "does not say which run made it (it may be filtered)"
@@ -380,8 +380,6 @@ def _check_environment() -> None:
 def _check_labels(labels: object, file: RunFile) -> None:
     if not isinstance(labels, Mapping):
         return
-    from evenhand.labels.correct import correct  # noqa: PLC0415 - only who has labels needs it
-
     known = [name for name in inspect.signature(correct).parameters if name != "results"]
     for name in labels:
         if name not in known:

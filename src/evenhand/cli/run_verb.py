@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from evenhand.cli.ending import Ending
 from evenhand.cli.output import say
+from evenhand.cli.run_file import RunFile, settled, verb_named
+from evenhand.cli.run_templates import run_schema, run_template
 from evenhand.errors import InvalidInputError
 
 
@@ -47,8 +50,6 @@ def run_file_verb(
     the file are relative to it.
     """
     from evenhand.cli.command import command_line  # noqa: PLC0415 - which imports this module
-    from evenhand.cli.run_file import RunFile, verb_named  # noqa: PLC0415 - only who runs a file needs it
-    from evenhand.cli.run_templates import run_schema, run_template  # noqa: PLC0415 - as above
 
     if schema:
         say(run_schema())
@@ -83,9 +84,6 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
 
         table = evenhand.run("run.yaml", limit=20)
     """
-    from evenhand.cli.ending import Ending  # noqa: PLC0415 - seconds of import
-    from evenhand.cli.run_file import RunFile, settled, verb_named  # noqa: PLC0415 - as above
-
     file = RunFile.read(path)
     verb = verb_named(file)
     said = settled(verb, file, given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,25 +10,34 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
-from evenhand import tables
+from evenhand import demo, tables
+from evenhand.aggregation import rubric_range
 from evenhand.checked_options import Options
 from evenhand.cli.ending import Ending, too_much_unscored
 from evenhand.cli.gating import EXIT_GATE
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
-from evenhand.cli.output import complain, is_quiet, note, say
+from evenhand.cli.output import check_out, complain, is_quiet, note, say
+from evenhand.cli.run_file import RunFile, settled
+from evenhand.data.fields import name_of
+from evenhand.data.formats.annotations import read_log
+from evenhand.data.rows import RowBatch, read_file, read_rows, row_batches, rows_known
+from evenhand.distributed.cluster import judge_on_ray
 from evenhand.errors import InvalidInputError
-from evenhand.files import expanded
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.settings import RunSettings
+from evenhand.modes.checklist import RANGES
 from evenhand.numbers import format_cost
+from evenhand.results.run_record import DEMO
+from evenhand.results.saved import check_ending
 from evenhand.run_options import JobOptions, RunOptions, StreamOptions
-
-if TYPE_CHECKING:
-    from evenhand.data.rows import RowBatch
-    from evenhand.judging.estimate import RunEstimate
+from evenhand.streams import Job, judge_stream
+from evenhand.tables.assessing import what_is_judged
+from evenhand.unitxt.loading import load_checklist, load_rubric
 
 Data = Annotated[
     str,
@@ -121,8 +129,6 @@ class Verb:
             said = given if data is None else {"data": data, **given}
             config = said.pop("config", None)
             if config is not None:
-                from evenhand.cli.run_file import RunFile, settled  # noqa: PLC0415 - only who has one needs it
-
                 said = settled(self, RunFile.read(config), said)
             return self._run(said)
 
@@ -197,8 +203,6 @@ class Verb:
 
     def _batches(self, given: Mapping[str, Any]) -> Iterator[RowBatch]:
         """The rows of the data, some at a time."""
-        from evenhand.data.rows import row_batches  # noqa: PLC0415 - as above
-
         return row_batches(self._rows(given, None) if _is_demo(given) else given["data"], given.get("split"))
 
     def _streamed(
@@ -210,9 +214,6 @@ class Verb:
         ending: Ending,
     ) -> Any:  # noqa: ANN401 - of the function
         """The result in the folder to which it is written."""
-        from evenhand.data.rows import rows_known  # noqa: PLC0415 - as above
-        from evenhand.streams import Job, judge_stream  # noqa: PLC0415 - as above
-
         dry_run = how.pop("dry_run", False)
         return judge_stream(
             Job(self.function, how),
@@ -226,9 +227,6 @@ class Verb:
 
     def _on_cluster(self, given: Mapping[str, Any], stream: StreamOptions, how: dict[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
         """The same, judged by workers, who read the rows, too."""
-        from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
-        from evenhand.streams import Job  # noqa: PLC0415 - as above
-
         dry_run, options = how.pop("dry_run", False), ending.options
         return judge_on_ray(
             Job(self.function, how),
@@ -244,8 +242,6 @@ class Verb:
 
     def _names(self, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """What gates may name, as far as it is known before the first call: the scores, and the systems."""
-        from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
-
         if self.kind not in {"judgements", "winrates", "checklist"}:
             return [], []
         scores: list[str] = []
@@ -260,11 +256,6 @@ class Verb:
 
     def _ranges(self, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
         """Name of a score -> between which numbers it will lie, as far as it is known before the first call."""
-        from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
-        from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
-        from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
-        from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
-
         if self.kind == "winrates":
             return {"winrate": (0.0, 1.0)}
         if self.kind == "checklist":
@@ -278,14 +269,9 @@ class Verb:
 
     def _rows(self, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
         """The rows of the data, or the first of them."""
-        from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - only who judges needs it
-        from evenhand.data.rows import read_file, read_rows  # noqa: PLC0415 - as above
-
         data = given["data"]
         if _is_demo(given):
-            from evenhand.demo import load_rows  # noqa: PLC0415 - as above
-
-            rows: Sequence[Mapping[str, Any]] = load_rows()
+            rows: Sequence[Mapping[str, Any]] = demo.load_rows()
         else:
             rows = read_file(data, given.get("split")) if isinstance(data, str) else read_rows(data, given.get("split"))
         if given.get("log"):
@@ -296,8 +282,6 @@ class Verb:
         self, rows: Sequence[Mapping[str, Any]], limit: int, given: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]]:
         """The first rows; where a prompt has several, the rows of the first prompts."""
-        from evenhand.data.fields import name_of  # noqa: PLC0415 - as above
-
         long = given.get("systems_field") or self.name == "read" or ("votes" in given and "votes" in self.one_of)
         column = given.get("id_field") or ("id" if "id" in rows[0] else None)
         names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
@@ -326,8 +310,6 @@ class Verb:
         """What the shell spells in its own way, as the function takes it."""
         function = Declared.of(self.function)
         if "rubric" in given:
-            from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
-
             given["criteria"] = load_rubric(given.pop("rubric"))
         if isinstance(given.get("mode"), str) and ":" in given["mode"]:
             given["mode"] = _imported(given["mode"])
@@ -344,8 +326,6 @@ class Verb:
 
 def _is_demo(given: Mapping[str, Any]) -> bool:
     """Whether the data are those that ship with evenhand."""
-    from evenhand.results.run_record import DEMO  # noqa: PLC0415 - as above
-
     return isinstance(given["data"], str) and given["data"] == DEMO and not Path(DEMO).exists()
 
 
@@ -449,8 +429,6 @@ def _named(given: str | Sequence[str] | None) -> list[str]:
 
 def _known(rows: Sequence[Mapping[str, Any]], systems_field: str | None) -> Collection[str]:
     """The columns, or the systems that a column names."""
-    from evenhand.data.fields import name_of  # noqa: PLC0415 - seconds of import
-
     return rows[0] if systems_field is None else {name_of(row.get(systems_field)) for row in rows}
 
 
@@ -462,57 +440,6 @@ def split_at_commas(words: Iterable[str], known: Collection[str]) -> list[str]:
     """
     names = [name for word in words for name in ([word] if word in known else word.split(","))]
     return [name.strip() if name not in known else name for name in names if name.strip()]
-
-
-def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:
-    """Check before the first call that the result can be written, and over nothing that the user gave.
-
-    Args:
-        given: Where.
-        read: The files that the run reads.
-        flag: What the place is called.
-
-    Raises:
-        InvalidInputError: If it is a folder, lies in none, cannot be written, or is a file that the run reads.
-    """
-    if given is None:
-        return None
-    if not str(given).strip() or "\0" in str(given):
-        raise InvalidInputError(f"{flag} is {str(given)!r}; name a file")
-    out = expanded(given)
-    try:
-        _check_place(out, flag)
-    except OSError as error:
-        raise InvalidInputError(
-            f"{flag} is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
-        ) from error
-    for name in read:
-        if _is_same(out, expanded(name)):
-            raise InvalidInputError(f"{flag} is {str(out)!r}, the same file as the input {name!r}; give another path")
-    return out
-
-
-def _check_place(out: Path, flag: str) -> None:
-    """Make a file beside it, as saving does, and take it away again; what is there stays."""
-    if out.is_dir():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
-    if not out.resolve().parent.is_dir():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, but its folder does not exist; create it first")
-    if out.exists() and not out.is_file():
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which is no regular file; give another path")
-    if out.exists() and not os.access(out, os.W_OK):
-        raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
-    target = out.resolve()  # where a link leads
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    beside.touch()
-    beside.unlink()
-
-
-def _is_same(out: Path, path: Path) -> bool:
-    try:
-        return out.resolve() == path.resolve() or out.samefile(path)
-    except (OSError, ValueError):  # one of them is not there, or a text that names no file
-        return False
 
 
 def print_estimate(estimate: RunEstimate, *, at_most: bool = False) -> None:
@@ -556,9 +483,6 @@ def demo_command() -> Callable[..., int]:
 
 def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     report = _place_of_report(out)
-    from evenhand import demo  # noqa: PLC0415 - seconds of import
-    from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
-
     if engine == BASELINE:
         say(
             "No engine was given, so the judge is the embedded baseline: text statistics without a model. "
@@ -591,8 +515,6 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
 
 def _place_of_report(out: str | None) -> Path:
     """Where the demonstration's report goes: where it is said, or here, or in a temporary folder where it cannot be."""
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - seconds of import
-
     if out is not None:
         check_ending(out, (".html",))
     try:

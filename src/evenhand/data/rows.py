@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
+import pyarrow
+
 from evenhand.data.arrow_files import check_saved_set, check_types
 from evenhand.data.plain_data import is_of
 from evenhand.data.row_files import SUFFIXES, check_columns, files_named, rows_in_file, rows_of_file
@@ -13,7 +15,6 @@ from evenhand.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
     import datasets
-    import pyarrow
 
 Row = Mapping[str, Any]
 
@@ -194,8 +195,6 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
     if type(dataset).__module__.startswith("polars") and hasattr(dataset, "collect"):
         dataset = dataset.collect()
     if hasattr(dataset, "__arrow_c_stream__"):
-        import pyarrow  # noqa: PLC0415 - as above
-
         try:
             reader = pyarrow.RecordBatchReader.from_stream(dataset)
         except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
@@ -214,8 +213,6 @@ _ROWS_AT_ONCE = 1024
 
 def _check_frame(frame: Any) -> None:  # noqa: ANN401 - as above
     """Check the columns that pandas holds as Arrow does."""
-    import pyarrow  # noqa: PLC0415 - as above
-
     kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
     check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), "the data frame")
 

@@ -171,6 +171,7 @@ def _fetch_engine(identifier: str) -> object:
 
     No message holds what stands in the brackets behind the id: it may be a key.
     """
+    from evenhand.engines import artifacts  # noqa: F401, PLC0415 - unitxt knows a class once its module is imported
     from evenhand.unitxt.bases import UnitxtArtifactNotFoundError, fetch_artifact  # noqa: PLC0415 - imports unitxt
 
     name, bracket, rest = identifier.partition("[")

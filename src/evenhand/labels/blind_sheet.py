@@ -200,7 +200,7 @@ class BlindSheet(PrintedTables):
                 the place of this one's: without it no label on that sheet could be read.
             UnwritableFileError: If a file cannot be written.
         """
-        from evenhand.labels.sheet_forms import files_of  # noqa: PLC0415 - jinja2 is only for those who save
+        from evenhand.labels.sheet_forms import files_of  # noqa: PLC0415 - which imports this module
 
         path = Path(path)
         kept = path.with_name(f"{path.stem}.draw.json") if draw is None else Path(draw)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
+
+import pandas as pd
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.samples import named
@@ -23,9 +25,6 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Estimate = Interval | Missing
 
@@ -194,8 +193,6 @@ class CorrectedScores(PrintedTables):
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each score, and after these for each difference."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
-
         return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:
