@@ -1,6 +1,7 @@
 """``evenhand checklist``: its options, its files, and bad input."""
 
 import json
+from functools import wraps
 
 import pytest
 
@@ -102,7 +103,8 @@ OPTIONS = [
 @pytest.fixture
 def called(monkeypatch):
     calls = []
-    monkeypatch.setitem(FUNCTIONS, "checklist", lambda *given, **options: calls.append((given, options)))
+    fake = wraps(FUNCTIONS["checklist"])(lambda *given, **options: calls.append((given, options)))
+    monkeypatch.setitem(FUNCTIONS, "checklist", fake)
     return calls
 
 

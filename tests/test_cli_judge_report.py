@@ -1,5 +1,7 @@
 """``evenhand judge-report``: its options, its files, and one clear message for what cannot be used."""
 
+from functools import wraps
+
 import pytest
 
 from evenhand.cli import main
@@ -97,6 +99,7 @@ def test_dry_run_makes_no_call(data, capsys):
 def test_an_option_reaches_the_function(arguments, name, value, data, monkeypatch):
     calls = []
 
+    @wraps(FUNCTIONS["reliability"])
     def fake(*given, **options):
         calls.append(options)
         return "a report"

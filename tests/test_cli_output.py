@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.cli import main, verbs
 from evenhand.data.rows import KINDS
-from evenhand.opening import open as open_results
+from evenhand.functions import open as open_results
 from tests.support.processes import Running
 from tests.support.rows import write_rows
 

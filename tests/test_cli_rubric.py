@@ -1,6 +1,7 @@
 """``evenhand judge`` with a rubric, and what the judge is shown beside it."""
 
 import json
+from functools import wraps
 
 import pytest
 
@@ -28,7 +29,8 @@ def jsonl(tmp_path):
 def called(monkeypatch):
     """What the verb hands to ``judge``; nothing is judged."""
     calls = []
-    monkeypatch.setitem(FUNCTIONS, "judge", lambda *given, **options: calls.append((given, options)) or "")
+    fake = wraps(FUNCTIONS["judge"])(lambda *given, **options: calls.append((given, options)) or "")
+    monkeypatch.setitem(FUNCTIONS, "judge", fake)
     return calls
 
 

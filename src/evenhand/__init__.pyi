@@ -1,4 +1,5 @@
-# The public names and their homes, a line each: for type checkers, and for __init__.py, which reads them here.
+# The public names for type checkers, as __init__.py has them.
+from evenhand.catalog import catalog_path as catalog_path
 from evenhand.cli.run_verb import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
@@ -17,9 +18,9 @@ from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.functions import from_results as from_results
+from evenhand.functions import open as open  # noqa: A004 - a public name
 from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
-from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
@@ -38,7 +39,6 @@ from evenhand.metrics.recorded_votes_metric import VoteAggregation as VoteAggreg
 from evenhand.metrics.rubric_judge import RubricJudge as RubricJudge
 from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
-from evenhand.opening import open as open  # noqa: A004 - a public name
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.result_methods import Results as Results

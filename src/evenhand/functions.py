@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
 from evenhand.result_methods import ResultMethods
-from evenhand.results.saved import cell_of
+from evenhand.results.saved import cell_of, check_path, header_of
 from evenhand.results.votes_columns import Cell
 from evenhand.tables.assessing import judge
 from evenhand.tables.checking import checklist
@@ -51,6 +52,18 @@ RESULTS: Final[Mapping[str, type[ResultMethods[Any]]]] = {
 """What the header of a saved result calls it -> its class."""
 
 _RUN, _VOTES = "_run", "_votes"
+
+
+def open(path: str | Path) -> ResultMethods[Any]:  # noqa: A001 - the public name is evenhand.open
+    """Open a saved result of any kind: what ``save`` wrote.
+
+    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
+    when they are asked for.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, or holds no result.
+    """
+    return RESULTS[header_of(check_path(path))["evenhand"]].load(path)
 
 
 def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> ResultMethods[Any]:

@@ -12,7 +12,7 @@ from itertools import repeat
 
 import pytest
 
-from evenhand.cli.catalog import wait_for
+from evenhand.cli.catalog_verb import wait_for
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
 from evenhand.judging import estimate

@@ -16,7 +16,7 @@ from evenhand.judging.settings import NoLogprobsWarning
 from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.loading import EvenhandChecklist
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist
 from evenhand.votes import Completion
 from tests.support.checklists import (
     calibrated_item_judge,

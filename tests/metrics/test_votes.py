@@ -15,9 +15,9 @@ from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation import RULES
+from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.columns import aggregate
-from evenhand.known_ids import catalog_entries
 from evenhand.metrics import register
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.statistics import mean_intervals

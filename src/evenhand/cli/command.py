@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from evenhand.cli import output
-from evenhand.cli.catalog import catalog, run_unitxt
+from evenhand.cli.catalog_verb import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
 from evenhand.cli.label_verbs import correct, read_labels, stand_in, to_label
 from evenhand.cli.plot_verb import plot

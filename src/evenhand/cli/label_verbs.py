@@ -121,7 +121,7 @@ def correct(
 
 def opened(path: str) -> ResultMethods[Any]:
     """A saved result."""
-    from evenhand.opening import open as open_results  # noqa: PLC0415 - seconds of import
+    from evenhand.functions import open as open_results  # noqa: PLC0415 - seconds of import
 
     return open_results(path)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evenhand.known_ids import check_ids
-
 
 def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     """Run what a run file says, as ``evenhand run`` does.
@@ -36,7 +34,6 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     verb = verb_named(file)
     said = settled(verb, file, given)
     verb.check_given(said)
-    check_ids(said, verb.function)
     ending = Ending.of(verb, said)
     result = result_of(verb, said, ending)
     if said.get("dry_run"):

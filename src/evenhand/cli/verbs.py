@@ -19,9 +19,7 @@ from evenhand.cli.gating import EXIT_CHECK_FAILED
 from evenhand.cli.options import Declared, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import check_out, complain, is_quiet, note, say
 from evenhand.cli.verb_table import VERBS, Verb
-from evenhand.early_checks import check_columns, check_options
 from evenhand.errors import InvalidInputError
-from evenhand.known_ids import check_ids
 from evenhand.numbers import format_cost
 from evenhand.run_options import JobOptions, RunOptions, StreamOptions
 
@@ -109,8 +107,6 @@ def result_of(verb: Verb, given: Mapping[str, Any], ending: Ending) -> Any:  # n
     if is_quiet() and RunOptions in verb.models:
         how.setdefault("progress", False)
     _split(verb, rows, how)
-    check_options(verb.function, how)
-    check_columns(rows, how)
     from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - seconds of import
 
     function = FUNCTIONS[verb.function]
@@ -248,7 +244,6 @@ def _first(
 def run_verb(verb: Verb, given: Mapping[str, Any]) -> int:
     """Run a verb, print and write its result, and return the exit code."""
     verb.check_given(given)
-    check_ids(given, verb.function)
     ending = Ending.of(verb, given)
     result = result_of(verb, given, ending)
     if given.get("dry_run"):
@@ -381,7 +376,6 @@ def demo_command() -> Callable[..., int]:
 
 
 def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
-    check_ids({"engine": engine})
     report = _place_of_report(out)
     from evenhand import demo  # noqa: PLC0415 - seconds of import
     from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - as above

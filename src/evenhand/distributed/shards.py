@@ -26,7 +26,7 @@ from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of
 from evenhand.engines.journal_care import merged
 from evenhand.engines.journal_file import failure
 from evenhand.errors import InvalidInputError
-from evenhand.opening import open as open_results
+from evenhand.functions import open as open_results
 from evenhand.results.resumed import part_path, with_rows, write_part
 from evenhand.votes import Completion
 

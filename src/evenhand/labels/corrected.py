@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
+
+import pandas as pd
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.samples import named
@@ -22,9 +24,6 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Estimate = Interval | Missing
 
@@ -193,8 +192,6 @@ class CorrectedScores(PrintedTables):
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each score, and after these for each difference."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
-
         return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from evenhand.engines import artifacts
-from evenhand.metrics import (
+from evenhand.engines import artifacts  # noqa: F401 - unitxt knows a class once its module is imported
+from evenhand.metrics import (  # noqa: F401 - as above
     checklist_judge,
     choice_judges,
     direct,
@@ -12,12 +12,7 @@ from evenhand.metrics import (
     recorded_votes_metric,
     rubric_judge,
 )
-from evenhand.unitxt import loading
 from evenhand.unitxt.catalogs import register_catalog
-
-_METRICS = (checklist_judge, choice_judges, direct, mode_judge, pairwise_judge, recorded_votes_metric, rubric_judge)
-ARTIFACT_MODULES = (*_METRICS, artifacts, loading)
-"""The modules of the classes that the catalog names: a class is known to unitxt once its module is imported."""
 
 
 def register() -> Path:

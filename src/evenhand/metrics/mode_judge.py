@@ -15,7 +15,7 @@ from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import RunOptions
 from evenhand.unitxt.bases import Criteria, EvaluationInput, Maybe
-from evenhand.unitxt.loading import comparison_from_artifact, load_criterion
+from evenhand.unitxt.loading import load_comparison, load_criterion
 
 
 class ModeJudge(JudgeMetric):
@@ -70,7 +70,7 @@ class ModeJudge(JudgeMetric):
         return found, artifacts
 
     def _criterion(self, artifact: Criteria) -> Criterion:
-        return comparison_from_artifact(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
+        return load_comparison(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
 
     def _responses(self, row: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, row), row)

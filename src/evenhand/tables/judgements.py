@@ -10,6 +10,7 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack, cast, overload
 
 import numpy as np
+import pyarrow.compute as pc
 
 from evenhand.aggregation import VoteRules, mean_covered_mass, rubric_range
 from evenhand.criteria import Criterion, Rubric
@@ -218,8 +219,6 @@ def columns_of_table(
     """
     if not {*_ABOUT, *OF_VERDICTS} <= set(table.column_names):
         return None
-    import pyarrow.compute as pc  # noqa: PLC0415 - half a second of import that only this needs
-
     verdicts = VerdictColumns.of_table(table)
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
     about = table.select(_ABOUT) if len(firsts) == len(table) else table.select(_ABOUT).take(firsts)
@@ -244,8 +243,6 @@ def columns_of_table(
 
 def _codes(labels: pyarrow.ChunkedArray, criterion: Criterion) -> IntArray:
     """The place of each label among those of a criterion."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
     given = [label for label in pc.unique(labels).to_pylist() if label is not None]
     places = np.array([*map(criterion.index_of, given), -1], dtype=np.int64)
     return places[codes_of(labels, given)]

@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from evenhand.catalog import catalog_entries, catalog_path
 from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
-from evenhand.known_ids import catalog_entries, catalog_path
 from evenhand.visible import visible
 
 EXIT_UNSOUND = 1
@@ -149,7 +149,7 @@ def _fault(path: Path) -> str | None:
 def run_unitxt(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
     """unitxt-evaluate with evenhand's catalog registered; takes its options."""
     code = (
-        "import sys; from evenhand.cli.catalog import register_or_exit; register_or_exit(); "
+        "import sys; from evenhand.cli.catalog_verb import register_or_exit; register_or_exit(); "
         "from unitxt.evaluate_cli import main; sys.argv[0] = 'evenhand unitxt'; sys.exit(main())"
     )
     with subprocess.Popen([sys.executable, "-c", code, *arguments]) as child:  # noqa: S603 - the user's own words
