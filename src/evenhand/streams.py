@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
 from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
 from evenhand.engines.base import BatchingEngine, JudgeEngine
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.names import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate

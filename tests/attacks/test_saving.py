@@ -9,8 +9,8 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.engines.journal import Journal
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import UnwritableFileError
 from evenhand.results.saved import written_whole
 from evenhand.tables import judge

@@ -21,8 +21,8 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, canonical_json, describe_request
 from evenhand.engines.journal_batches import BatchRecords
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.engines.unitxt import judges_of, one_step_in_batches
+from evenhand.engines.names import judges_of, one_step_in_batches
+from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.errors import EngineError, InvalidInputError
 from evenhand.run_options import StreamOptions
 from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_part
@@ -334,10 +334,10 @@ def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
 
 def test_anthropic_is_known_by_its_address_and_by_the_names_of_litellm():
     there = evenhand.OpenAICompatibleEngine(base_url="https://api.anthropic.com/v1", model="claude", batch=True)
-    named = evenhand.LiteLLMEngine(model="anthropic/claude", batch=True).to_judge().service
-    for service in (there.to_judge().service, named):
+    named = evenhand.LiteLLMEngine(model="anthropic/claude", batch=True).batch_service()
+    for service in (there.batch_service(), named):
         assert type(service).__name__ == "AnthropicBatches"
-        assert service.transport.base_url == "https://api.anthropic.com/v1"
+        assert service.address.base_url == "https://api.anthropic.com/v1"
     assert named.model == "claude"
 
 
@@ -635,7 +635,7 @@ def test_packed_answers_are_read_once(server):
         application = web.Application()
         application.router.add_get("/batches", handle)
         async with TestServer(application) as packed:
-            settings = RemoteSettings(model="judge")
+            settings = RemoteEngine(model="judge")
             async with BatchHttp.opened(str(packed.make_url("")).rstrip("/"), {}, (), settings) as http:
                 return await http.ask("GET", "batches"), [line async for line in http.lines("batches")]
 

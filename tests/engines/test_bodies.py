@@ -5,9 +5,9 @@ import zlib
 
 import pytest
 
-from evenhand.engines.bodies import read_in_part, unpack
+from evenhand.engines.http import read_in_part, unpack
 from evenhand.engines.journal import Journal
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import MOST_CHARACTERS, decode_reply, short_enough
 from evenhand.errors import InvalidInputError, ReplyTooLongError, TransientEngineError
 from evenhand.votes import Completion
@@ -88,7 +88,7 @@ def judge_of(kind, server, **settings):
     given = {"max_retries": 2, "backoff": 0.001, "timeout": 30.0, **settings}
     if kind == "own":
         return http_judge(server.base_url, **given)
-    return litellm_judge(RemoteSettings(model="openai/judge", **given), api_base=server.base_url)
+    return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
 
 
 TOO_LONG = {
@@ -127,7 +127,7 @@ def test_the_limit_is_a_field_of_the_engine():
         assert ask(judge_of("own", server, max_reply_bytes=99_999)).finish_reason == "too_long"
         assert ask(judge_of("own", server, max_reply_bytes=100)).finish_reason == "too_long"  # as it is sent
     with pytest.raises(InvalidInputError, match="max_reply_bytes is 0"):
-        RemoteSettings(model="m", max_reply_bytes=0)
+        RemoteEngine(model="m", max_reply_bytes=0)
 
 
 BROKEN = {

@@ -169,9 +169,7 @@ def judge_of(kind, server, **settings):
     given = {"timeout": 10.0, "max_in_flight": 8, "backoff": 0.01, "max_retries": 2, **settings}
     if kind == "own":
         return http_judge(server.base_url, **given)
-    from evenhand.engines.remote import RemoteSettings  # noqa: PLC0415
-
-    return litellm_judge(RemoteSettings(model="openai/judge", **given), api_base=server.base_url)
+    return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
 
 
 def bought(server):

@@ -9,22 +9,20 @@ import unitxt
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines import door
-from evenhand.engines.artifacts import (
-    BaselineEngine,
-    LiteLLMEngine,
-    OpenAICompatibleEngine,
-    RemoteJudgeArtifact,
-    SimulatedEngine,
-)
 from evenhand.engines.base import SheetItem
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.names import as_judge
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.replay import RecordingEngine
-from evenhand.engines.unitxt import UnitxtBridge, as_judge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
 from evenhand.question import Question
+from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.asking import ask, request
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
 from tests.support.recipes import evaluated
@@ -89,8 +87,8 @@ def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypat
     live = http_judge(server.base_url)
     judge = {
         "own": lambda: live,
-        "litellm": lambda: litellm_judge(live.settings, api_base=server.base_url),
-        "bridge": lambda: UnitxtBridge(LiteLLMEngine(model="openai/judge", api_base=server.base_url)),
+        "litellm": lambda: litellm_judge(api_base=server.base_url),
+        "bridge": lambda: UnitxtBridge(to_artifact(LiteLLMEngine(model="openai/judge", api_base=server.base_url))),
         "recording": lambda: RecordingEngine(live, tmp_path / "replies.jsonl"),
         "object": lambda: ScriptedJudge(chooses("Yes")),
     }[kind]()
@@ -210,8 +208,9 @@ def test_whoever_asks_at_the_door_is_checked_also_about_one_item_of_a_sheet():
 
 def test_the_environment_says_what_an_engine_may_see_as_it_does_for_unitxt(server, monkeypatch):
     engine = OpenAICompatibleEngine(base_url=server.base_url, model="judge", data_classification_policy=["public"])
-    assert isinstance(engine, RemoteJudgeArtifact)
-    policy = {engine.get_pretty_print_name(): ["pii"]}
+    artifact = to_artifact(engine)
+    policy = {artifact.get_pretty_print_name(): ["pii"]}
     monkeypatch.setenv("UNITXT_DATA_CLASSIFICATION_POLICY", json.dumps(policy))
     assert as_judge(engine).data_classification_policy == ("pii",)
-    assert UnitxtBridge(engine).data_classification_policy == ("pii",)
+    assert artifact.to_judge().data_classification_policy == ("pii",)
+    assert UnitxtBridge(artifact).data_classification_policy == ("pii",)

@@ -9,11 +9,10 @@ import unitxt
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request, SheetItem
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.unitxt import UnitxtBridge, as_judge, thread_of
-from evenhand.engines.unitxt_replies import public_fields, secret_values
+from evenhand.engines.names import as_judge
 from evenhand.errors import (
     ArtifactError,
     EngineError,
@@ -24,6 +23,8 @@ from evenhand.errors import (
 )
 from evenhand.question import Question
 from evenhand.unitxt.bases import Artifact, InferenceEngine, TextGenerationInferenceOutput
+from evenhand.unitxt.engine_replies import public_fields, secret_values
+from evenhand.unitxt.engines import UnitxtBridge, thread_of
 
 CRITERION = yes_no_criterion("polite", "Is it polite?")
 
@@ -482,7 +483,7 @@ def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplo
 
 
 def test_as_judge_takes_every_kind_of_judge():
-    baseline = BaselineJudge()
+    baseline = BaselineEngine()
     engine = BridgeTestScriptedEngine()
     assert as_judge(baseline) is baseline
     bridge = as_judge(engine)
@@ -492,7 +493,7 @@ def test_as_judge_takes_every_kind_of_judge():
     assert as_judge("engines.evenhand.baseline").judge_id == "baseline-text-statistics"
 
 
-@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineJudge, Artifact()])
+@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineEngine, Artifact()])
 def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
     with pytest.raises(InvalidInputError, match="four ways"):
         as_judge(wrong)

@@ -16,7 +16,8 @@ from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
 from evenhand.data.plain_data import context_mapping
-from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.known_ids import entry_ids
 from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names

@@ -84,8 +84,9 @@ def _forget(journal: Journal, named: str) -> int:
 
 
 def _collect(journal: Journal, *, wait: bool) -> int:
-    from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine  # noqa: PLC0415 - as above
     from evenhand.engines.journal_batches import BatchRecords  # noqa: PLC0415 - as above
+    from evenhand.engines.litellm import LiteLLMEngine  # noqa: PLC0415 - as above
+    from evenhand.engines.openai_compatible import OpenAICompatibleEngine  # noqa: PLC0415 - as above
 
     kinds = {kind.__name__: kind for kind in (OpenAICompatibleEngine, LiteLLMEngine)}
     records, before = BatchRecords(journal), journal.count()

@@ -21,10 +21,17 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from evenhand.engines.bodies import CONNECT_SECONDS, MOST_BYTES, MOST_ERROR_BYTES, Reading
+from evenhand.engines.http import (
+    CONNECT_SECONDS,
+    MOST_BYTES,
+    MOST_ERROR_BYTES,
+    Reading,
+    ServerAddress,
+    lost_connection,
+    proxy_of,
+)
 from evenhand.engines.journal_batches import BatchRecord
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport, lost_connection, proxy_of
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import (
     MOST_ERROR_CHARACTERS,
     SHOWN_CHARACTERS,
@@ -114,7 +121,7 @@ class BatchService(Protocol):
     most_bytes: int
     supports_schema: bool
 
-    def opened(self, settings: RemoteSettings) -> AbstractAsyncContextManager[BatchConnection]:
+    def opened(self, settings: RemoteEngine) -> AbstractAsyncContextManager[BatchConnection]:
         """A connection for the event loop that runs now."""
 
 
@@ -122,7 +129,7 @@ class BatchHttp:
     """Requests to one address, with files in both directions."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, base_url: str, secrets: tuple[str, ...], settings: RemoteSettings
+        self, session: aiohttp.ClientSession, base_url: str, secrets: tuple[str, ...], settings: RemoteEngine
     ) -> None:
         self.secrets = secrets
         self._session = session
@@ -135,7 +142,7 @@ class BatchHttp:
     @classmethod
     @asynccontextmanager
     async def opened(
-        cls, base_url: str, headers: Mapping[str, str], secrets: tuple[str, ...], settings: RemoteSettings
+        cls, base_url: str, headers: Mapping[str, str], secrets: tuple[str, ...], settings: RemoteEngine
     ) -> AsyncIterator[BatchHttp]:
         """One for the event loop that runs now."""
         plain = {name: value for name, value in headers.items() if name != "Content-Type"}
@@ -305,22 +312,22 @@ class OpenAIBatches:
     """The batch interface beside a server's ``/chat/completions``.
 
     Attributes:
-        transport: The address, and where its key is found.
+        address: The address, and where its key is found.
         model: As the server names it; None takes that of the settings.
     """
 
-    transport: OpenAICompatibleTransport
+    address: ServerAddress
     model: str | None = None
     most_requests: int = 50_000
     most_bytes: int = 200_000_000
     supports_schema: bool = True
 
     @asynccontextmanager
-    async def opened(self, settings: RemoteSettings) -> AsyncIterator[BatchConnection]:
+    async def opened(self, settings: RemoteEngine) -> AsyncIterator[BatchConnection]:
         """A connection for the event loop that runs now."""
-        headers, secrets = self.transport.headers()
-        async with BatchHttp.opened(self.transport.base_url, headers, secrets, settings) as http:
-            azure = (urlsplit(self.transport.base_url).hostname or "").endswith(".azure.com")
+        headers, secrets = self.address.headers()
+        async with BatchHttp.opened(self.address.base_url, headers, secrets, settings) as http:
+            azure = (urlsplit(self.address.base_url).hostname or "").endswith(".azure.com")
             yield _OpenAIConnection(http, "/chat/completions" if azure else "/v1/chat/completions", self.model)
 
 

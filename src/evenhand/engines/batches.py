@@ -12,54 +12,48 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from evenhand.checked_options import option
 from evenhand.engines.base import Request
 from evenhand.engines.batch_run import SUBMISSIONS, BatchRun, Collected, PaidInBatches
 from evenhand.engines.batch_services import BatchService
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.engines.journal_batches import BatchRecords
-from evenhand.engines.remote import REFUSABLE, RemoteJudge
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.engines.remote import REFUSABLE, RemoteEngine, RemoteJudge
+from evenhand.errors import InvalidInputError
 from evenhand.votes import Completion, Message
 
 MOST_WAITING: Final = 50_000
 """Requests that wait at once, at most: so many are in the batches of one wave."""
-APIS: Final = ("auto", "openai", "anthropic")
 
 
-@dataclass(frozen=True)
-class BatchSettings:
-    """Whether requests go through the provider's batch interface, and how.
+class BatchableEngine(RemoteEngine):
+    """An engine whose requests may go through its provider's batch interface."""
 
-    Attributes:
-        batch: Send them so. Replies take up to a day and cost about half; the run needs a journal.
-        batch_api: ``"openai"`` (files and batches), ``"anthropic"`` (message batches), or ``"auto"``, which takes the
-            second at Anthropic's own address.
-        batch_price: What a token costs in a batch, as a share of its price.
-        batch_requests: Requests in one batch at most; None is the provider's limit (50,000; Anthropic 100,000).
-        batch_bytes: Bytes in one batch at most; None is the provider's limit (200 MB; Anthropic 256 MB).
-        batch_interval: Seconds after which a batch is asked about; each time half as long again, up to 60 times that.
-    """
+    batch: bool = option(False, "Send them so. Replies take up to a day and cost about half; the run needs a journal.")
+    batch_api: Literal["auto", "openai", "anthropic"] = option(
+        "auto",
+        '``"openai"`` (files and batches), ``"anthropic"`` (message batches), or ``"auto"``, which takes the second at '
+        "Anthropic's own address.",
+    )
+    batch_price: float = option(0.5, "What a token costs in a batch, as a share of its price.", ge=0)
+    batch_requests: int | None = option(
+        None, "Requests in one batch at most; None is the provider's limit (50,000; Anthropic 100,000).", ge=1
+    )
+    batch_bytes: int | None = option(
+        None, "Bytes in one batch at most; None is the provider's limit (200 MB; Anthropic 256 MB).", ge=1
+    )
+    batch_interval: float = option(
+        5.0, "Seconds after which a batch is asked about; each time half as long again, up to 60 times that.", ge=0
+    )
 
-    batch: bool = False
-    batch_api: Literal["auto", "openai", "anthropic"] = "auto"
-    batch_price: float = 0.5
-    batch_requests: int | None = None
-    batch_bytes: int | None = None
-    batch_interval: float = 5.0
+    def to_judge(self) -> RemoteJudge | BatchJudge:
+        """Return a judge with these settings, which asks for one reply at a time or in batches."""
+        self.check_complete()
+        return BatchJudge(self) if self.batch else RemoteJudge(self)
 
-    def __post_init__(self) -> None:
-        if self.batch_api not in APIS:
-            raise InvalidInputError(f"batch_api is {self.batch_api!r}. {did_you_mean(self.batch_api, APIS)}")
-        if not isinstance(self.batch, bool):
-            raise InvalidInputError(f"batch is {self.batch!r}; give True or False")
-        for name in ("batch_requests", "batch_bytes"):
-            most = getattr(self, name)
-            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-                raise InvalidInputError(f"{name} is {most!r}; give a whole number from 1, or None for the provider's")
-        for name in ("batch_price", "batch_interval"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
-                raise InvalidInputError(f"{name} is {number!r}; give a number from 0")
+    def batch_service(self) -> BatchService:
+        """Return the batch interface of the provider."""
+        raise NotImplementedError
 
 
 @dataclass(slots=True)
@@ -77,30 +71,24 @@ class BatchJudge:
     Its replies are recorded under the same keys as those of the judge that it stands for.
 
     Attributes:
-        judge: That judge: what is asked, and of whom.
-        service: The provider's batch interface.
-        batches: How batches are made.
-        described: The artifact that it was made of, without secrets: by it the batch is collected by others.
+        engine: What is asked, of whom, and how batches are made.
+        judge: The judge that it stands for.
+        described: The engine, without secrets: by it the batch is collected by others.
         forecast: As of that judge.
     """
 
-    def __init__(
-        self,
-        judge: RemoteJudge,
-        service: BatchService,
-        batches: BatchSettings,
-        described: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.judge = judge
-        self.service = service
-        self.batches = batches
-        self.described = dict(described or {})
+    def __init__(self, engine: BatchableEngine) -> None:
+        self.engine = engine
+        self.judge = judge = RemoteJudge(engine)
+        fields = engine.model_dump(mode="json", exclude_defaults=True)
+        self.described = {"engine": type(engine).__name__, "fields": fields}
+        self._service = engine.batch_service()
         self.forecast = judge.forecast
         self._identity = canonical_json(dict(judge.identity()))
         self._sessions: dict[asyncio.AbstractEventLoop, _OpenRun] = {}
 
     def __repr__(self) -> str:
-        return f"BatchJudge({self.judge!r}, {self.service!r}, {self.batches!r})"
+        return f"BatchJudge({self.engine!r})"
 
     @property
     def judge_id(self) -> str:
@@ -134,11 +122,11 @@ class BatchJudge:
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """US dollars for so many tokens in a batch."""
         cost = self.judge.estimated_cost(prompt_tokens, completion_tokens)
-        return None if cost is None else cost * self.batches.batch_price
+        return None if cost is None else cost * self.engine.batch_price
 
     def priced(self, completion: Completion, messages: Iterable[Message]) -> Completion:
         """With what it cost in a batch; what the server's cache held is cheaper there too."""
-        return self.judge.priced(completion, messages, share=self.batches.batch_price)
+        return self.judge.priced(completion, messages, share=self.engine.batch_price)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -147,7 +135,7 @@ class BatchJudge:
         session = self._sessions.get(loop)
         if session is None:
             resources = AsyncExitStack()
-            connection = await resources.enter_async_context(self.service.opened(self.judge.settings))
+            connection = await resources.enter_async_context(self._service.opened(self.engine))
             session = self._sessions[loop] = _OpenRun(BatchRun(self._way(), connection), resources)
         session.users += 1
         try:
@@ -189,15 +177,15 @@ class BatchJudge:
             session.run.stop()
 
     def _way(self) -> PaidInBatches:
-        batches, service = self.batches, self.service
+        engine, service = self.engine, self._service
         return PaidInBatches(
             judge=self.judge,
             identity=self._identity,
             described=self.described,
             priced=self.priced,
-            interval=batches.batch_interval,
-            most_requests=min(batches.batch_requests or service.most_requests, service.most_requests),
-            most_bytes=min(batches.batch_bytes or service.most_bytes, service.most_bytes),
+            interval=engine.batch_interval,
+            most_requests=min(engine.batch_requests or service.most_requests, service.most_requests),
+            most_bytes=min(engine.batch_bytes or service.most_bytes, service.most_bytes),
             supports_schema=service.supports_schema,
         )
 

@@ -32,9 +32,9 @@ from evenhand.engines.batch_services import (
     read_lines,
     unfinished,
 )
+from evenhand.engines.http import ServerAddress
 from evenhand.engines.journal_batches import BatchRecord
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import read_completion, read_error
 from evenhand.errors import EngineError, TransientEngineError
 from evenhand.votes import Completion
@@ -73,27 +73,27 @@ class AnthropicBatches:
     """The message batches at an address.
 
     Attributes:
-        transport: The address, and where its key is found; ``ANTHROPIC_API_KEY`` is sent unasked to Anthropic only.
+        address: The address, and where its key is found; ``ANTHROPIC_API_KEY`` is sent unasked to Anthropic only.
         model: As Anthropic names it; None takes that of the settings.
     """
 
-    transport: OpenAICompatibleTransport
+    address: ServerAddress
     model: str | None = None
     most_requests: int = 100_000
     most_bytes: int = 256_000_000
     supports_schema: bool = False
 
     @asynccontextmanager
-    async def opened(self, settings: RemoteSettings) -> AsyncIterator[BatchConnection]:
+    async def opened(self, settings: RemoteEngine) -> AsyncIterator[BatchConnection]:
         """A connection for the event loop that runs now."""
-        own = is_anthropic(self.transport.base_url) and self.transport.api_key_env is None
-        named_key = replace(self.transport, api_key_env=KEY_VARIABLE) if own and os.environ.get(KEY_VARIABLE) else None
-        headers, secrets = (named_key or self.transport).headers()
+        own = is_anthropic(self.address.base_url) and self.address.api_key_env is None
+        named_key = replace(self.address, api_key_env=KEY_VARIABLE) if own and os.environ.get(KEY_VARIABLE) else None
+        headers, secrets = (named_key or self.address).headers()
         bearer = headers.pop("Authorization", None)
         headers["anthropic-version"] = VERSION
         if bearer is not None:
             headers["x-api-key"] = bearer.removeprefix("Bearer ")
-        async with BatchHttp.opened(self.transport.base_url, headers, secrets, settings) as http:
+        async with BatchHttp.opened(self.address.base_url, headers, secrets, settings) as http:
             yield _AnthropicConnection(http, self.model)
 
 

@@ -10,14 +10,15 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from pydantic import TypeAdapter, ValidationError
+
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError, WithheldError
 from evenhand.question import Classifications, Question
 
 MOCK_VARIABLE: Final = "UNITXT_MOCK_INFERENCE_MODE"
 OFFLINE_VARIABLE: Final = "EVENHAND_OFFLINE"
-HOSTED: Final = ("public", "proprietary")
-"""The classifications of data that an engine behind a network may be shown, unless it says otherwise."""
+POLICY_VARIABLE: Final = "UNITXT_DATA_CLASSIFICATION_POLICY"
 
 
 def mock_mode() -> bool:
@@ -77,6 +78,28 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
             "reply to this request; run it once without, with the same journal"
         )
     return None
+
+
+def classifications_set(*names: str) -> tuple[str, ...] | None:
+    """Return what the environment lets an engine of one of these names see; None where it says nothing of it.
+
+    Raises:
+        InvalidInputError: If the variable does not hold lists of classifications by name.
+    """
+    value = os.environ.get(POLICY_VARIABLE)
+    if value is None:
+        return None
+    try:
+        policies = _POLICIES.validate_json(value)
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"the environment variable {POLICY_VARIABLE} is {value!r}; give a JSON object of names of engines with "
+            'lists of classifications, such as {"OpenAICompatibleEngine": ["public"]}'
+        ) from error
+    return next((tuple(policies[name]) for name in names if policies.get(name)), None)
+
+
+_POLICIES: Final = TypeAdapter(dict[str, list[str]])
 
 
 def classifications_of(request: Request) -> Classifications:

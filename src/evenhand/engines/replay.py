@@ -18,13 +18,14 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, Self, TextIO
 
 from anyio.lowlevel import checkpoint
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
+from evenhand.checked_options import option
 from evenhand.data.cells import different_keys
-from evenhand.engines.base import FreeJudge, JudgeEngine, Request
+from evenhand.engines.base import Engine, FreeEngine, JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.files import read_bytes
@@ -40,39 +41,36 @@ def replay_key(request: Request) -> str:
     return request_key(_NO_IDENTITY, describe_request(request))
 
 
-class ReplayJudge(FreeJudge):
-    """A judge that answers from a recording, and refuses what was not recorded.
-
-    Attributes:
-        path: The recording.
-        data_classification_policy: Of which classifications the data may be; None for any.
+class ReplayEngine(FreeEngine):
+    """Recorded replies as a judge, which refuses what was not recorded.
 
     Raises:
         InvalidInputError: If the file cannot be read, is empty, or has a line that is not a recorded reply.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        judge_id: str | None = None,
-        data_classification_policy: tuple[str, ...] | None = None,
-    ) -> None:
-        self.path = Path(path)
-        self.data_classification_policy = data_classification_policy
-        self._judge_id = judge_id if judge_id is not None else f"replay-{self.path.stem}"
-        self._replies = _read(self.path)
+    path: str | Path | None = option(None, "The recording, a JSONL file.")
+    name: str | None = option(None, "The judge's name; by default made of the file's.")
+    _replies: Mapping[str, Completion] = PrivateAttr(default_factory=dict)
 
-    def __repr__(self) -> str:
-        return f"ReplayJudge({str(self.path)!r}, judge_id={self._judge_id!r})"
+    def model_post_init(self, _: object) -> None:
+        """Read the recording."""
+        if self.path is not None:
+            self._replies = _read(Path(self.path))
 
-    def __len__(self) -> int:
-        return len(self._replies)
+    def to_judge(self) -> Self:
+        """Return the engine itself.
+
+        Raises:
+            InvalidInputError: If it has no recording.
+        """
+        if self.path is None:
+            raise InvalidInputError("a replay engine needs a recording: engines.evenhand.replay[path=run.jsonl]")
+        return self
 
     @property
     def judge_id(self) -> str:
         """``replay-`` and the file's name, unless another name was given."""
-        return self._judge_id
+        return self.name if self.name is not None else f"replay-{Path(self.path or '').stem}"
 
     async def complete(self, request: Request) -> Completion:
         """The recorded reply: the one to exactly this request, or the one to its last message.
@@ -107,8 +105,8 @@ class RecordingEngine:
         path: The recording.
     """
 
-    def __init__(self, engine: JudgeEngine, path: str | os.PathLike[str]) -> None:
-        self.engine = engine
+    def __init__(self, engine: JudgeEngine | Engine, path: str | os.PathLike[str]) -> None:
+        self.engine = engine.to_judge() if isinstance(engine, Engine) else engine
         self.path = Path(path)
         self._file: TextIO | None = None
 

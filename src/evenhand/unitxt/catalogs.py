@@ -32,7 +32,6 @@ from evenhand.unitxt.bases import (
 )
 
 ARTIFACT_MODULES = (
-    "evenhand.engines.artifacts",
     "evenhand.metrics.choice_judges",
     "evenhand.metrics.checklist_judge",
     "evenhand.metrics.direct",
@@ -40,6 +39,7 @@ ARTIFACT_MODULES = (
     "evenhand.metrics.pairwise_judge",
     "evenhand.metrics.recorded_votes_metric",
     "evenhand.metrics.rubric_judge",
+    "evenhand.unitxt.engines",
     "evenhand.unitxt.loading",
 )
 """The modules of the classes that the catalog names: a class is known to unitxt once its module is imported."""

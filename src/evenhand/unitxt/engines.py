@@ -1,15 +1,17 @@
-"""Any unitxt inference engine as a judge: vLLM, Hugging Face, watsonx, CrossProvider, and what users define themselves.
+"""unitxt's engines and ours in one place: our engines as artifacts, and any engine of unitxt as a judge.
 
-Those engines take batches, so the bridge gathers what the running questions wait for and sends it as one batch, in the
-engine's own thread: calls block, and must neither stop the event loop nor meet each other. The thread and its event
-loop live as long as the engine, not as long as a run: engines such as unitxt's litellm engine bind what they hold to
-the first event loop they wait in, and models on a graphics card are not made for two threads.
+The artifacts are derived: their fields are the options of our engines. Each is an ordinary ``InferenceEngine``:
+``infer`` sends its instances through the same journal, limits and retries as a judge's questions.
+
+unitxt's own engines (vLLM, Hugging Face, watsonx, CrossProvider, and what users define) take batches, so the bridge
+gathers what the running questions wait for and sends it as one batch, in the engine's own thread: calls block, and must
+neither stop the event loop nor meet each other. The thread and its event loop live as long as the engine, not as long
+as a run: engines such as unitxt's litellm engine bind what they hold to the first event loop they wait in, and models
+on a graphics card are not made for two threads.
 
 unitxt's cache is switched off for that call: it has no sample index, and would answer the second draw of a prompt with
 the first; the journal keeps the replies instead.
 """
-
-from __future__ import annotations
 
 import asyncio
 import logging
@@ -18,25 +20,27 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from json import JSONDecodeError
+from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import Any, Dict, Final, Self, TypeVar
 from uuid import uuid4
 
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine, RemoteJudgeArtifact
-from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.batches import BatchJudge
+from anyio.from_thread import start_blocking_portal
+
+from evenhand.engines import baseline, litellm, openai_compatible, replay, simulated
+from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
 from evenhand.engines.breaker import Breaker
+from evenhand.engines.calls import Calls
 from evenhand.engines.door import classifications_of
-from evenhand.engines.openai_compatible import normalized_base_url
+from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact, short_enough
-from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.errors import (
     ArtifactError,
     BudgetExhaustedError,
@@ -48,19 +52,26 @@ from evenhand.errors import (
     InvalidInputError,
     RejectedRequestError,
     UnreachableError,
+    WithheldError,
     did_you_mean,
+    ungrouped,
 )
-from evenhand.known_ids import FILE_ENDINGS, HOW_TO_GIVE_AN_ENGINE, unknown_engine, unknown_id
+from evenhand.known_ids import HOW_TO_GIVE_AN_ENGINE, unknown_engine
 from evenhand.unitxt.bases import (
     Artifact,
     InferenceEngine,
+    Maybe,
+    TextGenerationInferenceOutput,
     UnitxtArtifactNotFoundError,
     data_classifications_of,
     fetch_artifact,
+    field_value,
+    fields_class,
     own_words,
     separate_overrides,
 )
-from evenhand.unitxt.catalogs import local_entry, register_catalog
+from evenhand.unitxt.catalogs import register_catalog
+from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.votes import FINAL_FINISHES, Completion, Message
 
 _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
@@ -71,77 +82,201 @@ _HOPELESS_AFTER = 8
 _logger = logging.getLogger(__name__)
 
 
-_WITH_FIELDS = re.compile(r"(?P<name>.*?)(?P<fields>\[\s*\w+\s*=.*\])?", re.DOTALL)
-_BATCH = re.compile(r"[\[,]\s*batch\s*=\s*[Tt]rue")
-_MODEL_NAME = re.compile(r"[\w.-]+(/[\w.:@-]+)+")
+class EngineArtifact(InferenceEngine):
+    """An engine of ours as an inference engine of unitxt.
+
+    Attributes:
+        kind: The engine's class.
+        use_cache: Stays False: unitxt's cache knows no sample index; replies are kept in the journal instead.
+        journal: Where ``infer`` keeps replies: ``"default"`` (see
+            :func:`~evenhand.engines.journal.default_journal_path`), a path, or None for nowhere. A metric has its own.
+    """
+
+    kind = Engine  # unitxt takes what is annotated for a field
+    refused = tuple[str, ...]()
+    use_cache: bool = False
+    journal: Maybe[str] = "default"
+    label: str = "evenhand"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, field_value(type(self), name, value))
+        self.__dict__.pop("engine", None)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine itself, with the values that the fields have now."""
+        return self.kind(**{name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)})
+
+    def verify(self) -> None:
+        """Check the fields by making the engine."""
+        super().verify()
+        self.engine  # noqa: B018 - it is made, and so checked, when it is first asked for
+
+    def to_judge(self) -> JudgeEngine:
+        """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""
+        allowed = data_classifications_of(self)
+        if allowed == self.engine.data_classification_policy:
+            return self.engine.to_judge()
+        return self.engine.changed(data_classification_policy=allowed).to_judge()
+
+    def changed(self, **fields: Any) -> Self:
+        """Return the same artifact with other values of these fields."""
+        return type(self)(**{**self._init_dict, **fields})
+
+    def prepare_engine(self) -> None:
+        """Open nothing before the first call."""
+
+    def get_engine_id(self) -> str:
+        """Return the judge's name in the form of unitxt's engine ids, without the label: metrics add that."""
+        return re.sub(r"[^\w,]+", "_", self.to_judge().judge_id.split("/")[-1].replace(".", ",")).lower()
+
+    def to_request(self, instance: dict[str, Any]) -> Request:
+        """Return the request that a unitxt instance stands for."""
+        return Request(messages=tuple(self.to_messages(instance)))
+
+    def _infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]:
+        judge, journal = self.to_judge(), open_journal(self.journal)
+        try:
+            requests = [self.to_request(instance) for instance in dataset]
+            with ungrouped(), start_blocking_portal() as portal:
+                outcomes = portal.call(_complete_all, judge, journal, requests)
+        finally:
+            if journal is not None:
+                journal.close()
+        failures = [outcome for outcome in outcomes if isinstance(outcome, EngineError | WithheldError)]
+        if failures:
+            kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
+            raise EngineError(
+                f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. "
+                f"The first: {failures[0]}",
+                cause=getattr(failures[0], "cause", "withheld"),
+            ) from failures[0]
+        completions = [outcome for outcome in outcomes if isinstance(outcome, Completion)]
+        outputs = [self._to_output(completion) for completion in completions]
+        return self.get_return_object(outputs, return_meta_data)
+
+    def _to_output(self, completion: Completion) -> TextGenerationInferenceOutput:
+        text = completion.text or ""
+        return TextGenerationInferenceOutput(
+            prediction=text,
+            generated_text=text,
+            input_tokens=completion.prompt_tokens,
+            output_tokens=completion.completion_tokens,
+            stop_reason=completion.finish_reason,
+            model_name=completion.model,
+            inference_type=self.label,
+        )
+
+    def get_return_object(self, outputs: list[TextGenerationInferenceOutput], return_meta_data: bool) -> list[Any]:
+        """Return texts, or with meta data unitxt's outputs."""
+        return outputs if return_meta_data else [output.prediction for output in outputs]
 
 
-def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeEngine:
-    """The judge that an engine, an artifact or a text stands for.
+async def _complete_all(
+    judge: JudgeEngine, journal: Journal | None, requests: list[Request]
+) -> list[Completion | EngineError | WithheldError]:
+    """Every request's reply or failure, in order."""
+    outcomes: dict[int, Completion | EngineError | WithheldError] = {}
+    calls = Calls(judge, journal)
 
-    Args:
-        engine: A catalog id; the name of a model as litellm has it (``openai/gpt-4.1-mini``); the address of a server
-            with its model (``http://localhost:8000/v1[model=…]``); an artifact of evenhand; any inference engine of
-            unitxt; or a judge, which is returned as it is.
-        marked: For an inference engine of unitxt's: see :class:`UnitxtBridge`.
+    async def work(queue: Iterator[tuple[int, Request]]) -> None:
+        for place, request in queue:
+            try:
+                outcomes[place] = await calls.complete(request)
+            except (EngineError, WithheldError) as error:
+                outcomes[place] = error
+
+    queue = iter(enumerate(requests))
+    async with calls.running(), asyncio.TaskGroup() as group:
+        for _ in range(min(judge.concurrency, len(requests))):
+            group.create_task(work(queue))
+    return [outcomes[place] for place in range(len(requests))]
+
+
+class HostedArtifact(EngineArtifact):
+    """An engine of ours behind a network.
+
+    Attributes:
+        api_key: Refused, like ``credentials``, and a field only for that: unitxt's own error for an unknown field would
+            show the key.
+        credentials: Refused.
+    """
+
+    refused = ("api_key", "credentials")
+    api_key: Maybe[str] = None
+    credentials: Maybe[Dict[str, Any]] = None
+    data_classification_policy = [*HOSTED]
+
+
+def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **defaults: Any) -> type[EngineArtifact]:
+    """Derive the artifact of an engine, with other defaults of these fields; unitxt knows it by the engine's name."""
+    given: Any = {"module": __name__, "left_out": ("data_classification_policy",), "kind": kind, **defaults}
+    made: Any = fields_class(kind.__name__, base, kind, **given)
+    return made  # type: ignore[no-any-return] # a class below the base
+
+
+BaselineEngine = _derived(baseline.BaselineEngine, journal=None)
+LiteLLMEngine = _derived(litellm.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
+OpenAICompatibleEngine = _derived(
+    openai_compatible.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible"
+)
+ReplayEngine = _derived(
+    replay.ReplayEngine,
+    journal=None,
+    get_engine_id=lambda _: "replay",  # the same for every recording: what it holds is another judge's
+)
+SimulatedEngine = _derived(simulated.SimulatedEngine, journal=None)
+
+
+def to_artifact(engine: Engine) -> Any:
+    """Return the artifact of an engine of ours, for the field of a metric; one of another class as it is."""
+    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
+    kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
+    if kind is None:
+        return engine
+    given: Dict[str, Any] = {name: _as_unitxt_has_it(getattr(engine, name)) for name in engine.model_fields_set}
+    return kind(**given)
+
+
+def _as_unitxt_has_it(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def judge_of(engine: object, *, marked: Maybe[tuple[str, ...]] = None) -> JudgeEngine:
+    """Return the judge that an object of unitxt stands for; see :func:`evenhand.engines.names.as_judge`.
+
+    Raises:
+        InvalidInputError: If it is not an inference engine.
+    """
+    return engine.to_judge() if isinstance(engine, EngineArtifact) else UnitxtBridge(engine, marked=marked)
+
+
+def fetch_engine(identifier: str) -> InferenceEngine:
+    """Return the engine of an id that is not ours, from where unitxt looks for it.
+
+    No message holds what stands in the brackets behind the id: it may be a key.
 
     Raises:
         ArtifactError: If the id names nothing, or something that is not an engine.
-        InvalidInputError: If it is none of these.
     """
-    if isinstance(engine, str):
-        named = engine_named(engine)
-        if named is not None and named.model is None:
-            address = named.base_url
-            raise InvalidInputError(
-                f"the engine {address!r} is a server's address without a model: give model='…' too (in the shell "
-                f"--model …), or write '{address}[model=…]'"
-            )
-        return as_judge(named or _fetch_engine(engine), marked=marked)
-    to_judge = getattr(engine, "to_judge", None)
-    if callable(to_judge):
-        judge: JudgeEngine = to_judge()
-        return judge
-    if isinstance(engine, InferenceEngine):
-        return UnitxtBridge(engine, marked=marked)
-    if isinstance(engine, JudgeEngine) and not isinstance(engine, type):
-        return engine
-    raise InvalidInputError(f"{_name(engine)} is not a judge. {HOW_TO_GIVE_AN_ENGINE}")
-
-
-def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
-    """The engine that an address or the name of a model stands for; None for anything else, such as a catalog id.
-
-    Fields of the engine may stand behind it in brackets, as behind a catalog id: ``openai/gpt-4.1[temperature=1]``. An
-    address may lack its model, which an option then gives.
-
-    Raises:
-        InvalidInputError: If a field cannot be what it is.
-
-    >>> engine_named("http://localhost:8000[model=qwen3-8b]").to_judge().judge_id
-    'qwen3-8b'
-    """
-    found = _WITH_FIELDS.fullmatch(text.strip())
-    if found is None:
-        return None
-    name = found["name"].strip()
-    at_address = re.match("https?://", name, re.IGNORECASE) is not None
-    if not at_address and (not _MODEL_NAME.fullmatch(name) or name.endswith(FILE_ENDINGS)):
-        return None
-    if at_address:
-        normalized_base_url(name)  # one with a password in it is not shown
-    shown = redact(name) if at_address else name
-    fields = _fields_behind(shown, found["fields"] or "")
+    name, bracket, rest = identifier.partition("[")
+    overrides: Mapping[str, Any] = {} if "{" in name else _fields_behind(name, bracket + rest)  # unless it is JSON
     try:
-        return (
-            OpenAICompatibleEngine(**{"base_url": name, **fields})
-            if at_address
-            else LiteLLMEngine(model=name, **fields)
-        )
+        register_catalog()
+        artifact = fetch_artifact(identifier)[0]
+    except ArtifactError as error:
+        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
     except EvenhandError:
         raise
-    except Exception as error:  # noqa: BLE001 - as for a catalog id
-        raise InvalidInputError(f"the engine {shown!r} cannot be made: {_fault(error, fields)}") from None
+    except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
+        raise unknown_engine(name) from None
+    except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
+        raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
+    if not isinstance(artifact, InferenceEngine):
+        raise ArtifactError(f"{name!r} is {_name(artifact)}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
+    return artifact
 
 
 def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
@@ -157,35 +292,6 @@ def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
             f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
             "in case it is secret)"
         ) from None
-
-
-def _fetch_engine(identifier: str) -> object:
-    """The engine of an id; one of ours is looked for on this machine only, others where unitxt looks for them.
-
-    No message holds what stands in the brackets behind the id: it may be a key.
-    """
-    name, bracket, rest = identifier.partition("[")
-    overrides: Mapping[str, Any] = {} if "{" in name else _fields_behind(name, bracket + rest)  # unless it is JSON
-    try:
-        register_catalog()
-        if ".evenhand." in name:
-            _, overrides = local_entry(identifier)
-        engine = name.startswith("engines.") or ".evenhand." not in name
-        artifact = fetch_artifact(identifier)[0] if engine else None
-    except ArtifactError as error:
-        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
-    except EvenhandError:
-        raise
-    except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
-        if name.startswith("engines.evenhand."):
-            raise unknown_id(name) from None
-        raise unknown_engine(name) from None
-    except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
-        raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
-    if not isinstance(artifact, InferenceEngine):
-        kind = f"{_name(artifact)}, not" if engine else "not"
-        raise ArtifactError(f"{name!r} is {kind} an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
-    return artifact
 
 
 def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
@@ -299,7 +405,7 @@ class UnitxtBridge:
 
     def __init__(
         self,
-        engine: InferenceEngine,
+        engine: object,
         *,
         judge_id: str | None = None,
         max_batch: int = 512,
@@ -585,91 +691,6 @@ def _engine_id(engine: InferenceEngine) -> str:
         return type(engine).__name__
 
 
-def listed(given: object) -> list[object]:
-    """One thing or a list of them, as a list."""
-    return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> tuple[JudgeEngine, ...]:
-    """The judge, or the judges of a panel.
-
-    Args:
-        engine: An engine as :func:`as_judge` takes it, or a list of them.
-        model: The model of the servers whose addresses are given without one.
-        batch: Whether they are asked in batches; None leaves it to each.
-
-    Raises:
-        InvalidInputError: If there is none, or it is something else, or nothing needs the model.
-    """
-    if engine is None:
-        raise InvalidInputError(
-            "no engine was given, and a judge has no default: give the name of a model such as 'openai/gpt-4.1-mini', "
-            "the address of a server such as 'http://localhost:8000/v1' with model=…, a catalog id, an engine object, "
-            "or, offline and without a model, 'engines.evenhand.baseline'"
-        )
-    given = listed(engine)
-    return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
-
-
-def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
-    """The engines, asked in batches or not; None leaves it to each.
-
-    Raises:
-        InvalidInputError: If one is to be asked in batches and has none.
-    """
-    return engines if batch is None else [_with_batch(engine, batch) for engine in engines]
-
-
-def _with_batch(engine: object, batch: bool) -> object:
-    found = (engine_named(engine) or _fetch_engine(engine)) if isinstance(engine, str) else engine
-    if isinstance(found, RemoteJudgeArtifact):
-        return found.changed(batch=batch)
-    if isinstance(found, BatchJudge):
-        return found if batch else found.judge
-    if batch:
-        shown = redact(engine) if isinstance(engine, str) else _name(engine)
-        raise InvalidInputError(
-            f"batch=True, and the engine {shown!r} has no batches: take engines.evenhand.openai_compatible or "
-            "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
-        )
-    return found
-
-
-def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str, Any]:
-    """The options of a run, with ``flow="one_step"`` where batches are asked for and no flow: each step is a wave."""
-    batch = options.get("batch")
-    if batch is None:
-        batch = engine is not None and any(_says_batch(each) for each in listed(engine))
-    return {"flow": "one_step", **options} if batch else dict(options)
-
-
-def _says_batch(engine: object) -> bool:
-    if isinstance(engine, str):
-        return _BATCH.search(engine) is not None
-    return isinstance(engine, BatchJudge) or (isinstance(engine, RemoteJudgeArtifact) and engine.batch is True)
-
-
-def with_model(engines: Sequence[object], model: str) -> list[object]:
-    """The engines; those that are servers' addresses without a model have this one.
-
-    Raises:
-        InvalidInputError: If there is none that lacks a model.
-    """
-    found: list[object] = []
-    for engine in engines:
-        named = engine_named(engine) if isinstance(engine, str) else engine
-        if isinstance(named, OpenAICompatibleEngine) and named.model is None:
-            found.append(named.changed(model=model))
-        else:
-            found.append(engine)
-    if not any(one is not engine for one, engine in zip(found, engines, strict=True)):
-        raise InvalidInputError(
-            f"model is {model!r}, but no engine is a server's address without a model: leave model out, or give the "
-            "address, as engine='http://localhost:8000/v1'"
-        )
-    return found
-
-
 END_SECONDS: Final = 5.0
 
 _Result = TypeVar("_Result")
@@ -686,7 +707,7 @@ class _OwnThread(Executor):
         self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         threading.Thread(target=self._work, args=(loop,), name="evenhand-engine", daemon=True).start()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401 - as inherited
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call it when those before it have ended."""
         future: Future[Any] = Future()
         self._calls.put((future, partial(fn, *args, **kwargs)))
