@@ -25,7 +25,7 @@ READERS = {
     "rubric": load_rubric,
     "checklist": load_checklist,
     "rows": read_file,
-    "recording": ReplayEngine,
+    "recording": lambda path: ReplayEngine(path=path),
     "result": evenhand.open,
     "report": ReliabilityReport.load,
 }

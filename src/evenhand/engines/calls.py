@@ -9,11 +9,11 @@ from copy import copy
 from dataclasses import dataclass
 
 from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.batches import BatchRecords
 from evenhand.engines.breaker import tell
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
-from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.prices import REASKS, Prices
 from evenhand.engines.turns import Turns
 from evenhand.errors import (
@@ -248,8 +248,7 @@ class Calls:
     def _tell_of_batches(self, journal: Journal) -> None:
         """Say where an earlier run left batches of this engine, whose requests are bought again one at a time."""
         with suppress(JournalError):  # which ends the run when a reply is looked for
-            sent = [record for record in BatchRecords(journal).all() if record.identity == self._identity]
-            requests = sum(record.requests for record in sent if record.state != "intended")
+            requests = sum(each.requests for each in BatchRecords(journal).all("WHERE identity = ?", self._identity))
             if requests:
                 tell(
                     f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "

@@ -183,45 +183,38 @@ def lost_connection(
     return ConnectionLostError(told, reached=not isinstance(error, unreached))
 
 
-def check_declared(length: int | None, most: int) -> None:
-    """Refuse what says itself that it is too long, before any of it is read.
-
-    Raises:
-        ReplyTooLongError: If it is.
-    """
-    if length is not None and length > most:
-        raise ReplyTooLongError(f"the server's reply has {length} bytes, and at most {most} are read (max_reply_bytes)")
-
-
-class Reading:
-    """A body that comes in pieces.
+async def read_body(response: aiohttp.ClientResponse, most: int, *, packed: bool = True) -> bytes:
+    """Read a body: of a reply all of it, or nothing; of an error as much as is looked at.
 
     Args:
-        most: Bytes that are read.
-        in_part: Its beginning is enough, as of an error; else it is refused where it is longer.
+        response: The response.
+        most: Bytes that are read of a reply.
+        packed: It has its content encoding still.
+
+    Raises:
+        ReplyTooLongError: If a reply is longer.
+        TransientEngineError: If it is not packed as it says.
     """
+    failed, body = response.status != 200, bytearray()
+    encoding = response.headers.get("Content-Encoding", "") if packed else ""
+    try:
+        if not failed:
+            _check_length(response.content_length or 0, most)
+        async for piece in response.content.iter_any():
+            body += piece
+            if not failed:
+                _check_length(len(body), most)
+            elif len(body) >= MOST_ERROR_BYTES:
+                break
+        return read_in_part(bytes(body[:MOST_ERROR_BYTES]), encoding) if failed else unpack(bytes(body), encoding, most)
+    except ReplyTooLongError:
+        response.close()  # what is left of it is not waited for
+        raise
 
-    def __init__(self, most: int, *, in_part: bool = False) -> None:
-        self._most = most
-        self._in_part = in_part
-        self._read = bytearray()
 
-    def takes(self, piece: bytes) -> bool:
-        """Take a piece; whether more are wanted.
-
-        Raises:
-            ReplyTooLongError: If all that was wanted is longer than what is read.
-        """
-        self._read += piece
-        if self._in_part:
-            return len(self._read) < self._most
-        check_declared(len(self._read), self._most)
-        return True
-
-    def unpacked(self, encoding: str) -> bytes:
-        """What was read, without its content encoding; see :func:`unpack`."""
-        read = bytes(self._read[: self._most])
-        return read_in_part(read, encoding) if self._in_part else unpack(read, encoding, self._most)
+def _check_length(length: int, most: int) -> None:
+    if length > most:
+        raise ReplyTooLongError(f"the server's reply has {length} bytes, and at most {most} are read (max_reply_bytes)")
 
 
 def unpack(body: bytes, encoding: str, most: int) -> bytes:

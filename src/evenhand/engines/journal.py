@@ -209,7 +209,7 @@ class Journal:
             raise failure(self.path, error) from error
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """The connection, for what lies beside the replies (:mod:`~evenhand.engines.journal_batches`)."""
+        """The connection, for what lies beside the replies (:class:`~evenhand.engines.batches.BatchRecords`)."""
         return self._connected()
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]:

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from evenhand.engines.claims import CLAIM_TABLES
-from evenhand.engines.journal_batches import BATCH_TABLES
 from evenhand.errors import JournalError
 from evenhand.files import cache_folder
 from evenhand.numbers import format_bytes
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 BUSY_SECONDS: Final = 30.0
 
 REPLY_COLUMNS: Final = """(key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
@@ -29,7 +28,12 @@ SCHEMA: Final = (
     "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
     f"CREATE TABLE reply {REPLY_COLUMNS}",
     *CLAIM_TABLES,
-    *BATCH_TABLES,
+    """CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+    engine INTEGER NOT NULL REFERENCES engine (id), service TEXT NOT NULL, requests INTEGER NOT NULL,
+    sent_at REAL NOT NULL)""",
+    """CREATE TABLE batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, place INTEGER NOT NULL,
+    request TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX batched_in ON batched (batch)",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )

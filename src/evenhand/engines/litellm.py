@@ -15,9 +15,8 @@ import aiohttp
 from pydantic import field_validator
 
 from evenhand.checked_options import option
-from evenhand.engines.batch_services import BatchService, OpenAIBatches
+from evenhand.engines.batch_providers import ANTHROPIC_URL, AnthropicBatches, BatchProvider, OpenAIBatches
 from evenhand.engines.batches import BatchableEngine
-from evenhand.engines.batches_anthropic import ANTHROPIC_URL, AnthropicBatches
 from evenhand.engines.http import (
     DEFAULT_KEY_HOST,
     KEYLESS_ADVICE,
@@ -87,7 +86,7 @@ class LiteLLMEngine(BatchableEngine):
     def model_post_init(self, _: object) -> None:
         """Check that the provider has batches, where they are asked for."""
         if self.batch and self.model is not None:
-            self.batch_service()
+            self.batch_provider()
 
     @property
     def endpoint(self) -> Mapping[str, Any]:
@@ -111,7 +110,7 @@ class LiteLLMEngine(BatchableEngine):
         prompt, reply = prices.get("input_cost_per_token"), prices.get("output_cost_per_token")
         return None if prompt is None or reply is None else float(prompt_tokens * prompt + completion_tokens * reply)
 
-    def batch_service(self) -> BatchService:
+    def batch_provider(self) -> BatchProvider:
         """Return the provider's batches, asked without litellm.
 
         Raises:

@@ -11,20 +11,17 @@ from pydantic import ValidationInfo, field_validator
 from yarl import URL
 
 from evenhand.checked_options import option
-from evenhand.engines.batch_services import BatchService, OpenAIBatches
+from evenhand.engines.batch_providers import AnthropicBatches, BatchProvider, OpenAIBatches, is_anthropic
 from evenhand.engines.batches import BatchableEngine
-from evenhand.engines.batches_anthropic import AnthropicBatches, is_anthropic
 from evenhand.engines.http import (
     CONNECT_SECONDS,
     KEYLESS_ADVICE,
-    MOST_ERROR_BYTES,
     PATH,
-    Reading,
     ServerAddress,
-    check_declared,
     lost_connection,
     normalized_base_url,
     proxy_of,
+    read_body,
 )
 from evenhand.engines.remote import Connection
 from evenhand.engines.replies import (
@@ -35,7 +32,7 @@ from evenhand.engines.replies import (
     read_error,
     redact,
 )
-from evenhand.errors import FatalEngineError, InvalidInputError, ReplyTooLongError
+from evenhand.errors import FatalEngineError, InvalidInputError
 from evenhand.votes import Completion, json_bytes
 
 
@@ -95,7 +92,7 @@ class OpenAICompatibleEngine(BatchableEngine):
             )
         super().check_complete()
 
-    def batch_service(self) -> BatchService:
+    def batch_provider(self) -> BatchProvider:
         """Return message batches at Anthropic, OpenAI's batches elsewhere."""
         if self.batch_api == "anthropic" or (self.batch_api == "auto" and is_anthropic(self.address.base_url)):
             return AnthropicBatches(self.address)
@@ -148,7 +145,8 @@ class _AiohttpConnection:
         body = json_bytes(payload)
         try:
             async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
-                status, headers, content = response.status, response.headers, await self._content(response)
+                status, headers = response.status, response.headers
+                content = await read_body(response, self._most)
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise FatalEngineError(self._describe(error), cause="connection") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -160,21 +158,6 @@ class _AiohttpConnection:
                 return filtered
             raise read_error(status, text, headers.get("Retry-After"), self._secrets, advice=self._advice(status))
         return read_completion(await decoded_reply(content), self._secrets)
-
-    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body: of a reply all of it, or nothing; of an error as much as is looked at."""
-        failed = response.status != 200
-        reading = Reading(MOST_ERROR_BYTES, in_part=True) if failed else Reading(self._most)
-        try:
-            if not failed:
-                check_declared(response.content_length, self._most)
-            async for piece in response.content.iter_any():
-                if not reading.takes(piece):
-                    break
-            return reading.unpacked(response.headers.get("Content-Encoding", ""))
-        except ReplyTooLongError:
-            response.close()  # what is left of it is not waited for
-            raise
 
     def _advice(self, status: int) -> str:
         if status == 404:
