@@ -298,7 +298,7 @@ class BatchJudge:
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _Unanswered:
     """A request that waits for its reply, how often it was sent, what it asked for, and the batch that it is in."""
 
     key: str
@@ -326,7 +326,7 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Results:
     """What was read of the results of a batch; it stays read when reading is tried again.
 
     Attributes:
@@ -363,8 +363,8 @@ class BatchRun:
         self._name = repr(judge.judge_id)
         wanted = self._engine.structured_output
         self._schema = self._provider.supports_schema if wanted == "auto" else wanted
-        self._waiting: dict[str, _Waiting] = {}
-        self._queue: list[_Waiting] = []
+        self._waiting: dict[str, _Unanswered] = {}
+        self._queue: list[_Unanswered] = []
         self._arrived = asyncio.Event()
         self._under_way: dict[int, BatchRecord] = {}
         self._ended = asyncio.Event()
@@ -391,7 +391,7 @@ class BatchRun:
             raise _interrupted()
         waiting = self._waiting.get(key)
         if waiting is None:
-            waiting = self._waiting[key] = _Waiting(key, request, asyncio.get_running_loop().create_future())
+            waiting = self._waiting[key] = _Unanswered(key, request, asyncio.get_running_loop().create_future())
             self._place(records, waiting)
         try:
             return await asyncio.shield(waiting.reply)
@@ -456,7 +456,7 @@ class BatchRun:
 
     # What waits leaves together
 
-    def _place(self, records: BatchRecords, waiting: _Waiting) -> None:
+    def _place(self, records: BatchRecords, waiting: _Unanswered) -> None:
         """Let a request wait for the batch that it is in, or for one to be made; its reply may be there meanwhile."""
         record = records.of_key(waiting.key)
         if record is not None:
@@ -467,7 +467,7 @@ class BatchRun:
         else:
             self._enqueue(waiting)
 
-    def _enqueue(self, waiting: _Waiting) -> None:
+    def _enqueue(self, waiting: _Unanswered) -> None:
         waiting.batch = None
         waiting.schema = self._schema and waiting.request.response_schema is not None
         waiting.logprobs = self._judge.judge.logprobs_of(waiting.request)
@@ -490,7 +490,7 @@ class BatchRun:
                 del self._queue[: len(part)]
                 self._start(self._send(part))
 
-    def _part(self) -> tuple[list[_Waiting], bool]:
+    def _part(self) -> tuple[list[_Unanswered], bool]:
         """The first of the queue that fit into one batch, and whether that is full."""
         provider, engine = self._provider, self._engine
         most = min(engine.batch_requests or provider.most_requests, provider.most_requests)
@@ -502,7 +502,7 @@ class BatchRun:
                 return self._queue[:place], True
         return self._queue[:], len(self._queue) >= most
 
-    async def _send(self, part: list[_Waiting]) -> None:
+    async def _send(self, part: list[_Unanswered]) -> None:
         """Make a batch of these, or tell them why not."""
         for waiting in part:
             waiting.submissions += 1
@@ -523,7 +523,7 @@ class BatchRun:
         )
         self._follow(record)
 
-    async def _made(self, part: Sequence[_Waiting]) -> BatchRecord:
+    async def _made(self, part: Sequence[_Unanswered]) -> BatchRecord:
         """The batch, made at the provider and written down."""
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             path = Path(folder) / "batch.jsonl"
@@ -578,7 +578,7 @@ class BatchRun:
         for waiting in self._waiting_for(record):  # another process has read it
             self._place(self._held, waiting)
 
-    def _waiting_for(self, record: BatchRecord) -> list[_Waiting]:
+    def _waiting_for(self, record: BatchRecord) -> list[_Unanswered]:
         return [each for each in self._waiting.values() if each.batch == record.number and not each.reply.done()]
 
     async def _look(self, record: BatchRecord) -> Standing:
@@ -626,7 +626,7 @@ class BatchRun:
         if standing.refused is not None:
             self._held.forget(record)
             return self._refuse(record, keys, standing)
-        reading, lost = _Reading(dict.fromkeys(keys)), ""
+        reading, lost = _Results(dict.fromkeys(keys)), ""
         try:
             await self._patiently(lambda: self._read(standing, frozenset(keys), reading))
         except EngineError as error:
@@ -648,7 +648,7 @@ class BatchRun:
         )
         return gone
 
-    async def _read(self, standing: Standing, keys: AbstractSet[str], reading: _Reading) -> None:
+    async def _read(self, standing: Standing, keys: AbstractSet[str], reading: _Results) -> None:
         """Read all results, in whatever order they come, and record replies as they are read."""
         seen, held = set[str](), list[tuple[str, Completion]]()
         reading.twice = reading.strange = 0
@@ -708,7 +708,7 @@ class BatchRun:
             if key in self._waiting:
                 self._once_more(self._waiting[key], failure)
 
-    def _once_more(self, waiting: _Waiting, error: EngineError) -> None:
+    def _once_more(self, waiting: _Unanswered, error: EngineError) -> None:
         """Send again what may pass, or what asked for something that the server refuses; else it has failed."""
         less = isinstance(error, RejectedRequestError) and self._asks_less(waiting, str(error))
         if not (less or (isinstance(error, TransientEngineError) and waiting.submissions < SUBMISSIONS)):
@@ -725,7 +725,7 @@ class BatchRun:
         waiting.submissions -= less
         self._enqueue(waiting)
 
-    def _asks_less(self, waiting: _Waiting, told: str) -> bool:
+    def _asks_less(self, waiting: _Unanswered, told: str) -> bool:
         """Whether a refused request is another one now: without a schema, or with fewer log-probabilities."""
         if waiting.logprobs and speaks_of_logprobs(told):
             self._judge.judge.give_fewer_logprobs(waiting.logprobs, told)
@@ -756,7 +756,7 @@ class BatchRun:
             self._once_more(waiting, error)
         return RejectedRequestError(told, cause="batch_refused")
 
-    async def _later(self, refused: Sequence[_Waiting], before: AbstractSet[int]) -> None:
+    async def _later(self, refused: Sequence[_Unanswered], before: AbstractSet[int]) -> None:
         """Send requests again for which the provider had no room, when one of the batches before has ended."""
         while before <= self._under_way.keys():
             self._ended.clear()

@@ -17,7 +17,6 @@ import asyncio
 import logging
 import re
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -35,7 +34,6 @@ from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines import baseline, litellm, openai_compatible, replay, simulated
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
-from evenhand.engines.breaker import Breaker
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import classifications_of
 from evenhand.engines.journal import Journal, open_journal
@@ -78,6 +76,8 @@ _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cac
 _FIELD = re.compile(r"'(\w+)'")
 _HOPELESS_AFTER = 8
 """So many single requests in a row without one reply, and the rest of a failed batch is not tried."""
+_PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
+"""Seconds between attempts to reach a server."""
 
 _logger = logging.getLogger(__name__)
 
@@ -313,7 +313,7 @@ def _name(thing: object) -> str:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Asked:
     """A request on its way to a batch."""
 
     messages: tuple[Message, ...]
@@ -341,7 +341,7 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class _Batch:
+class _Splitting:
     """How the splitting of one failed batch goes.
 
     A 403 or 404 is set down until the end: it is about one request if another was answered, and about all if none was.
@@ -350,40 +350,31 @@ class _Batch:
     answered: bool = False
     failed: int = 0
     last: EngineError | None = None
-    refused: list[tuple[_Waiting, EngineError]] = field(default_factory=list)
+    refused: list[tuple[_Asked, EngineError]] = field(default_factory=list)
 
-    def fail(self, requests: list[_Waiting], failure: EngineError) -> None:
+    def fail(self, requests: list[_Asked], failure: EngineError) -> None:
         self.failed += len(requests)
         self.last = failure
-        for waiting in requests:
+        for asked in requests:
             if failure.cause in REFUSALS:
-                self.refused.append((waiting, failure))
+                self.refused.append((asked, failure))
             else:
-                waiting.fail(failure)
+                asked.fail(failure)
 
     def end(self, *, answered: bool) -> None:
         """Tell those that were refused; ``answered`` says whether the run has had any reply."""
-        for waiting, failure in self.refused:
-            waiting.fail(RejectedRequestError(str(failure), cause=failure.cause) if answered else failure)
+        for asked, failure in self.refused:
+            asked.fail(RejectedRequestError(str(failure), cause=failure.cause) if answered else failure)
 
 
 @dataclass(slots=True)
 class _Gathering:
-    """What one run has waiting, and whether the engine's server is there."""
+    """What one run has waiting."""
 
-    breaker: Breaker
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    waiting: deque[_Waiting] = field(default_factory=deque)
+    waiting: deque[_Asked] = field(default_factory=deque)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
-    arrivals: int = 0
     answered: bool = False
-
-    def over(self) -> EvenhandError | None:
-        """Why nothing is sent any more."""
-        if self.breaker.ended is not None:
-            return UnreachableError(str(self.breaker.ended), attempts=0)
-        stopped = "the run was interrupted before this call was sent"
-        return BudgetExhaustedError(stopped) if self.stopped.is_set() else None
 
 
 class UnitxtBridge:
@@ -391,14 +382,13 @@ class UnitxtBridge:
 
     A batch leaves when no request has arrived for ``quiet_seconds`` or when it has ``max_batch`` requests; while the
     engine works, the next one gathers. A batch that fails is halved and sent again, so that only the request that is
-    at fault fails; replies that the engine lost with the batch are asked for a second time.
+    at fault fails; replies that the engine lost with the batch are asked for a second time. A server that cannot be
+    reached is tried a few times more, after the engine's own retries.
 
     Attributes:
         engine: What answers. Its own limits, retries and batch size apply.
         max_batch: Requests in one call of the engine at most.
         quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
-        patience: Seconds to wait for a server that refuses connections; see
-            :class:`~evenhand.engines.remote.RemoteSettings`. The engine's own retries come first.
         marked: The data classification that every prompt has for the engine, whatever its data have: unitxt's judges
             mark all of theirs ``public``. None for that of the data.
     """
@@ -410,7 +400,6 @@ class UnitxtBridge:
         judge_id: str | None = None,
         max_batch: int = 512,
         quiet_seconds: float = 0.01,
-        patience: float | None = None,
         marked: tuple[str, ...] | None = None,
     ) -> None:
         if not isinstance(engine, InferenceEngine):
@@ -422,7 +411,6 @@ class UnitxtBridge:
         self.engine = engine
         self.max_batch = max_batch
         self.quiet_seconds = quiet_seconds
-        self.patience = patience
         self.marked = marked
         self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
         self._chat = True
@@ -510,7 +498,7 @@ class UnitxtBridge:
             raise InvalidInputError(
                 f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"
             )
-        self._gathering = _Gathering(Breaker(self._judge_id, self.patience))
+        self._gathering = _Gathering()
         gatherer = asyncio.create_task(self._gather(self._gathering))
         try:
             yield
@@ -534,9 +522,8 @@ class UnitxtBridge:
         for policy in policies:
             self._check_policy(policy)
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(request.messages, request.options, policies[0] if policies else None, reply)
-        self._gathering.waiting.append(waiting)
-        self._gathering.arrivals += 1
+        asked = _Asked(request.messages, request.options, policies[0] if policies else None, reply)
+        self._gathering.waiting.append(asked)
         self._gathering.arrived.set()
         return await reply
 
@@ -548,110 +535,74 @@ class UnitxtBridge:
             raise refusal_of_data(error) from error
 
     async def _gather(self, gathering: _Gathering) -> None:
-        batch: list[_Waiting] = []
+        batch: list[_Asked] = []
         try:
             while True:
                 await gathering.arrived.wait()
-                await self._until_quiet(gathering)
-                batch = [gathering.waiting.popleft() for _ in range(min(self.max_batch, len(gathering.waiting)))]
-                if not gathering.waiting:
+                while gathering.arrived.is_set() and len(gathering.waiting) < self.max_batch:
                     gathering.arrived.clear()
-                batch = [waiting for waiting in batch if not waiting.reply.done()]
-                if (over := gathering.over()) is not None:
-                    for waiting in batch:
-                        waiting.fail(over)
+                    await asyncio.sleep(self.quiet_seconds)
+                batch = [gathering.waiting.popleft() for _ in range(min(self.max_batch, len(gathering.waiting)))]
+                gathering.arrived.set() if gathering.waiting else gathering.arrived.clear()
+                batch = [asked for asked in batch if not asked.reply.done()]
+                if gathering.stopped.is_set():
+                    for asked in batch:
+                        asked.fail(BudgetExhaustedError("the run was interrupted before this call was sent"))
                 elif batch:
-                    progress = _Batch()
-                    await self._send(batch, progress)
-                    gathering.answered |= progress.answered
-                    progress.end(answered=gathering.answered)
+                    splitting = _Splitting()
+                    await self._send(batch, splitting, gathering)
+                    gathering.answered |= splitting.answered
+                    splitting.end(answered=gathering.answered)
         finally:
-            for waiting in [*batch, *gathering.waiting]:
-                waiting.fail(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
+            for asked in [*batch, *gathering.waiting]:
+                asked.fail(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
 
-    async def _until_quiet(self, gathering: _Gathering) -> None:
-        while len(gathering.waiting) < self.max_batch:
-            before = gathering.arrivals
-            await asyncio.sleep(self.quiet_seconds)
-            if gathering.arrivals == before:
-                return
-
-    async def _send(self, requests: list[_Waiting], batch: _Batch) -> None:
+    async def _send(self, requests: list[_Asked], splitting: _Splitting, gathering: _Gathering) -> None:
         """Send the requests as one batch; on a failure its halves, down to the request that is at fault."""
-        if batch.last is not None and not batch.answered and batch.failed >= _HOPELESS_AFTER:
-            batch.fail(requests, batch.last)
+        if splitting.last is not None and not splitting.answered and splitting.failed >= _HOPELESS_AFTER:
+            splitting.fail(requests, splitting.last)
             return
-        loop = asyncio.get_running_loop()
         try:
-            completions = await loop.run_in_executor(thread_of(self.engine), self._infer, requests)
-        except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything; it becomes an EngineError
-            failure = read_failure(error, self.engine)
-            if isinstance(failure, ConnectionLostError) and not failure.reached:
-                left = await self._when_it_is_back(failure, requests, batch)
-                if left:
-                    await self._send(left, batch)
-                return
+            completions = await self._infer_patiently(requests, gathering)
+        except EngineError as failure:
             if len(requests) == 1 and failure.cause in FINAL_FINISHES:
-                batch.answered = True
-                requests[0].answer(Completion(text=None, finish_reason=failure.cause))
+                completions = [Completion(text=None, finish_reason=failure.cause)]
+            elif len(requests) == 1 or (isinstance(failure, FatalEngineError) and failure.cause not in REFUSALS):
+                splitting.fail(requests, failure)
                 return
-            if len(requests) == 1 or (isinstance(failure, FatalEngineError) and failure.cause not in REFUSALS):
-                batch.fail(requests, failure)
+            else:
+                _logger.warning(
+                    "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
+                )
+                middle = len(requests) // 2
+                await self._send(requests[:middle], splitting, gathering)
+                await self._send(requests[middle:], splitting, gathering)
                 return
-            _logger.warning(
-                "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
-            )
-            middle = len(requests) // 2
-            await self._send(requests[:middle], batch)
-            await self._send(requests[middle:], batch)
-            return
-        self._answer(requests, completions, batch)
-
-    def _answer(self, requests: list[_Waiting], completions: list[Completion | EngineError], batch: _Batch) -> None:
-        batch.answered = True
-        if self._gathering is not None:
-            self._gathering.breaker.answered()
-        for waiting, completion in zip(requests, completions, strict=True):
+        splitting.answered = True
+        for asked, completion in zip(requests, completions, strict=True):
             if isinstance(completion, EngineError):
-                waiting.fail(completion)
+                asked.fail(completion)
             else:
-                waiting.answer(short_enough(completion))
+                asked.answer(short_enough(completion))
 
-    async def _when_it_is_back(
-        self, failure: ConnectionLostError, requests: list[_Waiting], batch: _Batch
-    ) -> list[_Waiting]:
-        """Send one request at a time until the server answers; those that are then still to be sent.
+    async def _infer_patiently(self, requests: list[_Asked], gathering: _Gathering) -> list[Completion | EngineError]:
+        """Make one call of the engine; wait a little for a server that cannot be reached.
 
-        Where it stays away for longer than the patience, or the run is stopped, all of them fail.
+        Raises:
+            EngineError: If it failed.
         """
-        gathering, loop = self._gathering, asyncio.get_running_loop()
-        if gathering is None:
-            return []
-        breaker = gathering.breaker
-        breaker.open(failure)
-        while breaker.is_open:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(max(0.0, breaker.probe_at - time.monotonic())):
-                    await gathering.stopped.wait()
-            if (over := gathering.over()) is not None:
-                for waiting in requests:
-                    waiting.fail(over)
-                return []
-            sent_at, probe = time.monotonic(), requests[:1]
-            breaker.let_through(sent_at)
+        for pause in (*_PAUSES, None):
             try:
-                completions = await loop.run_in_executor(thread_of(self.engine), self._infer, probe)
-            except Exception as error:  # noqa: BLE001 - as for a batch
-                requests = [*requests[1:], *probe]
-                again = read_failure(error, self.engine)
-                if isinstance(again, ConnectionLostError) and not again.reached:
-                    breaker.failed(again, sent_at)
-                else:
-                    breaker.answered()
-            else:
-                self._answer(probe, completions, batch)
-                requests = requests[1:]
-        return requests
+                return await asyncio.get_running_loop().run_in_executor(thread_of(self.engine), self._infer, requests)
+            except Exception as error:
+                failure = read_failure(error, self.engine)
+                if not isinstance(failure, ConnectionLostError) or failure.reached:
+                    raise failure from error
+            with suppress(TimeoutError):
+                await asyncio.wait_for(gathering.stopped.wait(), pause or 0)
+            if gathering.stopped.is_set():
+                break
+        raise UnreachableError(f"the server cannot be reached: {failure}") from failure
 
     def stop_sending(self) -> None:
         """Send no further batch; whoever waits is told."""
@@ -659,7 +610,7 @@ class UnitxtBridge:
             self._gathering.stopped.set()
             self._gathering.arrived.set()
 
-    def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
+    def _infer(self, requests: list[_Asked]) -> list[Completion | EngineError]:
         """One call of the engine; runs in the engine's thread."""
         with_metadata = hasattr(self.engine, "get_return_object")
         cached, self.engine.use_cache = self.engine.use_cache, False
@@ -673,13 +624,13 @@ class UnitxtBridge:
             )
         return [read_output(output) for output in outputs]
 
-    def _infer_as_chat_or_text(self, requests: list[_Waiting], *, with_metadata: bool) -> list[object]:
+    def _infer_as_chat_or_text(self, requests: list[_Asked], *, with_metadata: bool) -> list[object]:
         if self._chat:
             try:
-                return list(self.engine.infer([waiting.instance(chat=True) for waiting in requests], with_metadata))
+                return list(self.engine.infer([asked.instance(chat=True) for asked in requests], with_metadata))
             except NotImplementedError:  # what unitxt's engines raise that know no chat
                 _logger.info("%s takes no conversations; they are sent to it as text", self._judge_id)
-        replies = list(self.engine.infer([waiting.instance(chat=False) for waiting in requests], with_metadata))
+        replies = list(self.engine.infer([asked.instance(chat=False) for asked in requests], with_metadata))
         self._chat = False
         return replies
 
