@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 import evenhand
-from evenhand.engines.breaker import Breaker
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
+from evenhand.engines.limits import Breaker
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
@@ -187,7 +187,7 @@ def test_a_server_that_goes_away_in_the_middle_costs_no_call(kind, tmp_path, cap
             outcomes = ask_all(judge, [request(f"judge {number}") for number in range(60)], journal=journal)
         assert {outcome.text for outcome in outcomes} == {"Good"}
         assert set(bought(server).values()) == {1}
-    told = [record.message for record in caplog.records if record.name == "evenhand.engines.breaker"]
+    told = [record.message for record in caplog.records if record.name == "evenhand.engines.limits"]
     assert len(told) == 2, told
     assert "the server is away" in told[0]
     assert "300 seconds (patience)" in told[0]

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.engines.base import Request
-from evenhand.engines.budget import Budget
+from evenhand.engines.budget import Budget, CallSize, least_tokens
 from evenhand.engines.calls import Calls
-from evenhand.engines.forecast import CallSize, least_tokens
 from evenhand.engines.litellm import import_litellm
 from evenhand.engines.replies import read_completion
 from evenhand.errors import BudgetExhaustedError

@@ -8,7 +8,7 @@ import unitxt
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines import door
+from evenhand.engines import calls
 from evenhand.engines.base import SheetItem
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
@@ -55,7 +55,7 @@ def server():
 
 @pytest.fixture(autouse=True)
 def _undisturbed(monkeypatch):
-    for variable in (door.MOCK_VARIABLE, door.OFFLINE_VARIABLE):
+    for variable in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -92,7 +92,7 @@ def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypat
         "recording": lambda: RecordingEngine(live, tmp_path / "replies.jsonl"),
         "object": lambda: ScriptedJudge(chooses("Yes")),
     }[kind]()
-    monkeypatch.setenv(door.MOCK_VARIABLE, "True")
+    monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
     votes = run_votes(questions(None, None), [judge], limits=QUIET)
     assert {vote.unscored_reason for row in votes for vote in row} == {"mock_mode"}
     assert all("mock_inference_mode" in vote.error and vote.usage.calls == 0 for row in votes for vote in row)
@@ -103,14 +103,14 @@ def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypat
 
 
 def test_in_mock_mode_a_key_that_is_not_set_is_not_needed(monkeypatch):
-    monkeypatch.setenv(door.MOCK_VARIABLE, "True")
+    monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
     judge = http_judge("http://127.0.0.1:9", api_key_env="NO_SUCH_KEY_OF_A_TEST")
     [[vote, _]] = run_votes(questions(None), [judge], limits=QUIET)
     assert vote.unscored_reason == "mock_mode"
 
 
 def test_engines_that_send_nothing_answer_in_mock_mode_and_offline(monkeypatch):
-    for variable in (door.MOCK_VARIABLE, door.OFFLINE_VARIABLE):
+    for variable in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
         monkeypatch.setenv(variable, "True")
     for engine in (BaselineEngine(), SimulatedEngine()):
         votes = run_votes(questions(None), [as_judge(engine)], limits=QUIET)
@@ -131,19 +131,19 @@ def test_a_recipe_in_mock_mode_ends_with_unscored_votes_and_no_score(server):
 
 @pytest.mark.parametrize(("value", "on"), [("True", True), ("False", False), (None, False)])
 def test_without_unitxt_the_variable_is_read_as_unitxt_reads_it(value, on, monkeypatch):
-    monkeypatch.delitem(door.sys.modules, "unitxt.settings_utils")
+    monkeypatch.delitem(calls.sys.modules, "unitxt.settings_utils")
     if value is not None:
-        monkeypatch.setenv(door.MOCK_VARIABLE, value)
-    assert door.mock_mode() is on
+        monkeypatch.setenv(calls.MOCK_VARIABLE, value)
+    assert calls.mock_mode() is on
 
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_a_variable_that_says_neither_is_refused_by_name(loaded, monkeypatch):
     if not loaded:
-        monkeypatch.delitem(door.sys.modules, "unitxt.settings_utils")
-    monkeypatch.setenv(door.MOCK_VARIABLE, "perhaps")
-    monkeypatch.setenv(door.OFFLINE_VARIABLE, "perhaps")
-    for asked, name in ((door.mock_mode, door.MOCK_VARIABLE), (door.offline_mode, door.OFFLINE_VARIABLE)):
+        monkeypatch.delitem(calls.sys.modules, "unitxt.settings_utils")
+    monkeypatch.setenv(calls.MOCK_VARIABLE, "perhaps")
+    monkeypatch.setenv(calls.OFFLINE_VARIABLE, "perhaps")
+    for asked, name in ((calls.mock_mode, calls.MOCK_VARIABLE), (calls.offline_mode, calls.OFFLINE_VARIABLE)):
         with pytest.raises(InvalidInputError, match=f"{name} is 'perhaps'; accepted"):
             asked()
 
@@ -155,7 +155,7 @@ def test_offline_the_journal_answers_and_nothing_else_does(server, tmp_path, mon
         before = server.seen
         asked = questions(None, None, None)
         again = run_votes(asked, [judge], limits=Limits(progress=False, offline=True), journal=journal)
-        monkeypatch.setenv(door.OFFLINE_VARIABLE, "1")
+        monkeypatch.setenv(calls.OFFLINE_VARIABLE, "1")
         by_variable = run_votes(asked, [judge], limits=QUIET, journal=journal)
         with pytest.raises(
             OfflineError, match="EVENHAND_OFFLINE=1 says that nothing is sent, and the journal holds no"

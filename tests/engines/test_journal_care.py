@@ -12,9 +12,8 @@ from contextlib import closing
 import pytest
 
 from evenhand.cli import main
-from evenhand.engines.journal import Journal, canonical_json, request_key
-from evenhand.engines.journal_care import check, exported, imported, prune, stats
-from evenhand.engines.journal_lines import Row
+from evenhand.engines.journal import Journal, Row, canonical_json, request_key
+from evenhand.engines.journal_tools import check, exported, imported, prune, stats
 from evenhand.errors import JournalError
 
 IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})

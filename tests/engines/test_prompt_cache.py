@@ -9,7 +9,7 @@ import evenhand
 from evenhand.engines import remote
 from evenhand.engines.base import Request
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.engines.prompt_cache import SHORTEST_CACHED, marks_for, with_marks
+from evenhand.engines.remote import SHORTEST_CACHED, marks_for, with_marks
 from evenhand.engines.replies import read_completion
 from evenhand.errors import RejectedRequestError
 from evenhand.votes import Completion

@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.engines.journal import Journal
-from evenhand.engines.journal_care import exported, imported
+from evenhand.engines.journal_tools import exported, imported
 from evenhand.errors import InvalidInputError, JournalError
 from tests.engines.test_journal_care import row_of
 

@@ -118,7 +118,7 @@ def _check_same(judge: JudgeEngine, identity: str) -> None:
     Raises:
         InvalidInputError: If this is not the engine that sent them.
     """
-    from evenhand.engines.journal_lines import canonical_json  # noqa: PLC0415 - as above
+    from evenhand.engines.journal import canonical_json  # noqa: PLC0415 - as above
 
     here = dict(judge.identity() or {})
     if canonical_json(here) != identity:

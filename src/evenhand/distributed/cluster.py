@@ -26,9 +26,8 @@ from evenhand.distributed.shards import Shards
 from evenhand.distributed.sources import first_rows, is_read_by_ray, paths_of, rows_of, source_of
 from evenhand.distributed.worker import Order, Worker
 from evenhand.engines.base import BatchingEngine, SharedRateEngine
-from evenhand.engines.claims import this_process
-from evenhand.engines.journal import Journal, default_journal_path
-from evenhand.engines.prices import Prices
+from evenhand.engines.budget import Prices
+from evenhand.engines.journal import Journal, default_journal_path, this_process
 from evenhand.errors import (
     DistributedRunError,
     EvenhandError,

@@ -27,8 +27,8 @@ from typing import Any, Final, Literal, TypeVar
 from evenhand.checked_options import option
 from evenhand.engines.base import Request
 from evenhand.engines.batch_providers import BatchHttp, BatchProvider, Standing, unfinished
-from evenhand.engines.breaker import tell
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
+from evenhand.engines.limits import tell
 from evenhand.engines.remote import REFUSABLE, RemoteEngine, RemoteJudge
 from evenhand.engines.replies import GONE, short_enough, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (

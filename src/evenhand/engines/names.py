@@ -13,7 +13,7 @@ from typing import Any, Final
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.batches import BatchJudge
-from evenhand.engines.door import classifications_set
+from evenhand.engines.calls import classifications_set
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine

@@ -34,8 +34,7 @@ from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines import baseline, litellm, openai_compatible, replay, simulated
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
-from evenhand.engines.calls import Calls
-from evenhand.engines.door import classifications_of
+from evenhand.engines.calls import Calls, classifications_of
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact, short_enough
