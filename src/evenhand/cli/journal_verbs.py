@@ -134,7 +134,7 @@ def _import(path: Path, file: Path | None) -> int:
         raise InvalidInputError("journal import needs a FILE: what 'evenhand journal export' wrote")
     try:
         with io.TextIOWrapper(open_file(expanded(file)), encoding="utf-8", errors="replace") as lines:
-            new, faults = imported(path, lines, file)
+            new, faults = imported(path, lines)
     except OSError as error:
         raise InvalidInputError(f"{str(file)!r} cannot be read ({error.strerror})") from error
     say(f"{format_count(new, 'new reply')} in {path}")

@@ -25,7 +25,8 @@ from evenhand.distributed.coordinator import Coordinator
 from evenhand.distributed.shards import Shards
 from evenhand.distributed.sources import first_rows, is_read_by_ray, paths_of, rows_of, source_of
 from evenhand.distributed.worker import Order, Worker
-from evenhand.engines.base import BatchingEngine, SharedRateEngine
+from evenhand.engines.base import SharedRateEngine
+from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Prices
 from evenhand.engines.journal import Journal, default_journal_path, this_process
 from evenhand.errors import (
@@ -195,7 +196,7 @@ def _check(job: Job, data: object, *, dry_run: bool, limit: int | None, workers:
 def _check_reach(job: Job, data: object) -> None:
     """Check that other processes can read the data, and go on with what one of them has sent."""
     for judge in job.judges:
-        if isinstance(judge, BatchingEngine):
+        if isinstance(judge, BatchJudge):
             raise InvalidInputError(
                 f"{judge.judge_id!r} sends batches (batch=True), for which one process suffices and by whose journal "
                 "they are found again: leave out the cluster (address, in the shell --ray), or batch"

@@ -137,7 +137,7 @@ class BatchHttp:
     async def ask(self, method: str, path: str, **request: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as aiohttp's
         """Return the JSON object that a request is answered with."""
         async with self._sent(method, path, **request) as response:
-            content = await read_body(response, max(self._most, MOST_BYTES), packed=False)  # aiohttp has unpacked it
+            content = await read_body(response, max(self._most, MOST_BYTES))
         found = decode_reply(content)
         if not isinstance(found, Mapping):
             raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
@@ -183,7 +183,7 @@ class BatchHttp:
             raise self._lost(error, path) from None
         async with response:
             if response.status >= 300:
-                told = (await read_body(response, self._most, packed=False)).decode("utf-8", "replace")
+                told = (await read_body(response, self._most)).decode("utf-8", "replace")
                 wait, advice = response.headers.get("Retry-After"), ""
                 if response.status in {404, 405} and method == "POST":
                     advice = f" (asked at {redact(url, self.secrets)!r}: has the server a batch interface there?)"

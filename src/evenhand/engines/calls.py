@@ -20,8 +20,8 @@ from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
-from evenhand.engines.batches import BatchRecords
+from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.batches import BatchJudge, BatchRecords
 from evenhand.engines.budget import REASKS, Budget, Hold, Prices, Share
 from evenhand.engines.journal import (
     BEAT_SECONDS,
@@ -438,7 +438,7 @@ class Calls:
         self._budget = budget if budget is not None else Budget()
         limited = self._budget.max_cost is not None and identity is not None
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
-        if isinstance(engine, BatchingEngine) and not offline and self._budget.max_calls != 0:  # else nothing is sent
+        if isinstance(engine, BatchJudge) and not offline and self._budget.max_calls != 0:  # else nothing is sent
             _check_batches(engine, journaled=journal is not None, limited=limited)
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
@@ -465,7 +465,7 @@ class Calls:
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, turns:
             if self._withheld is None and self._turns is not None:
-                if isinstance(self.engine, BatchingEngine):
+                if isinstance(self.engine, BatchJudge):
                     self.engine.keep_in(self._turns.journal)
                 else:
                     self._tell_of_batches(self._turns.journal)
@@ -660,7 +660,7 @@ class SharedCalls:
         return await self.calls.complete(request, self.share)
 
 
-def _check_batches(engine: BatchingEngine, *, journaled: bool, limited: bool) -> None:
+def _check_batches(engine: BatchJudge, *, journaled: bool, limited: bool) -> None:
     """Refuse what would lose batches that were paid for, or would send a first vote in a batch of its own.
 
     Raises:

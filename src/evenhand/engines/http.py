@@ -9,8 +9,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
@@ -26,7 +24,6 @@ from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
     ReplyTooLongError,
-    TransientEngineError,
     origins,
 )
 
@@ -46,8 +43,6 @@ CONNECT_SECONDS: Final = 10.0
 """For a connection to be made; a host that drops what it is sent is away."""
 ENCODINGS: Final = "gzip, deflate"
 """What servers are told that they may send. Both are unpacked to a bound; others cannot be."""
-UNPACKED: Final = frozenset({"gzip", "x-gzip", "deflate"})
-_GZIP, _ZLIB, _RAW = 31, 15, -15
 
 
 @dataclass(frozen=True)
@@ -183,91 +178,22 @@ def lost_connection(
     return ConnectionLostError(told, reached=not isinstance(error, unreached))
 
 
-async def read_body(response: aiohttp.ClientResponse, most: int, *, packed: bool = True) -> bytes:
+async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
     """Read a body: of a reply all of it, or nothing; of an error as much as is looked at.
 
     Args:
-        response: The response.
+        response: The response; aiohttp unpacks it piece by piece.
         most: Bytes that are read of a reply.
-        packed: It has its content encoding still.
 
     Raises:
         ReplyTooLongError: If a reply is longer.
-        TransientEngineError: If it is not packed as it says.
     """
-    failed, body = response.status != 200, bytearray()
-    encoding = response.headers.get("Content-Encoding", "") if packed else ""
-    try:
-        if not failed:
-            _check_length(response.content_length or 0, most)
-        async for piece in response.content.iter_any():
-            body += piece
-            if not failed:
-                _check_length(len(body), most)
-            elif len(body) >= MOST_ERROR_BYTES:
-                break
-        return read_in_part(bytes(body[:MOST_ERROR_BYTES]), encoding) if failed else unpack(bytes(body), encoding, most)
-    except ReplyTooLongError:
-        response.close()  # what is left of it is not waited for
-        raise
-
-
-def _check_length(length: int, most: int) -> None:
-    if length > most:
-        raise ReplyTooLongError(f"the server's reply has {length} bytes, and at most {most} are read (max_reply_bytes)")
-
-
-def unpack(body: bytes, encoding: str, most: int) -> bytes:
-    """A body without its content encoding.
-
-    Raises:
-        ReplyTooLongError: If it is longer than so many bytes when it is unpacked; no more than that is unpacked.
-        TransientEngineError: If it is not what its encoding says, or in one that was not asked for.
-    """
-    for name in reversed([name.strip().casefold() for name in encoding.split(",")]):
-        if name in {"", "identity"}:
-            continue
-        if name not in UNPACKED:
-            raise TransientEngineError(
-                f"the server's reply is packed as {name[:40]!r}, which it was not asked for", cause="garbage"
-            )
-        try:
-            body = b"".join(_inflated(body, _wbits(name, body), most))
-        except zlib.error:
-            raise TransientEngineError(f"the server's reply is not the {name} that it says", cause="garbage") from None
-    return body
-
-
-def read_in_part(beginning: bytes, encoding: str) -> bytes:
-    """The beginning of an error's body, unpacked as far as it goes."""
-    name = encoding.strip().casefold()
-    if name not in UNPACKED:
-        return beginning
-    try:
-        return zlib.decompressobj(_wbits(name, beginning)).decompress(beginning, MOST_ERROR_BYTES)
-    except zlib.error:
-        return beginning
-
-
-def _wbits(encoding: str, body: bytes) -> int:
-    """What deflate means differs between servers: with a header of two bytes, or bare."""
-    if encoding != "deflate":
-        return _GZIP
-    return _ZLIB if body[:1] and body[0] & 0x0F == 8 else _RAW
-
-
-def _inflated(body: bytes, wbits: int, most: int) -> Iterator[bytes]:
-    """The parts of a packed body, which may be several packed ones in a row."""
-    left = most
-    while body:
-        unpacker = zlib.decompressobj(wbits)
-        part = unpacker.decompress(body, left + 1)
-        left -= len(part)
-        if left < 0:
-            raise ReplyTooLongError(
-                f"the server's reply has more than {most} bytes when it is unpacked (max_reply_bytes)"
-            )
-        if not unpacker.eof:
-            raise zlib.error("cut off")
-        yield part
-        body = unpacker.unused_data
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if response.status != 200 and len(body) >= MOST_ERROR_BYTES:
+            break
+        if len(body) > most:
+            response.close()  # what is left of it is not waited for
+            raise ReplyTooLongError(f"the server's reply has more than {most} bytes (max_reply_bytes)")
+    return bytes(body)

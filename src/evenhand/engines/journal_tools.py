@@ -1,10 +1,7 @@
 """Looking after a journal: is it sound, what does it hold, giving up what is old, and its replies as JSON lines.
 
-{"evenhand": "journal", "layout": 1}
-{"engine": 1, "identity": {"endpoint": "https://…", "sampling": {"model": "…"}}}
-{"text": 1, "content": "a long text of a message, once"}
-{"key": "5f2a…", "engine": 1, "recorded_at": "2026-…", "request": {"messages": [{"role": "user", "text": 1}], …},
-"completion": {"text": "…"}}
+{"key": "5f2a…", "identity": {"endpoint": "https://…", "sampling": {"model": "…"}}, "recorded_at": "2026-…",
+"request": {"messages": [{"role": "user", "content": "…"}], …}, "completion": {"text": "…"}}
 """
 
 from __future__ import annotations
@@ -36,107 +33,8 @@ from evenhand.engines.journal import (
     request_key,
 )
 from evenhand.errors import InvalidInputError, JournalError
-from evenhand.files import check_layout
 from evenhand.numbers import format_bytes
 from evenhand.votes import Completion
-
-LAYOUT: Final = 1
-SHORTEST_HELD_ONCE: Final = 64
-
-
-class LineWriter:
-    """Rows as lines; what earlier lines hold is named by its number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, str], int] = {}
-        self._begun = False
-
-    def lines(self, row: Row) -> str:
-        """The lines of one row, the first time those before all others too."""
-        written = [] if self._begun else [{"evenhand": "journal", "layout": LAYOUT}]
-        self._begun = True
-        engine = self._number("engine", row.identity, {"identity": json.loads(row.identity)}, written)
-        request: Any = row.request
-        if _is_canonical(row.request):
-            request = json.loads(row.request)
-            for message in request.get("messages", ()):
-                content = message.get("content")
-                if isinstance(content, str) and len(content) >= SHORTEST_HELD_ONCE:
-                    message["text"] = self._number("text", message.pop("content"), {"content": content}, written)
-        written.append(
-            {
-                "key": row.key,
-                "engine": engine,
-                "recorded_at": datetime.fromtimestamp(row.recorded_at, UTC).isoformat(),
-                "request": request,
-                "completion": json.loads(row.completion),
-            }
-        )
-        return "".join(json.dumps(line) + "\n" for line in written)
-
-    def _number(self, kind: str, value: str, line: dict[str, Any], written: list[dict[str, Any]]) -> int:
-        number = self._numbers.get((kind, value))
-        if number is None:
-            number = self._numbers[kind, value] = len(self._numbers) + 1
-            written.append({kind: number, **line})
-        return number
-
-
-def _is_canonical(request: str) -> bool:
-    try:
-        return canonical_json(json.loads(request)) == request
-    except ValueError:
-        return False
-
-
-class LineReader:
-    """The rows of lines; a line that is none, or whose key is not that of what it holds, is counted and left out.
-
-    Attributes:
-        faults: The numbers of the lines that could not be read, from 1.
-    """
-
-    def __init__(self, name: str | Path) -> None:
-        self._name = name
-        self.faults: list[int] = []
-        self._held: dict[tuple[str, int], Any] = {}
-
-    def rows(self, lines: Iterable[str]) -> Iterator[Row]:
-        """One by one.
-
-        Raises:
-            InvalidInputError: If they are of another format.
-        """
-        for number, line in enumerate(lines, start=1):
-            try:
-                row = self._row(json.loads(line))
-            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-                self.faults.append(number)
-            else:
-                if row is not None:
-                    yield row
-
-    def _row(self, line: dict[str, Any]) -> Row | None:
-        if "key" not in line:
-            for kind, name in (("engine", "identity"), ("text", "content")):
-                if kind in line:
-                    self._held[kind, line[kind]] = line[name]
-                    return None
-            if line["evenhand"] != "journal":
-                raise KeyError("journal")
-            check_layout(self._name, "an exported journal", line.get("layout"), LAYOUT)
-            return None
-        identity = canonical_json(self._held["engine", line["engine"]])
-        request = line["request"]
-        if not isinstance(request, str):
-            for message in request["messages"]:
-                if "text" in message:
-                    message["content"] = self._held["text", message.pop("text")]
-            request = canonical_json(request)
-        completion = json.dumps(line["completion"])
-        if line["key"] != request_key(identity, request) or not is_reply(completion):
-            raise KeyError(line["key"])
-        return Row(line["key"], identity, request, completion, datetime.fromisoformat(line["recorded_at"]).timestamp())
 
 
 def is_reply(completion: str | bytes) -> bool:
@@ -279,11 +177,17 @@ def _bytes_of(path: Path) -> int:
 
 
 def exported(path: Path) -> Iterator[str]:
-    """The sound replies of a journal as JSON lines, oldest first, each text once ."""
-    writer = LineWriter()
+    """The sound replies of a journal as JSON lines, oldest first."""
     for row in _sound_rows(path):
         if is_reply(row.completion):
-            yield writer.lines(row)
+            line = {
+                "key": row.key,
+                "identity": json.loads(row.identity),
+                "recorded_at": datetime.fromtimestamp(row.recorded_at, UTC).isoformat(),
+                "request": json.loads(row.request),
+                "completion": json.loads(row.completion),
+            }
+            yield json.dumps(line) + "\n"
 
 
 def _sound_rows(path: Path) -> Iterator[Row]:
@@ -313,25 +217,38 @@ def merged(journal: Journal, shard: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def imported(path: Path, lines: Iterable[str], name: str | Path) -> tuple[int, list[int]]:
+def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     """Record the replies of exported lines; those that a journal has already stay as they are.
 
     Args:
         path: The journal.
         lines: What was exported.
-        name: The file that holds them.
 
     Returns:
-        How many replies are new, and the numbers of the lines that hold none that can be read.
-
-    Raises:
-        InvalidInputError: If they are of another format.
+        How many replies are new, and the numbers of the lines, from 1, that are none, or whose key is not that of what
+        they hold.
     """
-    reader = LineReader(name)
+    faults: list[int] = []
+
+    def rows() -> Iterator[Row]:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield _row_of(json.loads(line))
+            except (ValueError, LookupError, TypeError, RecursionError):
+                faults.append(number)
+
     with Journal(path) as journal:
         before = journal.count()
-        _record(journal, reader.rows(lines))
-        return journal.count() - before, reader.faults
+        _record(journal, rows())
+        return journal.count() - before, faults
+
+
+def _row_of(line: dict[str, Any]) -> Row:
+    identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
+    completion = json.dumps(line["completion"])
+    if line["key"] != request_key(identity, request) or not is_reply(completion):
+        raise KeyError(line["key"])
+    return Row(line["key"], identity, request, completion, datetime.fromisoformat(line["recorded_at"]).timestamp())
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,6 @@ from evenhand.errors import (
 )
 from evenhand.votes import Completion
 
-CLOSING_SECONDS: Final = 2.0
 NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own needs none
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
@@ -214,7 +213,6 @@ class LiteLLMConnection:
         """Close the clients that litellm made for this event loop, and forget them."""
         if self._litellm is None:
             return
-        await _stop_logging_worker()
         cached: dict[str, Any] = self._litellm.in_memory_llm_clients_cache.cache_dict
         suffix = f"-{id(asyncio.get_running_loop())}"
         for key in [key for key in cached if str(key).endswith(suffix)]:
@@ -300,24 +298,3 @@ def _code(error: Exception) -> str:
         if isinstance(code, str) and not code.isdecimal():
             return code
     return ""
-
-
-async def _stop_logging_worker() -> None:
-    """End the task in which litellm logs its calls: it would outlive the run."""
-    try:
-        from litellm.litellm_core_utils import logging_worker  # noqa: PLC0415 - as litellm itself
-    except ImportError:  # other versions of litellm have none
-        return
-    worker, loop = logging_worker.GLOBAL_LOGGING_WORKER, asyncio.get_running_loop()
-    if getattr(worker, "_bound_loop", None) is not loop:
-        return
-    try:
-        try:
-            async with asyncio.timeout(CLOSING_SECONDS):
-                await worker.flush()
-        except TimeoutError:
-            _logger.debug("litellm's logging did not end within %g seconds", CLOSING_SECONDS)
-        if getattr(worker, "_bound_loop", None) is loop:
-            await worker.stop()
-    except RuntimeError as error:  # there is one for the whole process: another thread's loop has taken it over
-        _logger.debug("litellm's logging went on in another event loop: %s", error)

@@ -109,7 +109,6 @@ class OpenAICompatibleEngine(BatchableEngine):
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=timeout,
             headers=headers,
-            auto_decompress=False,  # it knows no bound
         ) as session:
             keyless, url, most = "Authorization" not in headers, URL(f"{self.base_url}{PATH}"), self.max_reply_bytes
             proxy = proxy_of(str(self.base_url))
