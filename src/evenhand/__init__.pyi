@@ -10,7 +10,6 @@ from evenhand.engines.base import JudgeEngine as JudgeEngine
 from evenhand.engines.baseline import BaselineEngine as BaselineEngine
 from evenhand.engines.litellm import LiteLLMEngine as LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAICompatibleEngine
-from evenhand.engines.replay import RecordingEngine as RecordingEngine
 from evenhand.engines.replay import ReplayEngine as ReplayEngine
 from evenhand.engines.simulated import SimulatedEngine as SimulatedEngine
 from evenhand.errors import EvenhandError as EvenhandError

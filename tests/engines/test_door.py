@@ -15,7 +15,6 @@ from evenhand.engines.journal import Journal
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.names import as_judge
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.engines.replay import RecordingEngine
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
 from evenhand.judging.estimate import estimate_run
@@ -82,14 +81,13 @@ def test_in_mock_mode_nothing_is_sent_and_nothing_is_judged_in_any_mode(server):
     assert server.seen == 0
 
 
-@pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "recording", "object"])
+@pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "object"])
 def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypatch):
     live = http_judge(server.base_url)
     judge = {
         "own": lambda: live,
         "litellm": lambda: litellm_judge(api_base=server.base_url),
         "bridge": lambda: UnitxtBridge(to_artifact(LiteLLMEngine(model="openai/judge", api_base=server.base_url))),
-        "recording": lambda: RecordingEngine(live, tmp_path / "replies.jsonl"),
         "object": lambda: ScriptedJudge(chooses("Yes")),
     }[kind]()
     monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
