@@ -445,9 +445,9 @@ def test_two_servers_do_not_share_replies(tmp_path):
 )
 def test_fields_named_like_secrets_are_in_no_identity(name):
     held = {name: "an-innocent-looking-word"}
-    assert public_fields(held | {"model": "m"}).values == {"model": "m"}
-    assert public_fields({"extra": held | {"a": 1}}).values == {"extra": {"a": 1}}
-    assert public_fields({"credentials": held}).values == {}
+    assert public_fields(held | {"model": "m"})[0] == {"model": "m"}
+    assert public_fields({"extra": held | {"a": 1}})[0] == {"extra": {"a": 1}}
+    assert public_fields({"credentials": held})[0] == {}
     assert list(secret_values({"credentials": held})) == ["an-innocent-looking-word"]
     assert list(secret_values({"extra": held})) == ["an-innocent-looking-word"]
 
@@ -462,13 +462,13 @@ def test_fields_named_like_secrets_are_in_no_identity(name):
     ],
 )
 def test_values_that_look_like_keys_are_in_no_identity(value):
-    assert public_fields({"model": "m", "about": value}).values == {"model": "m"}
-    assert public_fields({"extra_headers": {"X-Id": "8f3k2Lq9ZxY7w5Tn1VbC0d"}}).values == {}
+    assert public_fields({"model": "m", "about": value})[0] == {"model": "m"}
+    assert public_fields({"extra_headers": {"X-Id": "8f3k2Lq9ZxY7w5Tn1VbC0d"}})[0] == {}
 
 
 def test_what_only_sounds_secret_stays():
     fields = {"max_tokens": 5, "tokenizer_name": "t", "stop_token_ids": [1, 2], "eos_token": "</s>", "top_k": 3}
-    assert public_fields(fields).values == fields
+    assert public_fields(fields)[0] == fields
 
 
 def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplog):

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, I
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -66,47 +66,6 @@ class Standing:
     refused: str | None = None
     refused_lines: Mapping[int, str] = field(default_factory=dict)
     unfinished: str = "no_result"
-
-
-class BatchProvider(Protocol):
-    """A batch interface. What it asks of the server raises an EngineError where it is not answered."""
-
-    @property
-    def address(self) -> ServerAddress:
-        """Where batches are sent."""
-
-    @property
-    def most_requests(self) -> int:
-        """Of one batch."""
-
-    @property
-    def most_bytes(self) -> int:
-        """Of the file of one batch."""
-
-    @property
-    def supports_schema(self) -> bool:
-        """Whether it may be asked for structured output."""
-
-    def headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Return what every request carries, and what of it is secret."""
-
-    def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
-        """Return one request as it stands in the file."""
-
-    def write(self, lines: Iterable[bytes], file: BinaryIO) -> None:
-        """Write the file of these requests."""
-
-    async def upload(self, http: BatchHttp, path: Path) -> str:
-        """Send the file, where that is a step of its own; return its name."""
-
-    async def create(self, http: BatchHttp, path: Path, file: str) -> str:
-        """Make the batch; return its name."""
-
-    async def look(self, http: BatchHttp, name: str) -> Standing:
-        """Return how a batch stands."""
-
-    def results(self, http: BatchHttp, standing: Standing) -> AsyncGenerator[Outcome, None]:
-        """Return what came of its requests, in any order."""
 
 
 class BatchHttp:
@@ -449,6 +408,9 @@ class AnthropicBatches:
             async with aclosing(http.outcomes(path, lambda entry: anthropic_outcome(entry, http.secrets))) as outcomes:
                 async for outcome in outcomes:
                     yield outcome
+
+
+BatchProvider = OpenAIBatches | AnthropicBatches
 
 
 def anthropic_parameters(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,22 +69,12 @@ _logger = logging.getLogger(__name__)
 class BatchableEngine(RemoteEngine):
     """An engine whose requests may go through its provider's batch interface."""
 
-    batch: bool = option(False, "Send them so. Replies take up to a day and cost about half; the run needs a journal.")
-    batch_api: Literal["auto", "openai", "anthropic"] = option(
-        "auto",
-        '``"openai"`` (files and batches), ``"anthropic"`` (message batches), or ``"auto"``, which takes the second at '
-        "Anthropic's own address.",
-    )
+    batch: bool = option(False, "Send requests in batches: half the price, replies within a day; needs a journal.")
+    batch_api: Literal["auto", "openai", "anthropic"] = option("auto", "Whose interface; auto goes by the address.")
     batch_price: float = option(0.5, "What a token costs in a batch, as a share of its price.", ge=0)
-    batch_requests: int | None = option(
-        None, "Requests in one batch at most; None is the provider's limit (50,000; Anthropic 100,000).", ge=1
-    )
-    batch_bytes: int | None = option(
-        None, "Bytes in one batch at most; None is the provider's limit (200 MB; Anthropic 256 MB).", ge=1
-    )
-    batch_interval: float = option(
-        5.0, "Seconds after which a batch is asked about; each time half as long again, up to 60 times that.", ge=0
-    )
+    batch_requests: int | None = option(None, "Requests in one batch; None is the provider's limit.", ge=1)
+    batch_bytes: int | None = option(None, "Bytes in one batch; None is the provider's limit.", ge=1)
+    batch_interval: float = option(5.0, "Seconds after which a batch is asked about; then ever longer.", ge=0)
 
     def to_judge(self) -> RemoteJudge | BatchJudge:
         """Return a judge with these settings, which asks for one reply at a time or in batches."""

@@ -46,17 +46,13 @@ APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite 
 SCHEMA_VERSION: Final = 5
 BUSY_SECONDS: Final = 30.0
 
-CLAIM_TABLES: Final = (
+SCHEMA: Final = (
+    "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
+    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)""",
     """CREATE TABLE owner (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
     started TEXT NOT NULL, beat INTEGER NOT NULL DEFAULT 0)""",
     "CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
-)
-REPLY_COLUMNS: Final = """(key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
-    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)"""
-SCHEMA: Final = (
-    "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
-    f"CREATE TABLE reply {REPLY_COLUMNS}",
-    *CLAIM_TABLES,
     """CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
     engine INTEGER NOT NULL REFERENCES engine (id), service TEXT NOT NULL, requests INTEGER NOT NULL,
     sent_at REAL NOT NULL)""",
@@ -203,29 +199,22 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             for statement in SCHEMA:
                 connection.execute(statement)
-        application, version = identified(connection)
+        check_format(path, connection)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    check_identity(path, application, version)
 
 
-def identified(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Whose database it is, and in which version."""
-    application, version = (connection.execute(f"PRAGMA {name}_{kind}").fetchone()[0] for name, kind in _STAMPS)
-    return application, version
-
-
-_STAMPS: Final = (("application", "id"), ("user", "version"))
-
-
-def check_identity(path: Path, application: int, version: int) -> None:
+def check_format(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse what is no journal, or is of a version that is not known here.
 
     Raises:
         JournalError: If it is so.
     """
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
     if application != APPLICATION_ID:
         raise JournalError(f"{str(path)!r} is an SQLite database but not a journal of evenhand: {ELSEWHERE}")
     if version != SCHEMA_VERSION:

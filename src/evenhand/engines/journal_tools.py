@@ -26,10 +26,9 @@ from evenhand.engines.journal import (
     Row,
     beside,
     canonical_json,
-    check_identity,
+    check_format,
     checksum,
     failure,
-    identified,
     request_key,
 )
 from evenhand.errors import InvalidInputError, JournalError
@@ -71,8 +70,7 @@ def check(path: Path) -> list[str]:
     faults: list[str] = []
     with closing(_opened(path)) as connection:
         try:
-            application, version = identified(connection)
-            check_identity(path, application, version)
+            check_format(path, connection)
             found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
             faults += [f"SQLite: {told}" for (told,) in found if told != "ok"]
             faults += islice(_unsound_rows(connection), MOST_FAULTS)

@@ -63,9 +63,8 @@ class LiteLLMEngine(BatchableEngine):
     api_base: str | None = option(None, "The server's address, where it is not the provider's own.")
     api_key_env: str | None = option(
         None,
-        "The environment variable that holds the key, never the key. None leaves it to litellm, which reads the "
-        "provider's own variable (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, …); but ``OPENAI_API_KEY`` is not sent to "
-        "an ``api_base`` that is neither OpenAI's nor on this machine.",
+        "The variable that holds the key. None leaves it to litellm (``ANTHROPIC_API_KEY``, …); ``OPENAI_API_KEY`` "
+        "goes to OpenAI and to servers on this machine only.",
     )
 
     @field_validator("api_base", mode="before")

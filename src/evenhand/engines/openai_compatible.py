@@ -46,16 +46,13 @@ class OpenAICompatibleEngine(BatchableEngine):
     example: ClassVar[str] = "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]"
     needs: ClassVar[tuple[str, ...]] = ("base_url", "model")
 
-    base_url: str | None = option(
-        None, "With or without ``/v1`` and ``/chat/completions``; without user name, password and query."
-    )
+    base_url: str | None = option(None, "With or without ``/v1``; without user name, password and query.")
     api_key_env: str | None = option(
         None,
-        "The environment variable that holds the key, never the key. None takes ``OPENAI_API_KEY`` when it is set and "
-        "the server is OpenAI's own (by https) or on this machine, and no key otherwise: a server that anyone may run "
-        'gets no key unless it is named for it. ``""`` sends none.',
+        'The variable that holds the key; ``""`` sends none. None sends ``OPENAI_API_KEY`` to OpenAI (by https) and to '
+        "servers on this machine only.",
     )
-    headers_env: str | None = option(None, "The environment variable that holds further headers as a JSON object.")
+    headers_env: str | None = option(None, "The variable that holds further headers as a JSON object.")
 
     @field_validator("base_url", mode="before")
     @classmethod

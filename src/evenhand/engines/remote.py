@@ -42,61 +42,6 @@ from evenhand.numbers import format_number
 from evenhand.visible import visible
 from evenhand.votes import Completion, Message
 
-CacheMarks = Literal["key", "blocks"]
-"""``key``: a ``prompt_cache_key`` that names the shared part (OpenAI); ``blocks``: its end is marked (Anthropic)."""
-
-SHORTEST_CACHED: Final = 4000
-"""Characters, about the 1,024 tokens from which on these providers keep the beginning of a prompt."""
-_EPHEMERAL: Final = {"cache_control": {"type": "ephemeral"}}
-
-
-_OPENAI_MODEL: Final = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d)[^/]*$")
-_ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
-
-
-def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
-    """What a server is known to take; None where that is not known.
-
-    >>> marks_for("gpt-4.1", {"endpoint": "https://api.openai.com/v1"})
-    'key'
-    >>> marks_for("anthropic/claude-sonnet-4-5", {"provider": "litellm", "endpoint": None})
-    'blocks'
-    >>> marks_for("gpt-oss-120b", {"endpoint": "http://localhost:8000/v1"})
-    """
-    address = endpoint.get("endpoint")
-    if address is None and endpoint.get("provider") == "litellm":
-        return "blocks" if _ANTHROPIC_MODEL.match(model) else "key" if _OPENAI_MODEL.match(model) else None
-    return "key" if urlsplit(str(address)).hostname == "api.openai.com" else None
-
-
-def with_marks(payload: dict[str, Any], request: Request, marks: CacheMarks | None) -> dict[str, Any]:
-    """The payload of a request with what the provider takes; as it is where nothing would be kept."""
-    first = request.messages[0]["content"]
-    if marks is None or len(first) < SHORTEST_CACHED or "prompt_cache_key" in payload:
-        return payload
-    if marks == "key":
-        named = first[: request.shared] if request.shared >= SHORTEST_CACHED else first
-        key = hashlib.blake2b(named.encode("utf-8", "replace"), digest_size=16)
-        return {**payload, "prompt_cache_key": key.hexdigest()}
-    goes_on = len(request.messages) > 1 or request.stage == "assessment"
-    blocks = [
-        _block(first[: request.shared], marked=request.shared >= SHORTEST_CACHED),
-        _block(first[request.shared :], marked=goes_on),
-    ]
-    marked = {**request.messages[0], "content": [each for each in blocks if each["text"]]}
-    return {**payload, "messages": (marked, *request.messages[1:])}
-
-
-def _block(text: str, *, marked: bool) -> Mapping[str, Any]:
-    return {"type": "text", "text": text, **(_EPHEMERAL if marked else {})}
-
-
-def speaks_of_marks(message: str) -> bool:
-    """Whether an error's message is about what was said of the cache."""
-    folded = message.casefold()
-    return "prompt_cache_key" in folded or "cache_control" in folded
-
-
 _logger = logging.getLogger(__name__)
 
 READY_SHARE: Final = 1.25
@@ -121,6 +66,7 @@ SECRET_PARAMETERS: Final = ("key", "token", "secret", "password", "authorization
 HARMLESS_PARAMETERS: Final = ("max_completion_tokens", "min_tokens", "stop_token_ids", "skip_special_tokens")
 
 StructuredOutput = Literal["auto"] | bool
+ABOVE_0: Final = "a number above 0"
 
 
 class RemoteEngine(Engine):
@@ -131,81 +77,46 @@ class RemoteEngine(Engine):
     needs: ClassVar[tuple[str, ...]] = ("model",)
     """Options that a judge needs: an entry of the catalog leaves them to its user."""
 
-    model: str | None = option(
-        None, "As the server names it.", pattern=r"\S", accepted="the name of the model as the server knows it"
-    )
+    model: str | None = option(None, "As the server names it.", pattern=r"\S", accepted="the name of the model")
     name: str | None = option(None, "The judge's name in votes and scores; the model when None.")
     temperature: float | None = option(
-        0.0,
-        "0 by default, so that a verdict can be repeated. Repeated draws (``samples`` > 1) need more, and models that "
-        "accept no temperature need None (the server's default).",
-        ge=0,
+        0.0, "Repeated draws need more than 0; None is the server's default, which some models insist on.", ge=0
     )
     max_tokens: int | None = option(None, "Of one reply; None is the server's default.", ge=1)
     top_p: float | None = option(None, "None is the server's default.", ge=0, le=1)
-    seed: int | None = option(
-        None,
-        "Sent with the sample index added to it, so that repeated draws differ. Without a seed nothing tells repeated "
-        "draws apart but the temperature.",
-    )
+    seed: int | None = option(None, "Sent with the sample index added to it, so that repeated draws differ.")
     stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.", accepted="texts that end a reply")
-    extra: Mapping[str, Any] = option(
-        {}, 'More parameters of the request body, such as ``{"reasoning_effort": "low"}``.'
-    )
+    extra: Mapping[str, Any] = option({}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.')
     structured_output: StructuredOutput = option(
         "auto",
-        '``True`` asks for replies that satisfy the request\'s JSON schema; ``"auto"`` does so until the server '
-        "answers that it cannot, and then never again with this judge; ``False`` never does.",
+        "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it.",
         accepted="'auto', True or False",
     )
     max_in_flight: int = option(64, "Calls in flight at once, at most; a 429 lowers it for a while.", ge=1)
-    requests_per_minute: float | None = option(
-        None, "May be a fraction; requests are spaced evenly.", gt=0, accepted="a number above 0, or None"
-    )
+    requests_per_minute: float | None = option(None, "Requests are spaced evenly.", gt=0, accepted=ABOVE_0)
     tokens_per_minute: float | None = option(
-        None,
-        "Of prompts and replies; estimated before a call and corrected after it.",
-        gt=0,
-        accepted="a number above 0, or None",
+        None, "Of prompts and replies; estimated before a call and corrected after it.", gt=0, accepted=ABOVE_0
     )
-    timeout: float = option(
-        60.0, "Seconds for one attempt, the reading of its reply included.", gt=0, accepted="a number above 0"
-    )
+    timeout: float = option(60.0, "Seconds for one attempt, the reading of its reply included.", gt=0, accepted=ABOVE_0)
     max_reply_bytes: int = option(
         MOST_BYTES,
-        "Of a reply's body, as it is sent and as it is unpacked; 4 MiB. litellm reads replies itself, without this "
-        "bound. A longer one is not read: the vote is unscored (``too_long``), and the reply, which was paid for, is "
-        "not asked for again. The same holds for a text of more than 131,072 characters, and for JSON nested deeper "
-        "than can be read.",
+        "A longer body is not read, and its vote is unscored (``too_long``); litellm has no such bound.",
         ge=1,
     )
     max_retries: int = option(
-        5,
-        "Attempts after the first for what may pass (429, 5xx, a lost connection, a time-out, a reply that is no "
-        "reply). A 429 counts only at a standstill: no other call under way, and no other reply since this request's "
-        "last attempt; four times as many attempts are the end in any case.",
-        ge=0,
+        5, "Attempts after the first for what may pass; a 429 counts only while no other call is answered.", ge=0
     )
     backoff: float = option(0.5, "Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.", ge=0)
     patience: float | None = option(
-        None,
-        "Seconds that the queue waits while the server is away (connections refused, reset or not made in time, its "
-        "name not found, 502, 503, 504; or no reply in time to eight calls in a row), with one call at a time to look; "
-        "then the run ends. None waits five minutes for a server that has been reached before, and about a second for "
-        "one that never has, and makes no more than four calls without a reply in time; a number holds from the first "
-        "call on; 0 does not wait.",
-        ge=0,
+        None, "Seconds that the queue waits for a server that is away; None is 300, or 1 if it was never reached.", ge=0
     )
     prompt_price: float | None = option(
-        None,
-        "US dollars a million tokens. What the server says a reply cost counts only where that is more.",
-        ge=0,
+        None, "US dollars a million tokens; a larger cost told by the server counts.", ge=0
     )
     completion_price: float | None = option(None, "US dollars a million tokens.", ge=0)
     cached_price: float | None = option(
         None,
-        "US dollars a million tokens of a prompt that the server's own cache held, where it says how many; None counts "
-        "them as the others.",
+        "US dollars a million tokens that the server's cache held; None counts them as the others.",
         ge=0,
     )
     data_classification_policy: tuple[str, ...] | None = option(
@@ -709,3 +620,61 @@ class RemoteJudge:
         if cost is not None:
             update["cost"] = max(completion.cost or 0.0, share * cost)
         return completion.model_copy(update=update) if update else completion
+
+
+# What tells a provider which part of a prompt other requests share, so that it is computed, and paid for, once. Most
+# servers find that out by themselves, and unknown ones may refuse what they do not know: nothing is said to them.
+
+CacheMarks = Literal["key", "blocks"]
+"""``key``: a ``prompt_cache_key`` that names the shared part (OpenAI); ``blocks``: its end is marked (Anthropic)."""
+
+SHORTEST_CACHED: Final = 4000
+"""Characters, about the 1,024 tokens from which on these providers keep the beginning of a prompt."""
+_EPHEMERAL: Final = {"cache_control": {"type": "ephemeral"}}
+
+
+_OPENAI_MODEL: Final = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d)[^/]*$")
+_ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
+
+
+def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
+    """What a server is known to take; None where that is not known.
+
+    >>> marks_for("gpt-4.1", {"endpoint": "https://api.openai.com/v1"})
+    'key'
+    >>> marks_for("anthropic/claude-sonnet-4-5", {"provider": "litellm", "endpoint": None})
+    'blocks'
+    >>> marks_for("gpt-oss-120b", {"endpoint": "http://localhost:8000/v1"})
+    """
+    address = endpoint.get("endpoint")
+    if address is None and endpoint.get("provider") == "litellm":
+        return "blocks" if _ANTHROPIC_MODEL.match(model) else "key" if _OPENAI_MODEL.match(model) else None
+    return "key" if urlsplit(str(address)).hostname == "api.openai.com" else None
+
+
+def with_marks(payload: dict[str, Any], request: Request, marks: CacheMarks | None) -> dict[str, Any]:
+    """The payload of a request with what the provider takes; as it is where nothing would be kept."""
+    first = request.messages[0]["content"]
+    if marks is None or len(first) < SHORTEST_CACHED or "prompt_cache_key" in payload:
+        return payload
+    if marks == "key":
+        named = first[: request.shared] if request.shared >= SHORTEST_CACHED else first
+        key = hashlib.blake2b(named.encode("utf-8", "replace"), digest_size=16)
+        return {**payload, "prompt_cache_key": key.hexdigest()}
+    goes_on = len(request.messages) > 1 or request.stage == "assessment"
+    blocks = [
+        _block(first[: request.shared], marked=request.shared >= SHORTEST_CACHED),
+        _block(first[request.shared :], marked=goes_on),
+    ]
+    marked = {**request.messages[0], "content": [each for each in blocks if each["text"]]}
+    return {**payload, "messages": (marked, *request.messages[1:])}
+
+
+def _block(text: str, *, marked: bool) -> Mapping[str, Any]:
+    return {"type": "text", "text": text, **(_EPHEMERAL if marked else {})}
+
+
+def speaks_of_marks(message: str) -> bool:
+    """Whether an error's message is about what was said of the cache."""
+    folded = message.casefold()
+    return "prompt_cache_key" in folded or "cache_control" in folded

@@ -125,35 +125,20 @@ class SimulatedEngine(FreeEngine):
     model_config = ConfigDict(allow_inf_nan=False)
 
     quality: Any = option(
-        None,
-        "Where the truth comes from: response text -> latent quality, or a function of the question and of the "
-        "response's index in the question's own order. Without this and the two below, a response's quality is a "
-        "number in [0, 1) that depends on its text alone.",
+        None, "Response text -> latent quality, or a function of the question and of the response's index; else random."
     )
     quality_by_response: Mapping[str, float] | None = option(None, "Response text -> its latent quality.")
-    quality_context: str | None = option(
-        None, "Name of the context that holds the quality (a number, or a JSON list with one per response)."
-    )
-    position_preference: float = option(
-        0.0,
-        "Log-odds in favour of what is shown first; negative in favour of what is shown last. On a checklist the item "
-        "shown first is the more readily answered yes.",
-    )
+    quality_context: str | None = option(None, "The context that holds the quality: a number, or one per response.")
+    position_preference: float = option(0.0, "Log-odds in favour of what is shown first; negative for what is last.")
     verbosity_preference: float = option(0.0, "Added to a response's quality for each e-fold of its length.")
     noise: float = option(0.0, "Standard deviation of the error on each quality, drawn anew for each sample.", ge=0)
     accuracy: float = option(1.0, "Probability that the judge names the option it means.", ge=0, le=1)
-    tie: float = option(
-        1.0,
-        "Davidson's ν, where a comparison offers a tie; two equal responses tie with probability ν / (ν + 2).",
-        ge=0,
-    )
+    tie: float = option(1.0, "Davidson's ν: two equal responses tie with probability ν / (ν + 2).", ge=0)
     refusal_rate: float = option(0.0, "Probability of a refusal instead of a verdict.", ge=0, le=1)
     truncation_rate: float = option(0.0, "Probability of a reply that breaks off before the verdict.", ge=0, le=1)
     garbage_rate: float = option(0.0, "Probability of a reply that names no option.", ge=0, le=1)
     recovery_rate: float = option(0.0, "Probability that a re-ask mends such a reply.", ge=0, le=1)
-    typical_length: int = option(
-        500, "Characters of a response that ``verbosity_preference`` leaves alone in an assessment.", ge=0
-    )
+    typical_length: int = option(500, "Characters of a response that ``verbosity_preference`` leaves alone.", ge=0)
     seed: int = option(0, "Another seed, another judge of the same kind.")
     name: str | None = option(None, "The judge's name; by default it has the seed.")
 

@@ -475,9 +475,9 @@ class UnitxtBridge:
         When a field is an object, nothing tells it from others of its type: every call gives another identity then, so
         that no run is answered with the replies of an engine that may have been another.
         """
-        fields = public_fields(getattr(self.engine, "_init_dict", {}))
-        identity = {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": fields.values}
-        if not fields.opaque:
+        fields, opaque = public_fields(getattr(self.engine, "_init_dict", {}))
+        identity = {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": fields}
+        if not opaque:
             return identity
         if not self._warned:
             self._warned = True
@@ -486,7 +486,7 @@ class UnitxtBridge:
                 "recorded, but a second run does not find them again. Give those fields as texts, numbers, lists or "
                 "dictionaries where the engine accepts them",
                 self._judge_id,
-                ", ".join(fields.opaque),
+                ", ".join(opaque),
             )
         return identity | {"once": uuid4().hex}
 
