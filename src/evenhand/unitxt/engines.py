@@ -19,7 +19,7 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -51,7 +51,6 @@ from evenhand.errors import (
     UnreachableError,
     WithheldError,
     did_you_mean,
-    ungrouped,
 )
 from evenhand.known_ids import HOW_TO_GIVE_AN_ENGINE, unknown_engine
 from evenhand.unitxt.bases import (
@@ -129,20 +128,19 @@ class EngineArtifact(InferenceEngine):
         """Return the judge's name in the form of unitxt's engine ids, without the label: metrics add that."""
         return re.sub(r"[^\w,]+", "_", self.to_judge().judge_id.split("/")[-1].replace(".", ",")).lower()
 
-    def to_request(self, instance: dict[str, Any]) -> Request:
-        """Return the request that a unitxt instance stands for."""
-        return Request(messages=tuple(self.to_messages(instance)))
-
     def _infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]:
         judge, journal = self.to_judge(), open_journal(self.journal)
         try:
-            requests = [self.to_request(instance) for instance in dataset]
-            with ungrouped(), start_blocking_portal() as portal:
+            requests = [Request(messages=tuple(self.to_messages(instance))) for instance in dataset]
+            with start_blocking_portal() as portal:
                 outcomes = portal.call(_complete_all, judge, journal, requests)
         finally:
             if journal is not None:
                 journal.close()
-        failures = [outcome for outcome in outcomes if isinstance(outcome, EngineError | WithheldError)]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        for failure in failures:
+            if not isinstance(failure, EngineError | WithheldError):
+                raise failure
         if failures:
             kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
             raise EngineError(
@@ -150,8 +148,7 @@ class EngineArtifact(InferenceEngine):
                 f"The first: {failures[0]}",
                 cause=getattr(failures[0], "cause", "withheld"),
             ) from failures[0]
-        completions = [outcome for outcome in outcomes if isinstance(outcome, Completion)]
-        outputs = [self._to_output(completion) for completion in completions]
+        outputs = [self._to_output(outcome) for outcome in outcomes if isinstance(outcome, Completion)]
         return self.get_return_object(outputs, return_meta_data)
 
     def _to_output(self, completion: Completion) -> TextGenerationInferenceOutput:
@@ -173,23 +170,11 @@ class EngineArtifact(InferenceEngine):
 
 async def _complete_all(
     judge: JudgeEngine, journal: Journal | None, requests: list[Request]
-) -> list[Completion | EngineError | WithheldError]:
+) -> list[Completion | BaseException]:
     """Every request's reply or failure, in order."""
-    outcomes: dict[int, Completion | EngineError | WithheldError] = {}
     calls = Calls(judge, journal)
-
-    async def work(queue: Iterator[tuple[int, Request]]) -> None:
-        for place, request in queue:
-            try:
-                outcomes[place] = await calls.complete(request)
-            except (EngineError, WithheldError) as error:
-                outcomes[place] = error
-
-    queue = iter(enumerate(requests))
-    async with calls.running(), asyncio.TaskGroup() as group:
-        for _ in range(min(judge.concurrency, len(requests))):
-            group.create_task(work(queue))
-    return [outcomes[place] for place in range(len(requests))]
+    async with calls.running():
+        return await asyncio.gather(*map(calls.complete, requests), return_exceptions=True)
 
 
 class HostedArtifact(EngineArtifact):
