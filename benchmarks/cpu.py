@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 import evenhand
 from benchmarks.throughput import Body, openai_compatible, run_bare_aiohttp
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from tests.support.server import JudgeServerProcess
 
 CRITERION = "criteria.evenhand.direct.relevance"
@@ -108,7 +108,7 @@ def main() -> None:
         runs: dict[str, Callable[[Sequence[dict[str, str]]], object]] = {
             "bare aiohttp loop": lambda _: run_bare_aiohttp(url, bodies, in_flight),
             "loopback": lambda data: journaled(url, in_flight, data),
-            "simulated": lambda data: judged(SimulatedJudge(), data),
+            "simulated": lambda data: judged(SimulatedEngine(), data),
         }
         for run in runs.values():
             run(rows(50))

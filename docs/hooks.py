@@ -28,7 +28,7 @@ NAMES = {
     ]),
     "engines": ("Engines", [
         "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",
-        "RecordingEngine", "UnitxtBridge", "JudgeEngine",
+        "UnitxtBridge", "JudgeEngine",
     ]),
     "metrics": ("Metrics of unitxt", [
         "DirectJudge", "RubricJudge", "ChecklistJudge", "PairwiseJudge", "BestOfJudge", "GradeScore", "ModeJudge",

@@ -15,7 +15,7 @@ from evenhand import files
 from evenhand.cli import main
 from evenhand.data import plain_data
 from evenhand.data.rows import read_file
-from evenhand.engines.replay import ReplayJudge
+from evenhand.engines.replay import ReplayEngine
 from evenhand.errors import InvalidInputError
 from evenhand.tables.reliability_of_judges import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
@@ -25,7 +25,7 @@ READERS = {
     "rubric": load_rubric,
     "checklist": load_checklist,
     "rows": read_file,
-    "recording": ReplayJudge,
+    "recording": lambda path: ReplayEngine(path=path),
     "result": evenhand.open,
     "report": ReliabilityReport.load,
 }

@@ -1,8 +1,8 @@
 import pytest
 
 from evenhand.data.fields import context_columns, reference_column, references_of
-from evenhand.engines.baseline import BaselineJudge
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError
 
 
@@ -12,7 +12,7 @@ def test_every_function_says_how_to_give_an_engine():
 
 
 def test_one_engine_is_a_panel_of_one():
-    engine = BaselineJudge()
+    engine = BaselineEngine()
     assert judges_of(engine) == (engine,)
     assert judges_of([engine, engine]) == (engine, engine)
 

@@ -17,7 +17,8 @@ from unitxt.task import Task
 
 from evenhand.catalog import entry_ids
 from evenhand.data.plain_data import context_mapping
-from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names

@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.shared import shared_path
@@ -121,7 +121,7 @@ def test_answers_that_cannot_be_used_are_refused(rows, options, message):
 
 
 def test_answers_of_a_run_written_as_rows_and_read_back_are_the_same_table():
-    judges = [SimulatedJudge(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
+    judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
     rows = [{"alder": f"alder {n}" * n, "birch": None if n == 3 else f"birch {n}", "doc": n // 2} for n in range(1, 7)]
     asked = evenhand.checklist(
         rows, CHECKS, judges, response_field=["alder", "birch"], cluster_field="doc", progress=False, samples=3
@@ -214,7 +214,7 @@ def test_choices_that_cannot_be_used_are_refused(rows, options, message):
 def test_choices_of_a_run_written_as_rows_and_read_back_are_the_same_table():
     rows = [{"x": f"x{n}", "y": f"y{n}" * n, "z": None if n == 2 else f"z{n}"} for n in range(1, 6)]
     rows.append({"x": "x", "y": None, "z": None})
-    judges = [SimulatedJudge(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
+    judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
     asked = evenhand.grade_scores(rows, ["x", "y", "z"], BETTER, judges, progress=False, samples=2)
     read = evenhand.grade_scores(votes=asked.to_rows(), candidates=["x", "y", "z"], criteria=BETTER)
     assert [[(v.judge_id, v.order, v.sample, v.selected_index) for v in each.votes] for each in read.instances] == [

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.door import check_classified
+from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError, ServerAwayError
 from evenhand.judging.flow import Flow

@@ -23,9 +23,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from evenhand.aggregation import draws_are_settled
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls
+from evenhand.engines.calls import Calls, Turns
 from evenhand.engines.journal import Journal, open_journal
-from evenhand.engines.turns import Turns
 from evenhand.errors import EvenhandError, Terminated, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Sheet, Task, sheets_of, tasks_of

@@ -14,7 +14,7 @@ from evenhand.data.cells import LabelReader
 from evenhand.data.fields import check_gold_criteria, field_of, loaded_of_rows
 from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import (

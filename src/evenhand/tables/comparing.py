@@ -21,7 +21,7 @@ from evenhand.data.fields import (
 from evenhand.data.plain_data import briefly
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
-from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
