@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.data.documents import checklist_document, read_checklist
-from evenhand.data.plain_data import parse_yaml
+from evenhand.data.plain import parse_yaml
 from evenhand.errors import InvalidCriterionError
 
 WRITTEN = """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option, Rubric, fold_label, yes_no_criterion
 from evenhand.data.documents import derived_name, read_criterion, read_rubric, rubric_document
-from evenhand.data.plain_data import parse_yaml
+from evenhand.data.plain import parse_yaml
 from evenhand.errors import ArtifactError, InvalidCriterionError
 
 WRITTEN = """

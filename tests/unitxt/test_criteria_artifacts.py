@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
 from evenhand.metrics import register
 from evenhand.question import comparison_criterion

@@ -71,7 +71,7 @@ from evenhand.criteria import (
     fold_label,
     yes_no_criterion,
 )
-from evenhand.data.plain_data import briefly, contexts, items, plain, present, text, under_one_name, validation_message
+from evenhand.data.plain import briefly, contexts, items, plain, present, text, under_one_name, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 from evenhand.files import expanded
 

@@ -23,7 +23,7 @@ from typing import Any, Final, TextIO
 from anyio.lowlevel import checkpoint
 from pydantic import ValidationError
 
-from evenhand.data.cells import different_keys
+from evenhand.data.plain import unique_keys
 from evenhand.engines.base import FreeJudge, JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
 from evenhand.errors import InvalidInputError, RejectedRequestError
@@ -206,7 +206,7 @@ def _read(path: Path) -> Mapping[str, Completion]:
 
 def _parse(line: str) -> tuple[str, Completion]:
     """The key and the reply of one line; a ValueError says what is wrong with it."""
-    fields = json.loads(line, object_pairs_hook=lambda pairs: different_keys(pairs, "it"))
+    fields = json.loads(line, object_pairs_hook=lambda pairs: unique_keys(pairs, "it"))
     if not isinstance(fields, dict):
         raise InvalidInputError(f"it is {type(fields).__name__}, not an object")
     names, replies, extra = fields.keys() & _NAMES, fields.keys() & _REPLIES, fields.keys() - _NAMES - _REPLIES

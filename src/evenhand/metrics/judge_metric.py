@@ -24,7 +24,7 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.plain import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import (
     UnitxtBridge,

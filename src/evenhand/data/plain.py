@@ -1,18 +1,15 @@
 """YAML and JSON as plain data: dicts with different keys, lists, texts, numbers, true, false and null.
 
-The fields of a document are checked one by one, with messages that name what is wrong and what is accepted.
-
-YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts, and so is a date here; and the fields that hold
-a text are read as what was written there, so that ``label: 5`` is the label ``"5"``.
+YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts. Dates are texts too, and so are the names of
+fields and the values of fields that hold a text: ``label: 5`` is the label ``"5"``.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,22 +27,24 @@ TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question",
 """The fields whose plain YAML scalars are never read as a number or a truth value."""
 
 MOST_NODES = 100_000
-"""So many values a YAML document may hold, those that an alias repeats counted each time."""
+"""The most values in a YAML document; those that an alias repeats are counted each time."""
 
 MOST_YAML_BYTES = 1024**2
-"""So large a YAML document may be: reading one takes a minute then. JSON is read a hundred times as fast."""
+"""The most bytes of a YAML document: reading one takes a minute then. JSON is read a hundred times as fast."""
 
 _TAG = "tag:yaml.org,2002:"
-_WORDED = frozenset(_TAG + kind for kind in ("str", "bool", "int", "float", "timestamp"))
-_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_TEXT = f"{_TAG}str"
+_ALWAYS_TEXT = frozenset({f"{_TAG}timestamp", f"{_TAG}value"})
+_TEXT_IN_TEXT_FIELDS = frozenset({f"{_TAG}bool", f"{_TAG}int", f"{_TAG}float"})
+_READ = _ALWAYS_TEXT | _TEXT_IN_TEXT_FIELDS | {_TEXT, f"{_TAG}null", f"{_TAG}map", f"{_TAG}seq"}
 
 
 def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a document holds is checked by its reader
-    """The data in a file: YAML where its name ends in ``.yaml`` or ``.yml``, else JSON.
+    """Return the data in a file: YAML where its name ends in ``.yaml`` or ``.yml``, else JSON.
 
     Args:
         path: The file.
-        what: It is called in messages.
+        what: Its name in messages.
 
     Raises:
         ArtifactError: If it cannot be read.
@@ -56,12 +55,12 @@ def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a docume
 
 
 def read_text(path: Path, what: str, most: int | None = MOST_BYTES) -> str:
-    """The text in a file.
+    """Return the text in a file.
 
     Args:
         path: The file.
-        what: It is called in messages.
-        most: So many bytes it may hold; None for any number.
+        what: Its name in messages.
+        most: The most bytes it may hold; None for any number.
 
     Raises:
         ArtifactError: If it cannot be read.
@@ -74,51 +73,57 @@ def read_text(path: Path, what: str, most: int | None = MOST_BYTES) -> str:
         raise ArtifactError(f"{what} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
 
 
-def unique_keys(pairs: Iterable[tuple[Any, Any]], twice: Callable[[Any], Exception]) -> dict[Any, Any]:
-    """A mapping of pairs whose keys differ; of two values under one name nothing says which counts.
+def unique_keys(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """Return a mapping of pairs whose keys differ.
 
     Raises:
-        Exception: What ``twice`` makes of a key that stands there twice.
+        InvalidInputError: If two pairs have the same key: nothing says which of their values counts.
     """
     found: dict[Any, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise twice(key)
+            raise InvalidInputError(f"{what} has {key!r} twice, and only one of them could count: rename or drop one")
         found[key] = value
     return found
 
 
 def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
-    """The data that a JSON text is.
+    """Return the data that a JSON text is.
 
     Raises:
-        ArtifactError: If it is no JSON, or an object in it has a field twice.
+        ArtifactError: If it is not JSON, or an object in it has a field twice.
 
     >>> parse_json('["Is it polite?"]', "the text")
     ['Is it polite?']
     """
 
-    def twice(name: str) -> ArtifactError:
-        return ArtifactError(f"{what} has the field {name!r} twice in one object: keep one")
-
     def refuse(constant: str) -> NoReturn:
-        raise ArtifactError(f"{what} holds {constant}, which is no number of JSON")
+        raise ArtifactError(f"{what} holds {constant}, which is not valid JSON")
 
-    with _read_whole(what):
-        return json.loads(
-            text,
-            object_pairs_hook=lambda pairs: unique_keys(pairs, twice),
-            parse_constant=refuse,
-            parse_float=finite_number,
-        )
+    with _errors_in_one_line(what):
+        return parse_json_value(text, what, parse_constant=refuse)
 
 
-def finite_number(written: str) -> float:
-    """The number that a JSON text writes.
+def parse_json_value(text: str, what: str, **hooks: Any) -> Any:  # noqa: ANN401 - as above
+    """Return the value that a JSON text is, with the hooks of ``json.loads``.
 
     Raises:
-        ValueError: If it is too large to be one here: 1e400 would be infinite.
+        JSONDecodeError: If it is not JSON.
+        InvalidInputError: If an object in it has a key twice, a number is too large, or it is nested too deeply.
     """
+    try:
+        return json.loads(
+            text, object_pairs_hook=lambda pairs: unique_keys(pairs, what), parse_float=_finite_number, **hooks
+        )
+    except (json.JSONDecodeError, InvalidInputError):
+        raise
+    except ValueError as error:
+        raise InvalidInputError(f"{what} holds a number that cannot be read: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{what} is nested too deeply to be read") from error
+
+
+def _finite_number(written: str) -> float:
     number = float(written)
     if math.isinf(number):
         raise ValueError(f"the number {briefly(written)}, which is too large")
@@ -126,110 +131,89 @@ def finite_number(written: str) -> float:
 
 
 def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
-    """The data that a YAML text is.
+    """Return the data that a YAML text is.
 
     Raises:
-        ArtifactError: If it is no YAML, has a field twice, names a type, or repeats itself without bounds.
+        ArtifactError: If it is not YAML, has a field twice, names a type, or repeats itself without bounds.
 
     >>> parse_yaml("{label: no, na: false, value: 1}", "the text")
     {'label': 'no', 'na': False, 'value': 1}
     """
-    with _read_whole(what):
-        node = YAML(typ="safe", pure=True).compose(text)
-        return None if node is None else _Reader().value(node)
+    with _errors_in_one_line(what):
+        yaml = YAML(typ="safe", pure=True)
+        node = yaml.compose(text)
+        if node is None:
+            return None
+        return yaml.constructor.construct_document(_TextFields().mark(node))
 
 
 @contextmanager
-def _read_whole(what: str) -> Iterator[None]:
-    """Say in one line why a text could not be read."""
+def _errors_in_one_line(what: str) -> Iterator[None]:
+    """Raise errors of JSON and YAML as ArtifactError."""
     try:
         yield
+    except ArtifactError:
+        raise
+    except InvalidInputError as error:
+        raise ArtifactError(str(error)) from error
     except json.JSONDecodeError as error:
         raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}: " if mark else ""
-        raise ArtifactError(f"{what} is not YAML as it is read here ({place}{error.problem})") from error
+        raise ArtifactError(
+            f"{what} is not valid YAML ({place}{' '.join(str(error.problem).split())[:200]})"
+        ) from error
     except YAMLError as error:
         raise ArtifactError(f"{what} is not YAML ({' '.join(str(error).split())})") from error
-    except ValueError as error:
-        raise ArtifactError(f"{what} holds a number that cannot be read") from error
+    except (ValueError, KeyError) as error:
+        raise ArtifactError(f"{what} holds a number or a truth value that cannot be read") from error
     except RecursionError as error:
         raise ArtifactError(f"{what} is nested too deeply to be read") from error
 
 
-class _Reader:
-    """From the nodes of a YAML document to plain data, with keys that differ and no type that a document could name."""
+class _TextFields:
+    """Makes texts of the scalars that are texts here; refuses types, and aliases that repeat too much."""
 
     def __init__(self) -> None:
-        self._read = 0
+        self._count = 0
         self._within: set[Node] = set()
 
-    def value(self, node: Node, *, as_written: bool = False) -> Any:  # noqa: ANN401 - as above
-        self._read += 1
-        if self._read > MOST_NODES or node in self._within:  # what is met again while it is read holds itself
-            raise _refused(node, f"its aliases make more than {MOST_NODES} values")
-        if isinstance(node, ScalarNode):
-            return str(node.value) if as_written and node.tag in _WORDED else _scalar(node)
-        if node.tag != f"{_TAG}{'map' if isinstance(node, MappingNode) else 'seq'}":
-            raise _wrong_tag(node)
+    def mark(self, node: Node) -> Node:
+        """Return a node in which every scalar that is a text here has the tag of a text.
+
+        Raises:
+            MarkedYAMLError: If a type is named, the name of a field is not a scalar, or there are too many values.
+        """
+        self._count += 1
+        if self._count > MOST_NODES or node in self._within:
+            raise _problem(node, f"its aliases make more than {MOST_NODES} values")
+        if node.tag not in _READ:
+            raise _problem(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
         self._within.add(node)
-        found = self._fields(node) if isinstance(node, MappingNode) else [self.value(each) for each in node.value]
+        if isinstance(node, MappingNode):
+            node.value = [self._field(key, value) for key, value in node.value]
+        elif isinstance(node, SequenceNode):
+            node.value = [self.mark(each) for each in node.value]
         self._within.remove(node)
-        return found
+        return _as_text(node) if node.tag in _ALWAYS_TEXT else node
 
-    def _fields(self, node: MappingNode) -> dict[str, Any]:
-        def twice(name: str) -> MarkedYAMLError:
-            return _refused(node, f"the field {name!r} stands here twice: keep one")
-
-        own: list[tuple[str, Any]] = []
-        merged: dict[str, Any] = {}
-        for key, value in node.value:
-            if not isinstance(key, ScalarNode):
-                raise _refused(key, "a field's name is a text")
-            if key.tag == f"{_TAG}merge":
-                several = value.value if isinstance(value, SequenceNode) else [value]
-                for each in reversed(several):
-                    if not isinstance(each, MappingNode):
-                        raise _refused(each, "a mapping is expected here")
-                    merged |= self.value(each)
-            else:
-                own.append((str(key.value), self.value(value, as_written=key.value in TEXT_FIELDS)))
-        return merged | unique_keys(own, twice)
+    def _field(self, key: Node, value: Node) -> tuple[Node, Node]:
+        if not isinstance(key, ScalarNode):
+            raise _problem(key, "a field's name is a text")
+        value = self.mark(value)
+        if key.tag == f"{_TAG}merge":
+            return key, value
+        is_text = key.value in TEXT_FIELDS and isinstance(value, ScalarNode) and value.tag in _TEXT_IN_TEXT_FIELDS
+        return _as_text(key), _as_text(value) if is_text else value
 
 
-def _scalar(node: ScalarNode) -> str | bool | int | float | None:
-    kind, written = str(node.tag).removeprefix(_TAG), str(node.value)
-    if kind == "null":
-        return None
-    if kind == "bool":
-        if written.lower() not in {"true", "false"}:
-            raise _refused(node, f"{written.lower()!r} is neither true nor false")
-        return written.lower() == "true"
-    if kind in {"int", "float"}:
-        if _NUMBER.fullmatch(written):
-            return (float if set(written.lower()) & set(".en") else int)(
-                written.lower().replace(".inf", "inf").replace(".nan", "nan")
-            )
-        if not written.lstrip("+-")[:1].isdigit():
-            raise ValueError(written)
-        return written  # as 0x10 and 1_000
-    if kind in {"str", "timestamp", "value"}:
-        return written
-    raise _wrong_tag(node)
+def _as_text(node: Node) -> ScalarNode:
+    return ScalarNode(_TEXT, str(node.value), node.start_mark, node.end_mark)
 
 
-def _refused(node: Node, problem: str) -> MarkedYAMLError:
+def _problem(node: Node, problem: str) -> MarkedYAMLError:
     return MarkedYAMLError(None, None, problem, node.start_mark)
-
-
-def _wrong_tag(node: Node) -> MarkedYAMLError:
-    if node.tag == f"{_TAG}map":
-        return _refused(node, "a mapping is expected here")
-    if node.tag in _WORDED | {f"{_TAG}seq"}:
-        wanted = "sequence" if node.tag == f"{_TAG}seq" else "scalar"
-        return _refused(node, f"expected a {wanted} node, but found {type(node).__name__.removesuffix('Node').lower()}")
-    return _refused(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
 
 
 def validation_message(error: ValidationError, fields: Mapping[str, object] | None = None) -> str:
