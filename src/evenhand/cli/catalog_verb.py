@@ -18,7 +18,7 @@ from evenhand.files import expanded
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
-    from evenhand.data.formats import Imported
+    from evenhand.data.formats.rubrics import Imported
 
 EXIT_UNSOUND = 1
 
@@ -62,7 +62,7 @@ def catalog(
 
 def _import(entry: str | None, out: Path | None) -> int:
     """Translate a file from the format of another tool."""
-    from evenhand.data.formats import import_file  # noqa: PLC0415 - seconds of import
+    from evenhand.data.formats.rubrics import import_file  # noqa: PLC0415 - seconds of import
 
     if entry is None:
         raise InvalidInputError("catalog import needs a file")

@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
+from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.files import MOST_BYTES, read_bytes
 
 YAML_ENDINGS = frozenset({".yaml", ".yml"})
@@ -216,36 +216,28 @@ def _problem(node: Node, problem: str) -> MarkedYAMLError:
     return MarkedYAMLError(None, None, problem, node.start_mark)
 
 
-def validation_message(error: ValidationError, fields: Mapping[str, object] | None = None) -> str:
-    """What pydantic found wrong, in one line."""
-    parts = []
-    for fault in error.errors(include_url=False):
-        place = ".".join(map(str, fault["loc"]))
-        if fault["type"] == "extra_forbidden":
-            known = did_you_mean(fault["loc"][-1], fields) if fields and len(fault["loc"]) == 1 else ""
-            parts.append(f"there is no field {place!r}. {known}".strip())
-        else:
-            parts.append(f"{place}: {fault['msg']}")
-    return "; ".join(parts)
+CONTEXT_FORMS = "give a field name, a list of them, or a mapping name shown -> field"
 
 
-def context_mapping(fields: str | Sequence[str] | Mapping[str, str] | None) -> dict[str, str]:
-    """Context fields in any of unitxt's forms, as name shown -> field read.
+def context_mapping(fields: object) -> dict[str, str]:
+    """Return context fields in any of unitxt's forms as name shown -> field read; none for None.
+
+    Raises:
+        InvalidInputError: If they are in none of the forms.
 
     >>> context_mapping(["question", "context"])
     {'question': 'question', 'context': 'context'}
     """
-    if not fields:
+    if fields is None or fields == "":
         return {}
-    if isinstance(fields, str):
-        return {fields: fields}
     if isinstance(fields, Mapping):
-        return dict(fields)
-    if not isinstance(fields, Sequence):
-        raise InvalidInputError(
-            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field"
-        )
-    return {field: field for field in fields}
+        mapped = dict(fields)
+    else:
+        names = [fields] if isinstance(fields, str) else fields if isinstance(fields, (list, tuple)) else [None]
+        mapped = {name: name for name in names} if all(isinstance(name, str) for name in names) else {None: None}
+    if not all(isinstance(name, str) and name for pair in mapped.items() for name in pair):
+        raise InvalidInputError(f"context_fields is {fields!r}; {CONTEXT_FORMS}, all of them texts that are not empty")
+    return mapped
 
 
 def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anything
@@ -264,72 +256,6 @@ def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anythi
         return json.loads(json.dumps(value, default=described))
     except (TypeError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{what} holds what JSON cannot say: {error}") from error
-
-
-def present(found: Mapping[str, Any], accepted: Collection[str], what: str) -> dict[str, Any]:
-    """The fields that are given; one that is null counts as left out.
-
-    Raises:
-        InvalidCriterionError: If there is a field that is not accepted.
-    """
-    for name in found:
-        if name not in accepted:
-            raise InvalidCriterionError(f"{what} has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def under_one_name(found: Mapping[str, Any], names: Mapping[str, str], what: str) -> dict[str, Any]:
-    """The fields with each alias replaced by the name it stands for.
-
-    Raises:
-        InvalidCriterionError: If a field is given under both names.
-    """
-    renamed: dict[str, Any] = {}
-    for name, value in found.items():
-        own = names.get(name, name)
-        if own in renamed:
-            both = sorted({name, *(alias for alias, known in names.items() if known == own)} | {own})
-            raise InvalidCriterionError(f"{what} has one field under two names, {both!r}: give one of them")
-        renamed[own] = value
-    return renamed
-
-
-def text(value: object, field: str, what: str) -> str:
-    """The value when it is a text with something in it.
-
-    Raises:
-        InvalidCriterionError: If it is not.
-    """
-    if not isinstance(value, str) or not value.strip():
-        hint = f": write {json.dumps(str(value))}, in quotes" if isinstance(value, (bool, int, float)) else ""
-        raise InvalidCriterionError(f"{what} has the {field} {briefly(value)}; it must be a text{hint}")
-    return value.strip()
-
-
-def items(value: object, field: str, what: str) -> list[Any]:
-    """The value when it is a list with something in it.
-
-    Raises:
-        InvalidCriterionError: If it is not.
-    """
-    if not isinstance(value, list) or not value:
-        raise InvalidCriterionError(f"{what} has the {field} {briefly(value)}; give a list of at least one")
-    return value
-
-
-def contexts(value: object, what: str) -> dict[str, str]:
-    """Context fields as name shown -> field read.
-
-    Raises:
-        InvalidCriterionError: If they are in none of the forms.
-    """
-    names = value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else [value]
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidCriterionError(
-            f"{what} has the context_fields {briefly(value)}; give a field name, a list of them, or a mapping name "
-            "shown -> field"
-        )
-    return context_mapping(value)  # type: ignore[arg-type] # checked above
 
 
 def is_of(value: object, library: str) -> bool:

@@ -618,9 +618,9 @@ def _cells_of_any_length() -> Iterator[None]:
 
 
 def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """The rows of a CSV file. pyarrow reads a file that ends within a quoted cell without an error, so it is not used.
+    """The rows of a CSV file.
 
-    Its blocks also bound the length of a cell.
+    pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """
     reader = csv.DictReader(lines, strict=True)
     try:
