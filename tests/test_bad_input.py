@@ -68,7 +68,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(data, tmp_p
         (["--leave-out", "prompts"], "there is no --out: give one"),
         (["--guidelines", "guidelines.md"], "--guidelines is 'guidelines.md', which looks like the name of a file"),
         (["--guidelines", "/tmp"], "it is a folder"),
-        (["--context", "=answer"], "a name that is shown, and a column, is a text that is not empty"),
+        (["--context", "=answer"], "all of them texts that are not empty"),
         (["--reference", ""], "no field '', which reference_field names"),
         (["--journal", ""], "journal is ''; give 'default', a path, or None for no journal"),
         (["--journal", "a\0b"], r"journal is 'a\x00b'; give"),

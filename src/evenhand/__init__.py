@@ -66,7 +66,7 @@ _HOMES = {
     "open": "evenhand.functions",
     "plan": "evenhand.labels.plan",
     "read_labels": "evenhand.labels.read_labels",
-    "read_log": "evenhand.data.formats.annotations",
+    "read_log": "evenhand.data.rows",
     "read_replies": "evenhand.tables.reading_replies",
     "register": "evenhand.metrics",
     "reliability": "evenhand.tables.reliability_of_judges",

@@ -6,7 +6,7 @@ from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion
 from evenhand.criteria import Option as Option
 from evenhand.criteria import Rubric as Rubric
-from evenhand.data.formats.annotations import read_log as read_log
+from evenhand.data.rows import read_log as read_log
 from evenhand.engines.base import JudgeEngine as JudgeEngine
 from evenhand.engines.baseline import BaselineEngine as BaselineEngine
 from evenhand.engines.litellm import LiteLLMEngine as LiteLLMEngine

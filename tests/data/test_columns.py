@@ -26,7 +26,7 @@ def test_context_is_a_column_several_or_a_mapping(given, columns):
 
 
 def test_context_is_nothing_else():
-    with pytest.raises(InvalidInputError, match="context_fields is 7; give a column"):
+    with pytest.raises(InvalidInputError, match="context_fields is 7; give a field name"):
         context_columns(7)
 
 

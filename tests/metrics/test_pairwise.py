@@ -16,7 +16,7 @@ from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
 from evenhand.catalog import entry_ids
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.plain import context_mapping
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError

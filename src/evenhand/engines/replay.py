@@ -21,11 +21,10 @@ from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ConfigDict, PrivateAttr, StrictInt, StrictStr, ValidationError, model_validator
 
 from evenhand.checked_options import option
-from evenhand.data.cells import different_keys
-from evenhand.data.plain_data import validation_message
+from evenhand.data.plain import unique_keys
 from evenhand.engines.base import FreeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request
-from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.errors import InvalidInputError, RejectedRequestError, did_you_mean
 from evenhand.files import read_bytes
 from evenhand.votes import Completion
 
@@ -120,6 +119,19 @@ def _message_key(message: str | None, sample: int) -> str:
     return canonical_json({"message": message, "sample": sample})
 
 
+def _faults(error: ValidationError) -> str:
+    """Say in one line what is wrong with a line of a recording."""
+    parts = []
+    for fault in error.errors(include_url=False):
+        place = ".".join(map(str, fault["loc"]))
+        if fault["type"] == "extra_forbidden":
+            known = did_you_mean(fault["loc"][-1], _RecordedReply.model_fields) if len(fault["loc"]) == 1 else ""
+            parts.append(f"there is no field {place!r}. {known}".strip())
+        else:
+            parts.append(f"{place}: {fault['msg']}")
+    return "; ".join(parts)
+
+
 def _read(path: Path) -> Mapping[str, Completion]:
     """Every line of a recording, by what it answers."""
     try:
@@ -133,12 +145,10 @@ def _read(path: Path) -> Mapping[str, Completion]:
         if not line.strip():
             continue
         try:
-            fields = json.loads(line, object_pairs_hook=lambda pairs: different_keys(pairs, "it"))
+            fields = json.loads(line, object_pairs_hook=lambda pairs: unique_keys(pairs, "it"))
             key, completion = _RecordedReply.model_validate(fields).entry()
         except (ValueError, RecursionError, InvalidInputError) as error:
-            told = (
-                validation_message(error, _RecordedReply.model_fields) if isinstance(error, ValidationError) else error
-            )
+            told = _faults(error) if isinstance(error, ValidationError) else error
             raise InvalidInputError(
                 f"line {number} of the recording {str(path)!r} is no recorded reply: {told}"
             ) from error

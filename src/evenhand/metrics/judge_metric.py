@@ -24,7 +24,7 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.plain import context_mapping
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, engine_named, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError

@@ -18,7 +18,7 @@ from evenhand.data.fields import (
     row_groups,
     warn_of_left_out_context,
 )
-from evenhand.data.plain_data import briefly
+from evenhand.data.plain import briefly
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
