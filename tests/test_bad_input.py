@@ -1,6 +1,7 @@
 """What cannot be used is one message that names it, before the first call: in the shell and from Python."""
 
 import os
+from functools import wraps
 
 import pandas as pd
 import pytest
@@ -23,6 +24,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def nothing_is_judged(monkeypatch):
+    @wraps(FUNCTIONS["judge"])
     def judge(*_, **__):
         raise AssertionError("a call was made")
 
