@@ -17,6 +17,7 @@ from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
 from evenhand.data.plain_data import briefly
 from evenhand.engines.budget import Budget
 from evenhand.engines.door import check_classified
+from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
 from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import Panel, Run, StandingLoop
@@ -31,6 +32,7 @@ from evenhand.question import Question
 from evenhand.run_options import AssessmentOptions, ChecklistOptions, GroupOptions, IntervalOptions, RunOptions
 from evenhand.tables.assessing import Assessing
 from evenhand.tables.comparing import read_comparison
+from evenhand.unitxt.loading import load
 from evenhand.votes import Verdict, Vote, is_missing
 
 Result = Verdict | RubricResult | ChecklistResult
@@ -92,8 +94,6 @@ class Judge:
     """
 
     def __init__(self, criteria: object, engine: object, *, strict: bool = False, **options: Any) -> None:  # noqa: ANN401 - each option says its own type
-        from evenhand.engines.unitxt import judges_of  # noqa: PLC0415 - loads unitxt
-
         self._task = _Task.of(criteria, options)
         self._settings = self._task.mode.settings
         judges = judges_of(engine, options.get("model"))
@@ -225,7 +225,7 @@ class _Task:
                     f"{name} is about many rows, and a Judge judges one response at a time: leave it out, or use "
                     "evenhand.judge, evenhand.checklist or evenhand.winrates"
                 )
-        judged = _loaded(criteria)
+        judged = load(criteria)
         run = {name: value for name, value in options.items() if name in RunOptions.model_fields}
         run = {**run, "progress": False}
         if isinstance(judged, Checklist):
@@ -338,14 +338,6 @@ class _Task:
                 raise InvalidInputError(f"{self.judged.name!r} is judged with {name!r}, which is not given: give {how}")
             found[name] = rest.pop(held)
         return {**found, **rest}
-
-
-def _loaded(criteria: object) -> Criterion | Rubric | Checklist:
-    if isinstance(criteria, Criterion | Rubric | Checklist):
-        return criteria
-    from evenhand.unitxt.loading import load  # noqa: PLC0415 - loads unitxt, which plain values do not need
-
-    return load(criteria)
 
 
 def _text(response: object, name: str) -> str:
