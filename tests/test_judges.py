@@ -13,7 +13,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     DataClassificationError,
@@ -404,7 +404,7 @@ def test_nothing_is_printed(server, capfd):
     ],
 )
 def test_what_cannot_be_judged_is_refused(criteria, given, message):
-    judge = Judge(criteria, BaselineJudge())
+    judge = Judge(criteria, BaselineEngine())
     with pytest.raises(InvalidInputError, match=message):
         judge.run(**given)
     with pytest.raises(InvalidInputError, match=message):
@@ -431,14 +431,14 @@ def test_what_cannot_be_judged_is_refused(criteria, given, message):
 )
 def test_options_are_checked_when_the_judge_is_built(criteria, options, error, message):
     with pytest.raises(error, match=message):
-        Judge(criteria, BaselineJudge(), **options)
+        Judge(criteria, BaselineEngine(), **options)
 
 
 def test_an_engine_is_needed_and_may_not_be_named_twice():
     with pytest.raises(InvalidInputError, match="no engine was given"):
         Judge(LEVELS, None)
     with pytest.raises(InvalidInputError, match="could not be told apart"):
-        Judge(LEVELS, [BaselineJudge(), BaselineJudge()])
+        Judge(LEVELS, [BaselineEngine(), BaselineEngine()])
 
 
 def test_warnings_are_given():

@@ -14,10 +14,10 @@ from evenhand.aggregation import LengthPenalty
 from evenhand.checked_options import check_names
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
-from evenhand.data.plain_data import briefly
+from evenhand.data.plain import briefly
 from evenhand.engines.budget import Budget
-from evenhand.engines.door import check_classified
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.calls import check_classified
+from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
 from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import Panel, Run, StandingLoop

@@ -392,11 +392,14 @@ class Judging:
         """As many as are useful, judge by judge in turns: the first questions get their votes from every judge."""
         tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
         parts = [
-            (min(lane.calls.engine.concurrency, tasks), lane, tasks_of(run.sheets, run.grid, place), weight)
+            (lane, tasks_of(run.sheets, run.grid, place), weight)
             for place, (lane, weight) in enumerate(zip(lanes, weights, strict=True))
         ]
-        turns = range(max(most for most, *_ in parts))
-        return [self._work(run, *part) for turn in turns for most, *part in parts if turn < most]
+        wanted = [min(lane.calls.engine.concurrency, tasks) for lane in lanes]
+        turns = range(max(wanted))
+        return [
+            self._work(run, *part) for turn in turns for part, most in zip(parts, wanted, strict=True) if turn < most
+        ]
 
     async def _work(self, run: Run, lane: Lane, tasks: Iterator[Task], weight: float) -> None:
         """Cast the votes of one task after the other; whoever comes later waits for a place until there are no more."""
