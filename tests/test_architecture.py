@@ -124,6 +124,7 @@ LIGHT = [
     "evenhand.data.rows",
     "evenhand.tables",
     "evenhand.unitxt.loading",
+    "evenhand.judges",
     "evenhand.judging.settings",
     "evenhand.modes.pairwise",
     "evenhand.modes.checklist",
@@ -375,6 +376,7 @@ for criteria in (polite, "Is it polite?", written, [written], "criteria.evenhand
 better = "criteria.evenhand.pairwise.overall_quality"
 assert len(evenhand.winrates(rows, ["a", "b"], better, Engine(), context_fields=[], **quiet)) == 2
 assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_field="a", **quiet)) == 2
+assert evenhand.Judge(polite, Engine(), journal=None).run(response="Eight.").score == 1.0
 print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
 """
 

@@ -14,11 +14,12 @@ from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAIC
 from evenhand.engines.replay import ReplayEngine as ReplayEngine
 from evenhand.engines.simulated import SimulatedEngine as SimulatedEngine
 from evenhand.errors import EvenhandError as EvenhandError
-from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.functions import from_results as from_results
 from evenhand.functions import open as open  # noqa: A004 - a public name
+from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
+from evenhand.judges import Judge as Judge
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores

@@ -28,8 +28,8 @@ from evenhand.engines.names import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.loop import shared_judging
 from evenhand.judging.progress import tell
-from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
 from evenhand.results.results import Results
 from evenhand.results.resumed import (

@@ -35,16 +35,16 @@ ANSWERS = [
 def test_answers_by_hand():
     table = evenhand.checklist(votes=ANSWERS, checklist=CHECKS)
     assert isinstance(table, evenhand.ChecklistTable)
-    assert [result.score.pass_rate for result in table.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in table.results] == [1.0, 0.0]
     (report,) = table.reports.values()
     assert (report.pass_rate.estimate, report.unanswered) == (0.5, 1)
     assert dict(report.unanswered_reasons) == {"not_asked": 1}
     assert table.ids == ["m0", "m1"]
     assert table.parameters["judges"] == ["gpt", "llama", "ann"]
     loose = table.rescore(aggregation="any")
-    assert [result.score.pass_rate for result in loose.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in loose.results] == [1.0, 0.0]
     strict = table.rescore(aggregation="unanimous")
-    assert [result.score.pass_rate for result in strict.results] == [0.5, 0.0]
+    assert [result.scores.pass_rate for result in strict.results] == [0.5, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_nothing_is_said_of_how_a_judge_is_asked(made):
 def test_without_a_checklist_the_items_are_those_that_occur():
     table = evenhand.checklist(votes=[*ANSWERS, {"id": "m1", "judge": "gpt", "item": "short", "vote": "n/a"}])
     assert [(item.name, item.na) for item in table.checklists[0].items] == [("polite", False), ("short", True)]
-    assert [result.score.pass_rate for result in table.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in table.results] == [1.0, 0.0]
 
 
 def test_answers_in_the_cells_of_responses_are_the_same_votes():
@@ -75,7 +75,7 @@ def test_answers_in_the_cells_of_responses_are_the_same_votes():
     long = evenhand.checklist(votes=ANSWERS, checklist=CHECKS)
     assert [each.verdicts for each in wide.responses] == [each.verdicts for each in long.responses]
     lists = evenhand.checklist([{"gpt": ["yes", "n/a"]}, {"gpt": ["no", None]}], CHECKS, votes="gpt")
-    assert [result.score.pass_rate for result in lists.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in lists.results] == [1.0, 0.0]
 
 
 def test_systems_gold_frames_and_files(tmp_path):
@@ -234,7 +234,7 @@ def test_the_shell_reads_answers_and_asks_nobody(tmp_path, capsys):
     checks.write_text(json.dumps(CHECKS))
     assert main(["checklist", str(data), "--votes", "vote", "--checklist", str(checks), "--out", str(out)]) == 0
     assert "2 checked responses written" in capsys.readouterr().out
-    assert [result.score.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
 
 
 def test_a_column_of_votes_may_have_a_comma_beside_a_column_of_systems(tmp_path):
@@ -244,4 +244,4 @@ def test_a_column_of_votes_may_have_a_comma_beside_a_column_of_systems(tmp_path)
     checks.write_text(json.dumps(CHECKS))
     named = ["--votes", "vote, last", "--systems-field", "model", "--checklist", str(checks)]
     assert main(["checklist", str(data), *named, "--out", str(out)]) == 0
-    assert [result.score.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]

@@ -15,7 +15,7 @@ import evenhand
 from evenhand import WinrateTable, winrates
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.evaluate import evaluation_module
+from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.question import comparison_criterion

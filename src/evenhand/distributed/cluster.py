@@ -41,8 +41,8 @@ from evenhand.files import expanded, is_opened
 from evenhand.functions import open as open_results
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import GRACE_SECONDS
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
-from evenhand.judging.together import GRACE_SECONDS
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.results import Results
 from evenhand.results.resumed import (

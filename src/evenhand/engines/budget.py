@@ -338,6 +338,14 @@ class Budget:
     def __repr__(self) -> str:
         return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
 
+    def left(self) -> Budget:
+        """A budget of what is left of this one."""
+        spent = self.cost + self.at_risk + self._at_stake
+        return Budget(
+            None if self.max_calls is None else max(0, self.max_calls - self.launched),
+            None if self.max_cost is None else max(0.0, self.max_cost - spent),
+        )
+
     def share(self, expected: int = 0, order: tuple[int, ...] = ()) -> Share:
         """The places of one vote: so many as it is expected to need, or as many of them as there are.
 

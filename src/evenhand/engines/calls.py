@@ -216,6 +216,11 @@ class Turns:
         self._users = 0
         self._beating: asyncio.Task[None] | None = None
 
+    @property
+    def failed(self) -> bool:
+        """Whether the journal could not be used."""
+        return self._trouble is not None
+
     def when_stopped(self, stop: Callable[[], None]) -> None:
         """Call this when the journal cannot be used, so that no more calls are to be made."""
         self._stops.append(stop)
@@ -483,6 +488,11 @@ class Calls:
     def away(self) -> UnreachableError | None:
         """Why nothing more can be asked of the engine: its server stayed away."""
         return self._fatal if isinstance(self._fatal, UnreachableError) else None
+
+    @property
+    def failed(self) -> bool:
+        """Whether no further call can succeed: the engine has said so, or the journal cannot be used."""
+        return self._fatal is not None or (self._turns is not None and self._turns.failed)
 
     def journaled(self, request: Request) -> Completion | None:
         """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""

@@ -484,7 +484,7 @@ class JudgeMetric(RunFields):
         if own is not None:
             return list(own.values())
         if self.criteria is None:
-            return []
+            return [self.criteria_field] if self.criteria_field else []
         return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
 
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
