@@ -9,7 +9,7 @@ from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
 from evenhand.result_methods import ResultMethods
 from evenhand.results.saved import cell_of
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.assessing import judge
 from evenhand.tables.checking import checklist
 from evenhand.tables.checklist_table import ChecklistTable

@@ -36,7 +36,7 @@ from evenhand.modes.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measure
 from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies
 from evenhand.statistics import Interval
 from evenhand.statistics.consistency import (

@@ -27,7 +27,7 @@ from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.visible import visible
 from evenhand.votes import Vote
 

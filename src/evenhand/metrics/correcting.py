@@ -20,7 +20,7 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.results.measures import scores_of
 from evenhand.results.outcomes import QuestionName
 from evenhand.results.results import Results
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.run_options import Design, GoldOptions
 
 logger = logging.getLogger(__name__)

@@ -51,7 +51,7 @@ from evenhand.question import Classifications
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.results.saved import line_of
 from evenhand.results.spending import LIMITS, Spending
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.run_options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import (

@@ -42,7 +42,7 @@ from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
 from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
+from evenhand.results.vote_columns import VerdictColumns, VoteColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias

@@ -38,7 +38,7 @@ from evenhand.results.notes import spread_note, unscored_bounds_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
 from evenhand.results.unscored import UNSCORED_VOTES
-from evenhand.results.verdict_columns import VerdictColumns
+from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation

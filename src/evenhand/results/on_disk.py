@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from evenhand.results.parts import OWN_LISTS, Parts
 from evenhand.results.saved import Saved, read, read_abouts, read_columns, read_schema, reading
-from evenhand.results.verdict_columns import OF_VOTES, VoteColumns
-from evenhand.results.votes_columns import TOLD, Cell
+from evenhand.results.vote_columns import OF_VOTES, TOLD, Cell, VoteColumns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

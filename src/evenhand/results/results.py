@@ -36,10 +36,9 @@ from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import Saved, check_path, read, reading, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
-from evenhand.results.votes_columns import Cell, check_left_out, votes_table
+from evenhand.results.vote_columns import Cell, VoteColumns, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE

@@ -19,7 +19,7 @@ from evenhand.results.measures import as_json
 from evenhand.results.parts import OF_ROWS
 from evenhand.results.results import Results
 from evenhand.results.saved import header_of, read_columns
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 
 RUN_FILE: Final = "run.yaml"
 NOT_JUDGED: Final = ("budget", "engine_error", "offline")

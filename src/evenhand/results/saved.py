@@ -21,7 +21,7 @@ from evenhand.data.rows import KINDS, SavedKind, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError, UnwritableFileError
 from evenhand.files import cache_folder, check_growth, check_layout, expanded, open_file, read_bytes
 from evenhand.results.measures import as_json
-from evenhand.results.votes_columns import (
+from evenhand.results.vote_columns import (
     CELL,
     PLACES,
     PROMPTS,

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.measures import measure
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.votes import Vote
 
 LIMITS: Final = ("max_calls", "max_cost")

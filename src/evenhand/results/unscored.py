@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import Column, measure
-from evenhand.results.verdict_columns import IntArray, VoteColumns
+from evenhand.results.vote_columns import IntArray, VoteColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

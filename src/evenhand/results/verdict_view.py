@@ -14,7 +14,7 @@ from typing import Any
 from evenhand.parsing import where_read
 from evenhand.parsing.labels import comparison_key
 from evenhand.prompts import ShownTexts, shown_texts
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.votes import Verdict, Vote
 
 Texts = tuple[Mapping[str, str], Mapping[str, str | None]]

@@ -41,7 +41,7 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, with_ids
 from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals

@@ -28,7 +28,7 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import check_same_rows, with_ids
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel

@@ -45,19 +45,21 @@ from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import changed_rules, check_same_rows, with_ids
 from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
-from evenhand.results.verdict_columns import (
+from evenhand.results.verdict_view import QuestionAsked
+from evenhand.results.vote_columns import (
+    CELL,
     OF_VERDICTS,
     OF_VOTES,
     BoolArray,
+    Cell,
     FloatArray,
     IntArray,
     VerdictColumns,
     VoteColumns,
     codes_of,
     told_for_measures,
+    vote_row,
 )
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import CELL, Cell, vote_row
 from evenhand.scoring import ScoreSummary, readings_note
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel

@@ -33,7 +33,7 @@ from evenhand.results.results import Rules, changed_rules, with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.run_options import RunOptions, StreamOptions
 from evenhand.streams import streamed
 from evenhand.tables.responses import ResponseRows

@@ -48,7 +48,7 @@ from evenhand.results.results import with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion

@@ -41,7 +41,7 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import write_as_it_ends
 from evenhand.results.spending import Spending
 from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge

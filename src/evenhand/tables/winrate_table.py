@@ -55,7 +55,7 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import Rules, changed_rules
 from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
