@@ -13,9 +13,8 @@ import pytest
 
 if TYPE_CHECKING:
     from evenhand.report.gates import CheckedCondition
+    from evenhand.results.looking import VerdictList, VerdictView
     from evenhand.results.results import Results
-    from evenhand.results.verdict_list import VerdictList
-    from evenhand.results.verdict_view import VerdictView
 
 CLOSE: Final = 1e-9
 """As in conditions, a score that is lower by less is equal."""
@@ -94,9 +93,7 @@ def _worst(results: Results[Any], failed: tuple[CheckedCondition, ...]) -> Verdi
 
     criteria = {each.measure.partition(".")[0] for each in failed}
     systems = {name for each in failed for name in each.of}
-    found = results.verdict_list().filter(
-        lambda view: not view.na and (not systems or not systems.isdisjoint(view.systems))
-    )
+    found = results.verdict_list().filter(lambda view: not view.na and (not systems or not systems.isdisjoint(view.systems)))
     found = found.filter(lambda view: view.criterion in criteria) or found
     if any("unscored" in each.measure for each in failed):
         return found.filter(lambda view: view.unscored or any(vote.unscored for vote in view.votes)).head(WORST)

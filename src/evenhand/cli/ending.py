@@ -211,9 +211,9 @@ def _next_step(reasons: Collection[str]) -> str:
 
 def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
     """Check before the first call that the result can be saved under a name that ends so, without that."""
-    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - only who writes a file needs it
+    from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
 
-    votes_columns.check_left_out(left_out)
+    vote_columns.check_left_out(left_out)
     if verb.kind:
         saved.check_suffix(out)
     else:

@@ -86,7 +86,7 @@ def show(
         return 0
     if row is None:
         return gating.end(results)
-    from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import
+    from evenhand.results.looking import RowView  # noqa: PLC0415 - seconds of import
 
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
     say(str(RowView(row, named) if named else results.row(row, data)))

@@ -40,9 +40,9 @@ from evenhand.numbers import (
     format_percent,
 )
 from evenhand.results.findings import Finding
-from evenhand.results.layout import shortened
 from evenhand.results.measures import Kind
 from evenhand.results.outcomes import Outcomes
+from evenhand.results.render import shortened
 from evenhand.results.results import Results
 from evenhand.results.saved import check_ending, written_whole
 from evenhand.statistics.agreement import confusion_matrix

@@ -28,6 +28,7 @@ from evenhand.results.compare import RunComparison, at_places, compare, verdict_
 from evenhand.results.findings import Finding, Reported, unscored_findings
 from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
+from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
 from evenhand.results.on_disk import EntriesOnDisk
 from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.parts import Parts, listed
@@ -36,8 +37,6 @@ from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import Saved, check_path, read, reading, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_list import Key, RowView, VerdictList
-from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
 from evenhand.results.vote_columns import Cell, VoteColumns, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
@@ -233,7 +232,7 @@ class Results(PrintedTables, Generic[Entry]):
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
 
     def head(self, n: int = 5) -> VerdictList:
-        """The first verdicts; see :class:`~evenhand.results.verdict_list.VerdictList`, which is no result."""
+        """The first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is no result."""
         return self.verdict_list().head(n)
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:

@@ -33,6 +33,7 @@ from evenhand.modes.rubric import (
 from evenhand.numbers import format_range, format_share
 from evenhand.result_methods import ResultMethods
 from evenhand.results.findings import Reported
+from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Measure, measures_table, plain, score_column
 from evenhand.results.notes import (
     baseline_note,
@@ -45,7 +46,6 @@ from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import changed_rules, check_same_rows, with_ids
 from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
-from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
