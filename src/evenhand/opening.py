@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.results.saved import check_path, header_of
+from evenhand.files import check_path
+from evenhand.results.saved import header_of
 
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods

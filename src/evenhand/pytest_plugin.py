@@ -93,7 +93,9 @@ def _worst(results: Results[Any], failed: tuple[CheckedCondition, ...]) -> Verdi
 
     criteria = {each.measure.partition(".")[0] for each in failed}
     systems = {name for each in failed for name in each.of}
-    found = results.verdict_list().filter(lambda view: not view.na and (not systems or not systems.isdisjoint(view.systems)))
+    found = results.verdict_list().filter(
+        lambda view: not view.na and (not systems or not systems.isdisjoint(view.systems))
+    )
     found = found.filter(lambda view: view.criterion in criteria) or found
     if any("unscored" in each.measure for each in failed):
         return found.filter(lambda view: view.unscored or any(vote.unscored for vote in view.votes)).head(WORST)

@@ -31,6 +31,8 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.progress import tell
 from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
+from evenhand.results.made_by import JOBS, run_record, write_run
+from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
     RUN_FILE,
@@ -42,9 +44,7 @@ from evenhand.results.resumed import (
     with_rows,
     write_part,
 )
-from evenhand.results.run_record import JOBS, run_record, write_run
 from evenhand.results.saved import header_of
-from evenhand.results.spending import LIMITS
 from evenhand.run_options import StreamOptions
 
 __all__ = ["Job", "StreamedRowsWarning", "judge_stream", "stream_call", "streamed", "write_part"]

@@ -16,9 +16,9 @@ from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
-from evenhand.results.fingerprint import DIGITS
+from evenhand.results.made_by import DIGITS
+from evenhand.results.measures import UnscoredCounts
 from evenhand.results.on_disk import EntriesOnDisk
-from evenhand.results.unscored import UnscoredCounts
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 JUDGE = SimulatedJudge(refusal_rate=0.2, noise=0.3)

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import expanded, written_whole
 from evenhand.known_ids import catalog_entries, catalog_path
 from evenhand.visible import visible
 
@@ -75,7 +75,6 @@ def _import(entry: str | None, out: Path | None) -> int:
 def _put(data: object, out: Path | None) -> None:
     """Write data to a file of the kind that its name says, or print them as JSON."""
     from evenhand.data.formats import ImportedRows  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
     lines = isinstance(data, ImportedRows)
     endings = (".jsonl",) if lines else (".json", ".yaml", ".yml")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from evenhand.errors import InvalidInputError
+from evenhand.files import write_as_it_ends
 from evenhand.labels.samples import named
 from evenhand.numbers import (
     Missing,
@@ -19,7 +20,6 @@ from evenhand.numbers import (
 )
 from evenhand.results.measures import Column, as_json, measure, measures_table, plain
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from evenhand.data.rows import KINDS, SavedKind
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
-from evenhand.results.fingerprint import DIGITS, NOTHING, digest
+from evenhand.results.made_by import DIGITS, NOTHING, digest
+from evenhand.results.notes import LIMITS
 from evenhand.results.saved import PART, header_of
-from evenhand.results.spending import LIMITS
 
 if TYPE_CHECKING:
     import pyarrow

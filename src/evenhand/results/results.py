@@ -23,20 +23,26 @@ from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import check_path, expanded
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
-from evenhand.results.findings import Finding, Reported, unscored_findings
-from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
+from evenhand.results.made_by import (
+    CONFOUNDED,
+    ConfoundedComparisonWarning,
+    Fingerprint,
+    absolute,
+    notes_on_changes,
+    relative,
+    run_yaml,
+    write_run,
+)
+from evenhand.results.measures import Finding, Outcomes, QuestionName, Reported, UnscoredCounts, unscored_findings
+from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.on_disk import EntriesOnDisk
-from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.parts import Parts, listed
 from evenhand.results.render import PrintedTables
-from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import Saved, check_path, read, reading, write
-from evenhand.results.spending import LIMITS, Spending, spending_notes
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.saved import Saved, read, reading, write
 from evenhand.results.vote_columns import Cell, VoteColumns, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
@@ -767,9 +773,3 @@ def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
                     f"row {row} is left for only one of {group!r} and {other!r} ({', '.join(groups)}): keep a row for "
                     "all of them, or for none"
                 )
-
-
-def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Whether a table's parameters say that draws could stop early."""
-    grid = parameters.get("grid", {})
-    return bool(grid.get("stop_early")) and grid["samples"] > 1

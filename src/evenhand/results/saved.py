@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain, repeat
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
@@ -18,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, Va
 from evenhand.data.arrow_files import bounded_table, opened_parquet, parquet_file
 from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS, SavedKind, saved_kind
-from evenhand.errors import EvenhandError, InvalidInputError, UnwritableFileError
-from evenhand.files import cache_folder, check_growth, check_layout, expanded, open_file, read_bytes
+from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
 from evenhand.results.measures import as_json
 from evenhand.results.vote_columns import (
     CELL,
@@ -109,57 +106,6 @@ def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
     return Cell({name: line[name] for name in about if name in line}, tuple(map(Vote.model_validate, line["votes"])))
 
 
-@contextmanager
-def written_whole(path: str | Path) -> Iterator[Path]:
-    """A place beside a path, whose file is moved to it when all is written: until then, what was there stays.
-
-    A link leads to the file that is replaced, and a file that was there keeps its permissions.
-
-    Raises:
-        InvalidInputError: If no file can have this name.
-        UnwritableFileError: If the file cannot be written, as on a full disk.
-    """
-    path = check_path(path)
-    target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{token_hex(8)}")
-    try:
-        _create(beside)
-        try:
-            yield beside
-            if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
-                beside.chmod(0o600)
-            elif target.exists():
-                beside.chmod(stat.S_IMODE(target.stat().st_mode))
-            with beside.open("rb+") as file:
-                os.fsync(file.fileno())
-            beside.replace(target)
-        finally:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise UnwritableFileError(
-            f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
-            "or give another path"
-        ) from error
-
-
-def _create(path: Path) -> None:
-    """Make a file that was not there, and that is not a link."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
-
-
-def check_path(path: str | Path) -> Path:
-    """A path, if it is one.
-
-    Raises:
-        InvalidInputError: If no file can have this name.
-    """
-    given: object = path
-    if not isinstance(given, (str, Path)) or not str(given) or "\0" in str(given):
-        raise InvalidInputError(f"{path!r} is no path of a file; give a text or a pathlib.Path")
-    return Path(path)
-
-
 def check_suffix(path: str | Path) -> str:
     """How a path ends.
 
@@ -173,36 +119,6 @@ def check_suffix(path: str | Path) -> str:
             "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
         )
     return suffix
-
-
-def check_ending(path: str | Path, accepted: Collection[str]) -> str:
-    """How a path ends, if what is written can end so.
-
-    Raises:
-        InvalidInputError: If its ending says none of the formats accepted.
-    """
-    suffix = check_path(path).suffix.lower()
-    if suffix not in accepted:
-        raise InvalidInputError(
-            f"{str(path)!r} ends in {Path(path).suffix!r}. Accepted: {', '.join(map(repr, accepted))}"
-        )
-    return suffix
-
-
-def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]]) -> None:
-    """Write a text in the format that the path's ending says.
-
-    Args:
-        path: The file.
-        written: Ending -> what makes the text.
-
-    Raises:
-        InvalidInputError: If the name ends otherwise.
-        UnwritableFileError: If the file cannot be written.
-    """
-    text = written[check_ending(path, written)]
-    with written_whole(path) as beside:
-        beside.write_text(text() + "\n", encoding="utf-8")
 
 
 def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:

@@ -32,20 +32,30 @@ from evenhand.modes.rubric import (
 )
 from evenhand.numbers import format_range, format_share
 from evenhand.result_methods import ResultMethods
-from evenhand.results.findings import Reported
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Column, Measure, measures_table, plain, score_column
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    QuestionName,
+    Reported,
+    UnscoredCounts,
+    measures_table,
+    plain,
+    score_column,
+)
 from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
     spread_note,
     unscored_bounds_note,
+    unscored_note,
 )
 from evenhand.results.on_disk import EntriesOnDisk, part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import changed_rules, check_same_rows, with_ids
-from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
