@@ -44,9 +44,8 @@ from evenhand.results.measures import (
     plain,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
-from evenhand.results.on_disk import part_by_part
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, with_ids
+from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, part_by_part, with_ids
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note

@@ -53,9 +53,8 @@ from evenhand.results.notes import (
     unscored_bounds_note,
     unscored_note,
 )
-from evenhand.results.on_disk import EntriesOnDisk, part_by_part
 from evenhand.results.render import TextTable
-from evenhand.results.results import changed_rules, check_same_rows, with_ids
+from evenhand.results.results import EntriesOnDisk, changed_rules, check_same_rows, part_by_part, with_ids
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,

@@ -27,9 +27,8 @@ from evenhand.results.looking import QuestionAsked
 from evenhand.results.made_by import remembers
 from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
-from evenhand.results.on_disk import part_by_part
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, with_ids
+from evenhand.results.results import Rules, changed_rules, part_by_part, with_ids
 from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.run_options import RunOptions, StreamOptions
 from evenhand.streams import streamed

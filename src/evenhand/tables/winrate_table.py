@@ -60,9 +60,8 @@ from evenhand.results.measures import (
     reported_difference,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
-from evenhand.results.on_disk import part_by_part
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules
+from evenhand.results.results import Rules, changed_rules, part_by_part
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
