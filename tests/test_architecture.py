@@ -188,9 +188,8 @@ LOCAL_IMPORTS = {
 
 TO_DO = {
     *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
-    *("results/on_disk.py", "results/parts.py", "results/results.py", "results/resumed.py", "results/run_record.py"),
-    *("results/saved.py", "results/verdict_columns.py", "results/verdict_list.py", "results/votes_columns.py"),
-    *("tables/checklist_table.py", "tables/judged_columns.py", "tables/winrate_table.py"),
+    *("results/looking.py", "results/made_by.py", "results/results.py", "results/resumed.py", "results/saved.py"),
+    *("results/vote_columns.py", "tables/checklist_table.py", "tables/winrate_table.py"),
 }
 """Files whose imports still stand in functions without a reason."""
 

@@ -65,6 +65,35 @@ def test_a_stream_is_judged_as_its_rows_at_once(tmp_path, orders, share):
     assert told(evenhand.open(tmp_path / "to" / "part-000005.parquet"))[0] != told(at_once)[0]  # a part is whole, too
 
 
+def index_and_id(folder):
+    found = pyarrow.parquet.ParquetDataset(sorted(folder.glob("*.parquet"))).read(["instance", "id"]).to_pylist()
+    return {(row["instance"], row["id"]) for row in found}
+
+
+def test_parts_number_their_rows_as_the_whole_run_does(tmp_path):
+    """So that whoever groups a folder by ``instance``, without evenhand, mixes no rows."""
+    folder, how = tmp_path / "to", {**HOW, "journal": None, "stream_to": tmp_path / "to"}
+    expected = {(place, row["id"]) for place, row in enumerate(rows())}
+    evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=7)
+    assert index_and_id(folder) == expected
+    for number in (1, 4):
+        (folder / f"part-{number:06}.parquet").unlink()
+    again = evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=3)  # whose parts have other bounds
+    assert index_and_id(folder) == expected
+    assert list(again.ids) == [row["id"] for row in rows()]
+    one = evenhand.open(folder / "part-000003.parquet")
+    assert [about["instance"] for about in one.abouts()] == list(range(7))  # of a part alone
+
+
+def test_rows_that_come_before_those_of_an_earlier_run_get_indices_of_their_own(tmp_path):
+    folder, how = tmp_path / "to", {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
+    evenhand.judge(rows(20)[10:], CRITERION, noisy(), **how)
+    found = evenhand.judge(rows(20), CRITERION, noisy(), **how)
+    held = index_and_id(folder)
+    assert {row for row, _ in held} == set(range(20))
+    assert held == {(row, name) for row, name in enumerate(found.ids)}
+
+
 def crit_judge(**how):
     return ScriptedJudge(lambda request: '{"assessment": "a", "selected_option": "Yes"}', **how)
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
+from evenhand.files import check_path
 from evenhand.result_methods import ResultMethods
-from evenhand.results.saved import cell_of, check_path, header_of
-from evenhand.results.votes_columns import Cell
+from evenhand.results.saved import cell_of, header_of
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.assessing import judge
 from evenhand.tables.checking import checklist
 from evenhand.tables.checklist_table import ChecklistTable

@@ -13,9 +13,8 @@ import pytest
 
 if TYPE_CHECKING:
     from evenhand.report.gates import CheckedCondition
+    from evenhand.results.looking import VerdictList, VerdictView
     from evenhand.results.results import Results
-    from evenhand.results.verdict_list import VerdictList
-    from evenhand.results.verdict_view import VerdictView
 
 CLOSE: Final = 1e-9
 """As in conditions, a score that is lower by less is equal."""

@@ -16,7 +16,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from inspect import signature
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -31,6 +31,8 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import shared_judging
 from evenhand.judging.progress import tell
 from evenhand.numbers import format_count
+from evenhand.results.made_by import JOBS, run_record, write_run
+from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
     RUN_FILE,
@@ -42,9 +44,7 @@ from evenhand.results.resumed import (
     with_rows,
     write_part,
 )
-from evenhand.results.run_record import JOBS, run_record, write_run
 from evenhand.results.saved import header_of
-from evenhand.results.spending import LIMITS
 from evenhand.run_options import StreamOptions
 
 __all__ = ["Job", "StreamedRowsWarning", "judge_stream", "stream_call", "streamed", "write_part"]
@@ -148,11 +148,13 @@ class Block(NamedTuple):
     Attributes:
         number: Of the part that holds them.
         rows: The rows.
+        first: The index of the first in the whole run; of a part that is there, that of its own first row.
         again: They are some of a part that is there.
     """
 
     number: int
     rows: Sequence[IdentifiedRow]
+    first: int
     again: bool = False
 
 
@@ -304,22 +306,34 @@ def _votes_of_a_part(job: Job) -> int:
 
 def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[Block]:
     """What is to be judged: rows that no part holds, and those that a part holds without all their votes."""
-    taken = set(known.numbers)
+    taken = dict(known.rows)
     again: dict[int, list[IdentifiedRow]] = {}
+    begin = 0
     for number, block in enumerate(read):
-        places = known.places(block)
-        new = [row for row, place in zip(block, places, strict=True) if place is None]
-        if new:
-            own = number if number not in taken else max(taken) + 1
-            taken.add(own)
-            yield Block(own, new)
-        for row, place in zip(block, places, strict=True):
-            if place is not None and place >= 0:
-                again.setdefault(place, []).append(row)
-        for place in [place for place, rows in again.items() if len(rows) == known.left[place]]:
-            yield Block(place, again.pop(place), again=True)
-    for place, rows in again.items():  # of which the data lack some
-        yield Block(place, rows, again=True)
+        found = list(zip(range(begin, begin + len(block)), block, known.places(block), strict=True))
+        begin += len(block)
+        for is_new, own in groupby(found, key=lambda each: each[2] is None):
+            if not is_new:
+                continue
+            new = [(place, row) for place, row, _ in own]
+            part = number if number not in taken else max(taken) + 1
+            taken[part] = _free(range(new[0][0], new[-1][0] + 1), taken)
+            yield Block(part, [row for _, row in new], taken[part].start)
+        for _, row, held in found:
+            if held is not None and held >= 0:
+                again.setdefault(held, []).append(row)
+        for part in [part for part, rows in again.items() if len(rows) == known.left[part]]:
+            yield Block(part, again.pop(part), known.rows[part].start, again=True)
+    for part, rows in again.items():  # of which the data lack some
+        yield Block(part, rows, known.rows[part].start, again=True)
+
+
+def _free(rows: range, taken: Mapping[int, range]) -> range:
+    """The indices of new rows: their places in the data, unless an earlier run of other data gave them away."""
+    if not any(rows.start < each.stop and each.start < rows.stop for each in taken.values()):
+        return rows
+    start = max(each.stop for each in taken.values())
+    return range(start, start + len(rows))
 
 
 def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block], expected: int, before: int) -> None:
@@ -372,7 +386,7 @@ def _judge_block(
         raise _with_place(error, block.rows) from error
     if block.again:
         result = with_rows(type(result).load(part_path(folder, block.number)), result)
-    write_part(part_path(folder, block.number), result, record)
+    write_part(part_path(folder, block.number), result, record, block.first)
 
 
 def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow]) -> InvalidInputError:

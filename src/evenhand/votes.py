@@ -450,6 +450,11 @@ class Vote(FrozenValue):
         return self.unscored_reason not in WITHHELD | {"not_asked"}
 
     @property
+    def replied(self) -> bool:
+        """Whether a reply was read for it."""
+        return self.completion is not None
+
+    @property
     def unscored(self) -> bool:
         """Whether it selects nothing and is not NA."""
         return self.selected_index is None and not self.na

@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.results.parts import PART
+from evenhand.results.saved import PART
 from evenhand.tables.assessing import judge
 
 LEVELS = Criterion(

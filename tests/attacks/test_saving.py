@@ -12,7 +12,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import UnwritableFileError
-from evenhand.results.saved import written_whole
+from evenhand.files import written_whole
 from evenhand.tables.assessing import judge
 
 LEVELS = Criterion(
@@ -45,7 +45,7 @@ WRITERS = {
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_planted_link_is_not_followed(name, tmp_path, monkeypatch):
     """The name is told here, as it was by the number of the process; it cannot be known."""
-    monkeypatch.setattr("evenhand.results.saved.token_hex", lambda size: "known")
+    monkeypatch.setattr("evenhand.files.token_hex", lambda size: "known")
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for end in ("known", str(os.getpid())):

@@ -10,7 +10,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines import journal as journal_file
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError
-from evenhand.results.saved import written_whole
+from evenhand.files import written_whole
 from evenhand.tables.assessing import judge
 from tests.support.judges import http_judge
 from tests.support.processes import Running

@@ -14,7 +14,7 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.people import Labels, read_gold
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from tests.modes.test_new_mode import ToneMode
 from tests.support.judges import ScriptedJudge
 

@@ -14,9 +14,9 @@ import evenhand
 from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
 from evenhand.report.explorer import write_report
-from evenhand.results.findings import Reported
+from evenhand.results.looking import VerdictView, VoteView
+from evenhand.results.measures import Reported
 from evenhand.results.render import TextTable
-from evenhand.results.verdict_view import VerdictView, VoteView
 from evenhand.tables.judgements import JudgementTable
 from evenhand.visible import visible, visible_line
 from tests.golden import runs

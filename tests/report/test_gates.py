@@ -12,8 +12,7 @@ import evenhand
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.report.gates import Condition, check, check_before_run
-from evenhand.results.findings import Finding
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.measures import Finding, UnscoredCounts
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
 from tests.support.judges import ScriptedJudge

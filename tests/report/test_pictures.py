@@ -16,7 +16,7 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.report.pictures import Curve, Mark, Marks, Matrix, Picture, Shares, pictures_of
-from evenhand.results.findings import Finding
+from evenhand.results.measures import Finding
 from evenhand.statistics.intervals import Interval, UnscoredBounds
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.votes import Vote

@@ -15,7 +15,7 @@ from evenhand.numbers import format_interval
 from evenhand.report import summaries
 from evenhand.report.gates import check
 from evenhand.report.summaries import Summary
-from evenhand.results.findings import Finding
+from evenhand.results.measures import Finding
 from evenhand.results.render import PrintedTables
 from evenhand.statistics import Interval
 from evenhand.visible import visible_line

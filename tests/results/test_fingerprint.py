@@ -8,7 +8,7 @@ import evenhand
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.functions import open as open_results
 from evenhand.prompts import whole_source
-from evenhand.results.fingerprint import ConfoundedComparisonWarning
+from evenhand.results.made_by import ConfoundedComparisonWarning
 from tests.golden.runs import QUIET
 
 CLARITY = "criteria.evenhand.direct.clarity"

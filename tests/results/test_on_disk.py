@@ -16,9 +16,9 @@ from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
-from evenhand.results.fingerprint import DIGITS
-from evenhand.results.on_disk import EntriesOnDisk
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.made_by import DIGITS
+from evenhand.results.measures import UnscoredCounts
+from evenhand.results.results import EntriesOnDisk
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 JUDGE = SimulatedEngine(refusal_rate=0.2, noise=0.3)
@@ -215,7 +215,7 @@ def test_what_else_results_do_works_on_parts(tmp_path):
 
 def test_a_file_from_before_there_were_columns_for_measures_is_read_by_its_votes(tmp_path):
     parts = in_parts(whole_of("systems"), (5, 7), tmp_path)
-    for path in parts.entries.parts:
+    for path in parts.entries.parts.paths:
         table = pyarrow.parquet.read_table(path)
         pyarrow.parquet.write_table(table.drop_columns(["verdict_draw_variance", "verdict_lowest_score"]), path)
     assert evenhand.open(tmp_path).findings() == whole_of("systems").findings()
@@ -238,7 +238,7 @@ def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
 
     def most_held(count):
         result = in_parts(part_of(whole, 0, count), [8] * (count // 8), tmp_path / str(count))
-        assert len(result.entries.parts) == count // 8
+        assert len(result.entries.parts.paths) == count // 8
         walks = (result.records, result.cells, result.verdict_views)
         for walk in walks:  # what is imported, and held once
             deque(walk(), maxlen=0)

@@ -20,7 +20,7 @@ from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.results.saved import read, write
-from evenhand.results.votes_columns import Cell, cells_of, votes_table
+from evenhand.results.vote_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
 from evenhand.tables.assessing import judge
 from evenhand.tables.judgements import JudgementTable
@@ -134,7 +134,7 @@ def test_other_tools_read_the_parquet_file(judged, tmp_path):
 
 
 def test_a_file_of_many_parts_is_one_result_and_its_prompts_are_read_when_asked_for(judged, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.results.votes_columns.VOTES_IN_A_PART", 5)
+    monkeypatch.setattr("evenhand.results.vote_columns.VOTES_IN_A_PART", 5)
     path, again = tmp_path / "result.parquet", tmp_path / "again.parquet"
     judged.save(path)
     assert pyarrow.parquet.read_metadata(path).num_row_groups > 3

@@ -17,8 +17,8 @@ from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
 from evenhand.report.gates import CheckReport
 from evenhand.report.summaries import Summary
-from evenhand.results.spending import Spending
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.notes import Spending
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.votes import Usage, Vote
 from tests.judging.test_run import ONCE, questions
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from evenhand.catalog import catalog_entries, catalog_path
 from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import expanded, written_whole
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
@@ -77,8 +77,6 @@ def _import(entry: str | None, out: Path | None) -> int:
 
 def _put(found: Imported, out: Path | None) -> None:
     """Write data to a file of the kind that its name says, or print them as JSON."""
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
     endings = (".jsonl",) if found.are_rows else (".json", ".yaml", ".yml")
     if out is not None and out.suffix.lower() not in endings:
         kind = "rows of data" if found.are_rows else "a rubric, a checklist or a criterion"

@@ -13,14 +13,14 @@ from evenhand.cli.options import flag_of
 from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
 from evenhand.cli.verb_table import Verb
 from evenhand.errors import InvalidInputError
-from evenhand.files import expanded
+from evenhand.files import check_ending, expanded, write_as_it_ends
 from evenhand.numbers import format_count, format_number, format_percent
 from evenhand.run_options import JobOptions
 
 if TYPE_CHECKING:
     from evenhand.report.gates import CheckedCondition
+    from evenhand.results.measures import UnscoredCounts
     from evenhand.results.render import PrintedTables
-    from evenhand.results.unscored import UnscoredCounts
 
 MOST_UNSCORED = 0.1
 """The share of unscored votes that a run of judges may have. So many gaps can move a share by 0.1, as far as the
@@ -71,7 +71,7 @@ class Ending:
         Raises:
             InvalidInputError: If something of it cannot be written or checked.
         """
-        from evenhand.results.run_record import run_record  # noqa: PLC0415 - as below
+        from evenhand.results.made_by import run_record  # noqa: PLC0415 - as below
 
         options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
         labels = dict(given.get("labels") or {})
@@ -115,7 +115,7 @@ class Ending:
         Returns:
             What was written, a line each; and the scores that people would give, None without labels.
         """
-        from evenhand.results.run_record import write_run  # noqa: PLC0415 - seconds of import
+        from evenhand.results.made_by import write_run  # noqa: PLC0415 - seconds of import
 
         said = []
         if self.out is not None:
@@ -167,8 +167,6 @@ class Ending:
 
 
 def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
-    from evenhand.results.saved import write_as_it_ends  # noqa: PLC0415 - seconds of import
-
     def in_form(form: str) -> Callable[[], str]:
         return lambda: "\n".join(getattr(each, f"to_{form}")() for each in tables)
 
@@ -211,15 +209,15 @@ def _next_step(reasons: Collection[str]) -> str:
 
 def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
     """Check before the first call that the result can be saved under a name that ends so, without that."""
-    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - only who writes a file needs it
+    from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
 
-    votes_columns.check_left_out(left_out)
+    vote_columns.check_left_out(left_out)
     if verb.kind:
         saved.check_suffix(out)
     else:
         from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
 
-        saved.check_ending(out, REPORT_SUFFIXES)
+        check_ending(out, REPORT_SUFFIXES)
 
 
 def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
@@ -230,8 +228,6 @@ def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) ->
         place = check_out(path, read, flag)
         if place is None:
             continue
-        from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
-
         check_ending(place, endings)
         if taken.setdefault(place.resolve(), flag) != flag:
             raise InvalidInputError(f"{flag} is {str(path)!r}, the same file as {taken[place.resolve()]}: give another")

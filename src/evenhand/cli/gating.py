@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
+from evenhand.files import written_whole
 
 if TYPE_CHECKING:
     from evenhand.labels.corrected import CorrectedScores
@@ -169,7 +170,6 @@ class Gating:
             The format in which the result is printed besides.
         """
         from evenhand.report import summaries  # noqa: PLC0415 - as above
-        from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
         printed = "table"
         for form, file in self._files:

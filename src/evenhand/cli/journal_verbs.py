@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
-from evenhand.files import expanded, open_file
+from evenhand.files import expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
 EXIT_UNSOUND: Final = 1
@@ -114,7 +114,6 @@ def _quantity(name: str, given: str | None, units: Mapping[str, float], example:
 
 def _export(path: Path, out: Path | None) -> None:
     from evenhand.engines.journal_tools import exported  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
     out = check_out(out, [str(path)])
     if out is None:

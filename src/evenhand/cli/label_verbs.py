@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from evenhand.cli.gating import EXIT_CHECK_FAILED, REQUIRE, Gating
 from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
+from evenhand.files import check_ending
 
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods
@@ -93,7 +94,6 @@ def correct(
     """The score that people would give, from a judge of all rows and people's labels of some."""
     from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
     from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     place = check_out(out, [run] if gold is None else [run, str(gold)])
     if place is not None:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import check_out, say
+from evenhand.files import check_ending
 
 
 def plot(
@@ -25,7 +26,6 @@ def plot(
 ) -> int:
     """Draw a picture of a saved result, for a paper, and print its caption."""
     from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     place = check_out(out, [run])
     check_ending(out, ENDINGS)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import check_out, say
-from evenhand.files import expanded
+from evenhand.files import check_ending, expanded
 from evenhand.numbers import format_bytes
 
 
@@ -48,7 +48,6 @@ def report(
 ) -> int:
     """One HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict."""
     from evenhand.report.explorer import write_report  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
     named = out or folder / "report.html"

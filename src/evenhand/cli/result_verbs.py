@@ -14,7 +14,7 @@ from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import check_out, say
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import expanded, written_whole
 from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def show(
         return 0
     if row is None:
         return gating.end(results)
-    from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import
+    from evenhand.results.looking import RowView  # noqa: PLC0415 - seconds of import
 
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
     say(str(RowView(row, named) if named else results.row(row, data)))
@@ -309,8 +309,6 @@ def export(
     ] = None,
 ) -> int:
     """Write a saved result in a form that other programs read."""
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - seconds of import
-
     place = check_out(out, [file])
     what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
     if what == "tables" and form in {"jsonl", "parquet"}:
@@ -372,7 +370,6 @@ def _write_parquet(results: Results[Any], what: str, place: Path) -> None:
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     from evenhand.results.measures import plain  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
     table = results.votes() if what == "votes" else pa.Table.from_pylist([plain(row) for row in results.records()])
     with written_whole(place) as beside:

@@ -46,7 +46,7 @@ from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded, is_opened
-from evenhand.results.run_record import LEFT_OUT, absolute
+from evenhand.results.made_by import LEFT_OUT, absolute
 
 PREFIX = "EVENHAND_RUN_"
 RESULTS = (".parquet", ".jsonl")

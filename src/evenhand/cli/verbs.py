@@ -20,6 +20,7 @@ from evenhand.cli.options import Declared, declared, flag_of, model_options, pla
 from evenhand.cli.output import check_out, complain, is_quiet, note, say
 from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.errors import InvalidInputError
+from evenhand.files import check_ending
 from evenhand.numbers import format_cost
 from evenhand.run_options import JobOptions, RunOptions, StreamOptions
 
@@ -274,7 +275,7 @@ def _split(verb: Verb, rows: Sequence[Mapping[str, Any]], given: dict[str, Any])
 
 def _is_demo(given: Mapping[str, Any]) -> bool:
     """Whether the data are those that ship with evenhand."""
-    from evenhand.results.run_record import DEMO  # noqa: PLC0415 - as above
+    from evenhand.results.made_by import DEMO  # noqa: PLC0415 - as above
 
     return isinstance(given["data"], str) and given["data"] == DEMO and not Path(DEMO).exists()
 
@@ -414,8 +415,6 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
 
 def _place_of_report(out: str | None) -> Path:
     """Where the demonstration's report goes: where it is said, or here, or in a temporary folder where it cannot be."""
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - seconds of import
-
     if out is not None:
         check_ending(out, (".html",))
     try:

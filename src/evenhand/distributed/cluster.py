@@ -37,13 +37,14 @@ from evenhand.errors import (
     Terminated,
     TooManyFailuresError,
 )
-from evenhand.files import expanded, is_opened
+from evenhand.files import expanded, is_opened, written_whole
 from evenhand.functions import open as open_results
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.judging.loop import GRACE_SECONDS
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
 from evenhand.numbers import format_cost, format_count
+from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
     RUN_FILE,
@@ -53,8 +54,7 @@ from evenhand.results.resumed import (
     part_path,
     rows_of_part,
 )
-from evenhand.results.run_record import write_run
-from evenhand.results.saved import header_of, written_whole
+from evenhand.results.saved import header_of
 from evenhand.streams import Job
 
 if TYPE_CHECKING:

@@ -34,9 +34,8 @@ from evenhand.judge_reliability.asked import (
 from evenhand.judge_reliability.raters import Drawing, defined
 from evenhand.modes.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
-from evenhand.results.measures import measure
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.measures import UnscoredCounts, measure
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies
 from evenhand.statistics import Interval
 from evenhand.statistics.consistency import (

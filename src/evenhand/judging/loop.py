@@ -30,7 +30,7 @@ from evenhand.judging.grid import Grid, Sheet, Task, sheets_of, tasks_of
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.question import Question
-from evenhand.results.spending import Spending
+from evenhand.results.notes import Spending
 from evenhand.run_options import LimitOptions
 from evenhand.votes import EarlyStop, Vote, held_once
 

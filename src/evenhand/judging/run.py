@@ -20,7 +20,7 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, checked_weights
 from evenhand.judging.loop import Panel, Run, is_shared, judging
 from evenhand.question import Question
-from evenhand.results.spending import Spending
+from evenhand.results.notes import Spending
 from evenhand.run_options import LimitOptions
 from evenhand.visible import visible
 from evenhand.votes import Vote

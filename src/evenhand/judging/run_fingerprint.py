@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from evenhand.engines.base import FreeEngine, JudgeEngine
 from evenhand.judging.flow import Flow
 from evenhand.question import Question
-from evenhand.results.fingerprint import DIGITS, digest, in_a_row
+from evenhand.results.made_by import DIGITS, digest, in_a_row
 
 
 class Shown(Protocol):

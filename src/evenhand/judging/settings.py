@@ -18,7 +18,7 @@ from evenhand.judging.grid import Grid
 from evenhand.judging.loop import opened_journal
 from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
-from evenhand.results.spending import LIMITS
+from evenhand.results.notes import LIMITS
 from evenhand.run_options import FlowOptions, RunOptions
 from evenhand.version import __version__
 from evenhand.votes import Vote

@@ -19,13 +19,12 @@ from typing import Any, Final, NamedTuple, Self
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_layout
+from evenhand.files import check_ending, check_layout, written_whole
 from evenhand.labels.drawing import Design
 from evenhand.numbers import format_count, format_range
+from evenhand.results.measures import QuestionName
 from evenhand.results.offline_page import offline_page, within_page
-from evenhand.results.outcomes import QuestionName
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import check_ending, written_whole
 
 LAYOUT: Final = 1
 CANNOT_TELL: Final = "I cannot tell"

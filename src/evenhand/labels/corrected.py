@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 import pandas as pd
 
 from evenhand.errors import InvalidInputError
+from evenhand.files import write_as_it_ends
 from evenhand.labels.samples import named
 from evenhand.numbers import (
     Missing,
@@ -21,7 +22,6 @@ from evenhand.numbers import (
 )
 from evenhand.results.measures import Column, as_json, measure, measures_table, plain
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth
 

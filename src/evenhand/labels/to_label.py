@@ -26,10 +26,10 @@ from evenhand.labels.drawing import (
     random_order,
 )
 from evenhand.numbers import format_count
-from evenhand.results.fingerprint import digest
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
+from evenhand.results.made_by import digest
+from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.visible import visible
 
 SCORE_LEVELS: Final = 5

@@ -16,7 +16,7 @@ from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.numbers import Missing, format_count, format_number, format_percent
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.measures import UnscoredCounts
 from evenhand.run_options import IntervalOptions
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
 from evenhand.unitxt.bases import (

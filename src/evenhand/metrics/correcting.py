@@ -17,10 +17,9 @@ from evenhand.labels.correct import DESIGNS, correct
 from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
-from evenhand.results.measures import scores_of
-from evenhand.results.outcomes import QuestionName
+from evenhand.results.measures import QuestionName, scores_of
 from evenhand.results.results import Results
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.run_options import Design, GoldOptions
 
 logger = logging.getLogger(__name__)

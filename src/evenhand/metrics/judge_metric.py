@@ -42,9 +42,9 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.question import Classifications
 from evenhand.results.measures import Measure, score_entries, scores_of
+from evenhand.results.notes import LIMITS, Spending
 from evenhand.results.saved import line_of
-from evenhand.results.spending import LIMITS, Spending
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.run_options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import (

@@ -21,9 +21,8 @@ from evenhand.modes.pairwise import (
     TournamentPlan,
     alike,
 )
-from evenhand.results.measures import scores_of
-from evenhand.results.spending import Spending
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.measures import UnscoredCounts, scores_of
+from evenhand.results.notes import Spending
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import load_comparison

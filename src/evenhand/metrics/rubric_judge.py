@@ -252,7 +252,7 @@ class RubricJudge(AssessingJudge):
 
 
 COUNTED = ("num_asked_votes", "num_unscored_votes", "num_rows_affected", "num_unscored_verdicts")
-"""The scores of :class:`~evenhand.results.unscored.UnscoredCounts`."""
+"""The scores of :class:`~evenhand.results.measures.UnscoredCounts`."""
 
 OF_RUBRIC = (
     "raw_score",

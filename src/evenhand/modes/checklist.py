@@ -35,9 +35,8 @@ from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_o
 from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
-from evenhand.results.measures import known, measure
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.run_options import NEEDS_ALL_DRAWS, ChecklistOptions, CheckMode
 from evenhand.run_options import ChecklistMetric as Metric
 from evenhand.scoring import ReplyMeasures, reply_measures

@@ -26,9 +26,8 @@ from evenhand.modes.best_of import CHOICE_PROMPTS, choice_question
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
-from evenhand.results.measures import known, measure
-from evenhand.results.spending import Spending
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.notes import Spending
 from evenhand.scoring import INDEPENDENT, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,

@@ -40,9 +40,8 @@ from evenhand.modes.deciding import Questioning
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
-from evenhand.results.measures import known, measure
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.vote_columns import VerdictColumns, VoteColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias

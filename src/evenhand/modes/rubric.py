@@ -33,12 +33,11 @@ from evenhand.modes.direct_assessment import assessment_question
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, format_range
 from evenhand.question import Question
-from evenhand.results.measures import Column, known, measure, measures_table, score_column
+from evenhand.results.measures import UNSCORED_VOTES, Column, known, measure, measures_table, score_column
 from evenhand.results.notes import spread_note, unscored_bounds_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
-from evenhand.results.unscored import UNSCORED_VOTES
-from evenhand.results.verdict_columns import VerdictColumns
+from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation

@@ -19,17 +19,17 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending, write_as_it_ends
 from evenhand.labels.correct import correct
 from evenhand.labels.people import Labels, read_gold
 from evenhand.numbers import format_count
 from evenhand.report.in_words import Headline, cautions, facts, headlines, options_of
 from evenhand.report.packed import pack
 from evenhand.report.pictures import pictures_of
+from evenhand.results.looking import VerdictView
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.results.saved import check_ending, write_as_it_ends
-from evenhand.results.verdict_view import VerdictView
 from evenhand.version import __version__
 from evenhand.visible import visible_line
 

@@ -28,7 +28,7 @@ from evenhand.numbers import (
     format_percent_apart,
 )
 from evenhand.results.compare import RunComparison
-from evenhand.results.findings import Finding
+from evenhand.results.measures import Finding
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 
@@ -105,7 +105,7 @@ class CheckedCondition:
         condition: As it was written.
         holds: Whether it holds; False also where the measure has no number, or unscored votes leave it open.
         measure: The name of the measure, without systems.
-        of: Whose it is, as :attr:`~evenhand.results.findings.Finding.of`.
+        of: Whose it is, as :attr:`~evenhand.results.measures.Finding.of`.
         value: What was compared with the threshold; None where there is no such number.
         threshold: The number in the condition.
         n: The rows, contests, items or labels on which the measure rests; None where these are not counted.

@@ -25,6 +25,7 @@ from rich.cells import cell_len
 
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.agreement_with_people import Confidences, confidences_of
 from evenhand.judge_reliability.asked import NEITHER, SIDES, Asked, Categories
 from evenhand.judge_reliability.report import measure_at
@@ -39,12 +40,9 @@ from evenhand.numbers import (
     format_number,
     format_percent,
 )
-from evenhand.results.findings import Finding
-from evenhand.results.layout import shortened
-from evenhand.results.measures import Kind
-from evenhand.results.outcomes import Outcomes
+from evenhand.results.measures import Finding, Kind, Outcomes
+from evenhand.results.render import shortened
 from evenhand.results.results import Results
-from evenhand.results.saved import check_ending, written_whole
 from evenhand.statistics.agreement import confusion_matrix
 from evenhand.statistics.intervals import Interval
 from evenhand.visible import visible_line

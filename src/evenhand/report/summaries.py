@@ -14,10 +14,8 @@ from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
 from evenhand.numbers import Missing, format_count
 from evenhand.report.gates import CheckReport
 from evenhand.results.compare import RunComparison
-from evenhand.results.findings import Finding
-from evenhand.results.measures import as_json, plain
+from evenhand.results.measures import Finding, UnscoredCounts, as_json, plain
 from evenhand.results.results import Results
-from evenhand.results.unscored import UnscoredCounts
 from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
-from itertools import compress
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial, reduce, wraps
+from itertools import accumulate, compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast, overload
 
@@ -20,26 +21,38 @@ import numpy as np
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.data.rows import KINDS
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import check_path, expanded
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
-from evenhand.results.findings import Finding, Reported, unscored_findings
-from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
-from evenhand.results.on_disk import EntriesOnDisk
-from evenhand.results.outcomes import Outcomes, QuestionName
-from evenhand.results.parts import Parts, listed
+from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
+from evenhand.results.made_by import (
+    CONFOUNDED,
+    ConfoundedComparisonWarning,
+    Fingerprint,
+    absolute,
+    notes_on_changes,
+    relative,
+    run_yaml,
+    write_run,
+)
+from evenhand.results.measures import Finding, Outcomes, QuestionName, Reported, UnscoredCounts, unscored_findings
+from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables
-from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import Saved, check_path, read, reading, write
-from evenhand.results.spending import LIMITS, Spending, spending_notes
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
-from evenhand.results.verdict_list import Key, RowView, VerdictList
-from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
-from evenhand.results.votes_columns import Cell, check_left_out, votes_table
+from evenhand.results.saved import (
+    OWN_LISTS,
+    Parts,
+    Saved,
+    listed,
+    read,
+    read_abouts,
+    read_columns,
+    read_schema,
+    reading,
+    write,
+)
+from evenhand.results.vote_columns import OF_VOTES, TOLD, BoolArray, Cell, VoteColumns, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE
@@ -50,6 +63,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Entry = TypeVar("Entry")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +248,7 @@ class Results(PrintedTables, Generic[Entry]):
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
 
     def head(self, n: int = 5) -> VerdictList:
-        """The first verdicts; see :class:`~evenhand.results.verdict_list.VerdictList`, which is no result."""
+        """The first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is no result."""
         return self.verdict_list().head(n)
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
@@ -650,6 +664,10 @@ class Results(PrintedTables, Generic[Entry]):
             InvalidInputError: If the path ends otherwise, or something else is to be left out.
             UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
+        self.save_part(path, 0, leave_out)
+
+    def save_part(self, path: str | Path, first: int, leave_out: Collection[str] = ()) -> None:
+        """The same for some rows of a run, of which the first has an index of its own in the whole."""
         check_left_out(leave_out)
         header = {"parameters": listed(self.parameters), **self.judged(), **self.overview()}
         if self.run_file is not None:
@@ -659,7 +677,7 @@ class Results(PrintedTables, Generic[Entry]):
             cells = (cell.telling(row) for cell, row in zip(cells, self.verdict_rows(), strict=True))
         disk = self.entries if isinstance(self.entries, EntriesOnDisk) else None
         streamed: dict[str, Any] = {} if disk is None else {"rows": disk.cells, "schema": disk.schema()}
-        write(path, self.kind, header, (cell.without(leave_out) for cell in cells), **streamed)
+        write(path, self.kind, header, (cell.without(leave_out) for cell in cells), first=first, **streamed)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -672,7 +690,8 @@ class Results(PrintedTables, Generic[Entry]):
         folder = place if place.is_dir() else place.parent
         with reading(place):
             if place.is_dir():
-                result, header = cls._on_disk(Parts(place))
+                parts = Parts.of(place, cls.kind)
+                result, header = cast(Self, EntriesOnDisk(cls, parts, parts.header).whole()), parts.header
             else:
                 saved = read(path, cls.kind)
                 result, header = cls.of_cells(saved.header, cls.loaded_cells(saved)), saved.header
@@ -681,19 +700,194 @@ class Results(PrintedTables, Generic[Entry]):
         return result
 
     @classmethod
-    def _on_disk(cls, parts: Parts) -> tuple[Self, Mapping[str, Any]]:
-        """The result whose entries stay on disk, and what its parts say before their votes."""
-        if KINDS[cls.kind] != parts.kind:
-            raise InvalidInputError(
-                f"{str(parts.folder)!r} holds no {KINDS[cls.kind].holds}, but {parts.kind.holds}, which "
-                f"{parts.kind.class_name}.load reads"
-            )
-        return cast(Self, EntriesOnDisk(cls, parts, parts.header).whole()), parts.header
-
-    @classmethod
     def loaded_cells(cls, saved: Saved) -> list[Cell]:
         """The cells that a file holds, as tables make them."""
         return [_without_id(cell) for cell in saved.cells]
+
+
+@dataclass(frozen=True, eq=False)
+class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
+    """The entries of all parts, one part after the other; in a part they are ordered as in any result of its kind.
+
+    Rows are numbered on from part to part. No more than one part is held for each walk.
+
+    Attributes:
+        held_as: The class of the result.
+        parts: The files.
+        header: What the parts say together, under the rules that apply.
+        kept: For each part, which of its cells are left; None where all are.
+        as_saved: The rules are those by which the parts were saved.
+    """
+
+    held_as: type[Results[Entry]]
+    parts: Parts
+    header: Mapping[str, Any]
+    kept: tuple[BoolArray, ...] | None = None
+    as_saved: bool = True
+    _last: dict[int, Results[Entry]] = field(default_factory=dict, repr=False)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The parts of which something is left."""
+        return [number for number in range(len(self.parts.paths)) if self.kept is None or self.kept[number].any()]
+
+    def part(self, number: int, *, texts: bool = True) -> Results[Entry]:
+        """The result of one part, whose rows have the numbers that they have in the whole.
+
+        Args:
+            number: Which part, from 0.
+            texts: Read the reasons and replies too, of which no score is made.
+
+        Raises:
+            InvalidInputError: A part that cannot be read.
+        """
+        with reading(self.parts.paths[number]):
+            saved = read(self.parts.paths[number], self.held_as.kind, texts=texts)
+            cells = self.held_as.loaded_cells(saved)
+            left = cells if self.kept is None else compress(cells, self.kept[number])
+            return self._made_of(number, saved.header, left)
+
+    def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Entry]:
+        placed = (cell._replace(about=self._placed(number, header, cell.about)) for cell in cells)
+        return self.held_as.of_cells(self.header, placed)
+
+    def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+        """What a cell is about, with the numbers that its row and what it was judged by have in the whole."""
+        found = {**about, "instance": about["instance"] + self.parts.firsts[number]}
+        for name, column in OWN_LISTS.get(self.held_as.kind, {}).items():
+            if column in about and header.get(name) != self.header.get(name):
+                found[column] = self.header[name].index(header[name][about[column]])
+        return found
+
+    def abouts(self) -> Iterator[dict[str, Any]]:
+        """What each cell is about, without its votes."""
+        for number in self.numbers:
+            header, abouts = read_abouts(self.parts.paths[number])
+            for place, about in enumerate(abouts):
+                if self.kept is None or self.kept[number][place]:
+                    yield self._placed(number, header, about)
+
+    def columns(self, number: int, names: Collection[str]) -> pyarrow.Table:
+        """Columns of one part, with all its cells, whose rows are counted from 0."""
+        return read_columns(self.parts.paths[number], names, self.parts.saved_firsts[number])
+
+    @property
+    def cells(self) -> int:
+        """How many cells are left."""
+        return sum(self.parts.cells) if self.kept is None else sum(int(each.sum()) for each in self.kept)
+
+    def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
+        """The columns of a file that holds all parts, with those that tell of verdicts or without."""
+        import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+
+        schemas = map(read_schema, self.parts.paths)
+        united = reduce(lambda one, other: pyarrow.unify_schemas([one, other]), schemas)
+        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
+
+    def vote_columns(self) -> VoteColumns:
+        """Every vote, as far as measures need it."""
+        found = []
+        for number in self.numbers:
+            votes = VoteColumns.of_table(self.columns(number, OF_VOTES))
+            found.append(votes if self.kept is None else votes.only(self.kept[number]))
+        return VoteColumns.joined(found)
+
+    def without_texts(self) -> tuple[Entry, ...]:
+        """All entries at once, without the reasons and replies, of which no score is made."""
+        return tuple(entry for number in self.numbers for entry in self.part(number, texts=False).entries)
+
+    def whole(self) -> Results[Entry]:
+        """The result with these entries."""
+        number = self.numbers[0]
+        if self.kept is None:  # one row shows what all are like
+            row = next(self.abouts())["instance"] - self.parts.firsts[number]
+            saved = read(self.parts.paths[number], self.held_as.kind, texts=False, row=row)
+            template = self._made_of(number, saved.header, self.held_as.loaded_cells(saved))
+        else:
+            template = self.part(number, texts=False)
+        held = next(each.name for each in fields(template) if getattr(template, each.name) is template.entries)
+        return replace(template, **{held: self})  # type: ignore[arg-type] # the field of its entries
+
+    def under(self, header: Mapping[str, Any]) -> Self:
+        """The same votes under other rules.
+
+        Args:
+            header: What is judged, and the parameters.
+        """
+        return replace(self, header={**self.header, **header}, as_saved=False, _last={})
+
+    def only(self, stays: Sequence[bool], header: Mapping[str, Any]) -> Self:
+        """The entries of some of the cells.
+
+        Args:
+            stays: Of each of :meth:`abouts`, whether it does.
+            header: What is judged, and the parameters, of what is left.
+        """
+        left = iter(stays)
+        masks = []
+        for number, cells in enumerate(self.parts.cells):
+            mask = np.ones(cells, dtype=bool) if self.kept is None else self.kept[number].copy()
+            mask[mask] = list(islice(left, int(mask.sum())))
+            masks.append(mask)
+        return replace(self, header={**self.header, **header}, kept=tuple(masks), _last={})
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        """How many entries each part has."""
+        names = self.held_as.names
+        counts = dict.fromkeys(range(len(self.parts.paths)), 0)
+        for number in self.numbers:
+            _, abouts = read_abouts(self.parts.paths[number])
+            kept = [True] * len(abouts) if self.kept is None else self.kept[number]
+            named = zip(abouts, kept, strict=True)
+            counts[number] = len({tuple(about[name] for name in names) for about, held in named if held})
+        return tuple(counts.values())
+
+    def __len__(self) -> int:
+        return sum(self._counts)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for number in self.numbers:
+            yield from self.part(number).entries
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Entry]: ...
+
+    def __getitem__(self, place: int | slice) -> Entry | Sequence[Entry]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        ends = list(accumulate(self._counts))
+        left = range(len(self))[place]
+        number = bisect_right(ends, left)
+        left -= ends[number] - self._counts[number]
+        if number not in self._last:
+            self._last.clear()
+            self._last[number] = self.part(number)
+        return self._last[number].entries[left]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment] # as a list
+
+
+def part_by_part(walk: Callable[..., Iterator[Row]]) -> Callable[..., Iterator[Row]]:
+    """Make a walk over a result go through one part after the other where it lies on disk."""
+
+    @wraps(walk)
+    def walked(self: Results[Any], *given: Any, **keyed: Any) -> Iterator[Row]:  # noqa: ANN401 - those of the walk
+        entries = self.entries
+        if not isinstance(entries, EntriesOnDisk):
+            yield from walk(self, *given, **keyed)
+            return
+        for number in entries.numbers:
+            yield from walk(entries.part(number), *given, **keyed)
+
+    return walked
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
@@ -769,9 +963,3 @@ def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
                     f"row {row} is left for only one of {group!r} and {other!r} ({', '.join(groups)}): keep a row for "
                     "all of them, or for none"
                 )
-
-
-def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Whether a table's parameters say that draws could stop early."""
-    grid = parameters.get("grid", {})
-    return bool(grid.get("stop_early")) and grid["samples"] > 1

@@ -30,7 +30,7 @@ from evenhand.judging.sheet import check_calls
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
-from evenhand.results.run_record import remembers
+from evenhand.results.made_by import remembers
 from evenhand.run_options import AssessmentOptions, RunOptions, StreamOptions
 from evenhand.streams import streamed
 from evenhand.tables.judgements import Judgement, JudgementTable

@@ -17,7 +17,7 @@ from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.results.run_record import remembers
+from evenhand.results.made_by import remembers
 from evenhand.run_options import ChecklistOptions, ItemVoteFields, RunOptions, StreamOptions
 from evenhand.streams import streamed
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable

@@ -32,16 +32,21 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.result_methods import ResultMethods
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note
-from evenhand.results.on_disk import part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    Reported,
+    measures_table,
+    plain,
+)
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, with_ids
-from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
+from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, part_by_part, with_ids
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals

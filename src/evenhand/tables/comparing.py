@@ -29,7 +29,7 @@ from evenhand.judging.settings import RunSettings
 from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
-from evenhand.results.run_record import remembers
+from evenhand.results.made_by import remembers
 from evenhand.run_options import PairVoteFields, RunOptions, StopOptions, StreamOptions, check_resamples
 from evenhand.streams import streamed
 from evenhand.tables.recorded_pairs import recorded_winrates

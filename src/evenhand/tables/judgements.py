@@ -33,32 +33,43 @@ from evenhand.modes.rubric import (
 )
 from evenhand.numbers import format_range, format_share
 from evenhand.result_methods import ResultMethods
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_table, plain, score_column
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    QuestionName,
+    Reported,
+    UnscoredCounts,
+    measures_table,
+    plain,
+    score_column,
+)
 from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
     spread_note,
     unscored_bounds_note,
+    unscored_note,
 )
-from evenhand.results.on_disk import EntriesOnDisk, part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
-from evenhand.results.results import changed_rules, check_same_rows, with_ids
-from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
-from evenhand.results.verdict_columns import (
+from evenhand.results.results import EntriesOnDisk, changed_rules, check_same_rows, part_by_part, with_ids
+from evenhand.results.vote_columns import (
+    CELL,
     OF_VERDICTS,
     OF_VOTES,
     BoolArray,
+    Cell,
     FloatArray,
     IntArray,
     VerdictColumns,
     VoteColumns,
     codes_of,
     told_for_measures,
+    vote_row,
 )
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import CELL, Cell, vote_row
 from evenhand.scoring import ScoreSummary, readings_note
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel

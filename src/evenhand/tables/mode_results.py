@@ -23,17 +23,13 @@ from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.numbers import format_level
 from evenhand.result_methods import ResultMethods
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note
-from evenhand.results.on_disk import part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.made_by import remembers
+from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table, plain
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, with_ids
-from evenhand.results.run_record import remembers
-from evenhand.results.unscored import unscored_note
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.results import Rules, changed_rules, part_by_part, with_ids
+from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.run_options import RunOptions, StreamOptions
 from evenhand.streams import streamed
 from evenhand.tables.responses import ResponseRows

@@ -24,7 +24,7 @@ from evenhand.judge_reliability.columns import (
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
-from evenhand.results.run_record import remembers
+from evenhand.results.made_by import remembers
 from evenhand.run_options import RecordedOptions
 from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
 from evenhand.tables.vote_rows import swapped_in

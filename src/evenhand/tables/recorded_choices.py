@@ -13,7 +13,7 @@ from evenhand.data.fields import field_of, name_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.grade_scores import check_grade_settings
 from evenhand.question import choice_criterion, comparison_criterion
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.vote_rows import VoteRow, VoteRows
 from evenhand.votes import Vote

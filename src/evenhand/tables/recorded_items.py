@@ -14,7 +14,7 @@ from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.run_options import ChecklistOptions
 from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.vote_rows import VoteRow, VoteRows, recorded_rows

@@ -15,7 +15,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.contest import check_reduction, is_graded
 from evenhand.question import comparison_criterion, swapped_index
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.vote_rows import VoteRow, VoteRows, swapped_in
 from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.votes import Vote, is_missing

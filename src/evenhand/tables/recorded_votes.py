@@ -39,16 +39,13 @@ from evenhand.judge_reliability.raters import (
 from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
 from evenhand.result_methods import ResultMethods
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Measure, measures_of, plain, score_entries
-from evenhand.results.notes import unscored_bounds_note
-from evenhand.results.outcomes import Outcome, Outcomes
+from evenhand.results.looking import NO_VERDICT, QuestionAsked
+from evenhand.results.made_by import remembers
+from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
+from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import with_ids
-from evenhand.results.run_record import remembers
-from evenhand.results.unscored import unscored_note
-from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion

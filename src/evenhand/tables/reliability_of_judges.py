@@ -19,7 +19,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_layout, read_bytes
+from evenhand.files import check_layout, read_bytes, write_as_it_ends
 from evenhand.judge_reliability.agreement_with_people import JudgesAgreement
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
 from evenhand.judge_reliability.columns import YES_OR_NO
@@ -35,13 +35,10 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.report.explorer import report_page
-from evenhand.results.measures import as_json, plain
-from evenhand.results.notes import baseline_note
+from evenhand.results.measures import UnscoredCounts, as_json, plain
+from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import write_as_it_ends
-from evenhand.results.spending import Spending
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge

@@ -46,16 +46,23 @@ from evenhand.numbers import (
 )
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.result_methods import ResultMethods
-from evenhand.results.findings import Reported, reported_difference
-from evenhand.results.measures import Column, Measure, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note
-from evenhand.results.on_disk import part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    QuestionName,
+    Reported,
+    measures_table,
+    plain,
+    reported_difference,
+)
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules
-from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
+from evenhand.results.results import Rules, changed_rules, part_by_part
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
