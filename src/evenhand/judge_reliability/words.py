@@ -145,7 +145,7 @@ def _place_in_words(places: PlacesChosen, level: float) -> str:
 def replies_in_words(replies: Replies) -> str | Missing:
     """How many replies named an option, and why the others did not.
 
-    >>> from evenhand.results.unscored import UnscoredCounts
+    >>> from evenhand.results.measures import UnscoredCounts
     >>> counts = UnscoredCounts(votes=2, unscored_votes=0, rows=0, verdicts=2, unscored_verdicts=0, reasons={})
     >>> replies_in_words(Replies(counts, 0, 0, Interval(1.0, 0.4, 1.0, 0.95, "exact", 2), (), 2, 0, 0, 0, None))
     '100 % [40, 100] of the replies name an option; 0 of 2 votes unscored; too few to tell (n = 2)'
