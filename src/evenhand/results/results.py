@@ -43,7 +43,6 @@ from evenhand.results.render import PrintedTables
 from evenhand.results.saved import (
     OWN_LISTS,
     Parts,
-    Saved,
     listed,
     read,
     read_abouts,
@@ -405,8 +404,7 @@ class Results(PrintedTables, Generic[Entry]):
 
     def named_cells(self) -> Iterator[Cell]:
         """The cells, with the id of the row where rows have ids of their own."""
-        for cell in self.cells():
-            yield cell._replace(about=self._with_id(cell.about))
+        return (cell._replace(about=self._with_id(cell.about)) for cell in self.cells())
 
     def _with_id(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """What a cell is about, with the id of its row where rows have ids of their own."""
@@ -694,15 +692,10 @@ class Results(PrintedTables, Generic[Entry]):
                 result, header = cast(Self, EntriesOnDisk(cls, parts, parts.header).whole()), parts.header
             else:
                 saved = read(path, cls.kind)
-                result, header = cls.of_cells(saved.header, cls.loaded_cells(saved)), saved.header
+                result, header = cls.of_cells(saved.header, saved.cells), saved.header
             if header.get("run"):
                 object.__setattr__(result, "run_file", absolute(header["run"], folder))
         return result
-
-    @classmethod
-    def loaded_cells(cls, saved: Saved) -> list[Cell]:
-        """The cells that a file holds, as tables make them."""
-        return [_without_id(cell) for cell in saved.cells]
 
 
 @dataclass(frozen=True, eq=False)
@@ -743,8 +736,7 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         """
         with reading(self.parts.paths[number]):
             saved = read(self.parts.paths[number], self.held_as.kind, texts=texts)
-            cells = self.held_as.loaded_cells(saved)
-            left = cells if self.kept is None else compress(cells, self.kept[number])
+            left = saved.cells if self.kept is None else compress(saved.cells, self.kept[number])
             return self._made_of(number, saved.header, left)
 
     def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Entry]:
@@ -802,7 +794,7 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         if self.kept is None:  # one row shows what all are like
             row = next(self.abouts())["instance"] - self.parts.firsts[number]
             saved = read(self.parts.paths[number], self.held_as.kind, texts=False, row=row)
-            template = self._made_of(number, saved.header, self.held_as.loaded_cells(saved))
+            template = self._made_of(number, saved.header, saved.cells)
         else:
             template = self.part(number, texts=False)
         held = next(each.name for each in fields(template) if getattr(template, each.name) is template.entries)
@@ -907,11 +899,6 @@ def with_ids(records: Rows) -> Rows:
             yield named_row(row, self.ids) if self.ids else row
 
     return named
-
-
-def _without_id(cell: Cell) -> Cell:
-    """A cell as tables make it, which know their rows by their indices."""
-    return cell._replace(about={name: value for name, value in cell.about.items() if name != "id"})
 
 
 class Rules(TypedDict, total=False):

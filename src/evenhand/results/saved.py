@@ -100,17 +100,23 @@ def write(
             _write_lines(beside, chain([head], map(line_of, held)))
 
 
-def _moved(cells: Iterable[Cell], by: int) -> Iterator[Cell]:
-    """The cells, with the indices of their rows moved by a number.
+def _moved(cells: Iterable[Cell], first: int) -> Iterator[Cell]:
+    """The cells, with the indices that their rows have in the whole run."""
+    for cell in cells:
+        yield cell._replace(about={**cell.about, "instance": cell.about["instance"] + first}) if first else cell
+
+
+def _as_made(cell: Cell, first: int) -> Cell:
+    """A cell as results make it, which number their rows from 0 and know these by their indices.
 
     Raises:
-        ValueError: If an index is below 0 then.
+        ValueError: If an index is below 0.
     """
-    for cell in cells:
-        about = {**cell.about, "instance": cell.about["instance"] + by} if by else cell.about
-        if by < 0 and about["instance"] < 0:
-            raise ValueError("an index is below 0")
-        yield cell._replace(about=about) if by else cell
+    about = {name: value for name, value in cell.about.items() if name != "id"}
+    about["instance"] -= first
+    if about["instance"] < 0:
+        raise ValueError("an index is below 0")
+    return cell._replace(about=about)
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
@@ -257,7 +263,7 @@ def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = N
             cells = _parquet_cells(path, header, texts=texts, row=row)
         else:
             cells = [_checked_cell(cell_of(line, header["about"])) for line in _lines_after_header(path)]
-        cells = list(_moved(cells, -header.get("first", 0)))
+        cells = [_as_made(cell, header.get("first", 0)) for cell in cells]
         if row is None and header["rows"] != len(cells):
             raise ValueError(f"it has {len(cells)} of {header['rows']} rows")
     return Saved(header, cells)

@@ -13,8 +13,9 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain, groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, get_args
 
@@ -152,11 +153,17 @@ class VoteField:
         """Its name in the vote, or in the part."""
         return self.attribute or self.name
 
-    def of(self, vote: Vote) -> Any:  # noqa: ANN401 - as above
-        """The column's value for a vote."""
-        held = getattr(vote, self.part) if self.part else vote
-        value = None if held is None else getattr(held, self.field)
-        return None if value is None else self.write(value)
+    def getter(self) -> Callable[[Vote], Any]:
+        """What gives the column's value for a vote."""
+        get = attrgetter(f"{self.part}.{self.field}" if self.part else self.field)
+        if self.part in {"", "usage"} and self.write is _same:
+            return get
+
+        def written(vote: Vote) -> Any:  # noqa: ANN401 - as above
+            value = None if self.part and getattr(vote, self.part) is None else get(vote)
+            return None if value is None else self.write(value)
+
+        return written
 
 
 def _written_logprobs(logprobs: Iterable[TokenLogprob]) -> str:
@@ -247,9 +254,9 @@ _TYPES: Final = {
 }
 """Column -> its type, which one without any value would not show."""
 
-_COLUMNS: Final = {field.name: field for field in FIELDS}
+_COLUMNS: Final = {field.name: field.getter() for field in FIELDS}
 _PARTS: Final = {
-    part: [field for field in FIELDS if field.part == part and field.field != "replied"]
+    part: [(field.name, field.field, field.read) for field in FIELDS if field.part == part and field.field != "replied"]
     for part in ("", "usage", "completion", "match", "early_stop")
 }
 
@@ -260,15 +267,17 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     The fields of :class:`~evenhand.votes.Vote` have their names; of its reply there are ``reply``, ``finish_reason``
     and ``model``; ``calls``, ``prompt_tokens``, ``completion_tokens`` and ``cost`` are those of all its calls.
     """
-    return {field.name: field.of(vote) for field in SHOWN}
+    return {field.name: _COLUMNS[field.name](vote) for field in SHOWN}
 
 
 def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
     """The vote of a row, which may lack the columns :data:`TEXTS`."""
 
     def held(part: str) -> dict[str, Any]:
-        values = ((field, row.get(field.name)) for field in _PARTS[part])
-        return {field.field: None if value is None else field.read(value) for field, value in values}
+        return {
+            field: value if (value := row.get(column)) is None or read is _same else read(value)
+            for column, field, read in _PARTS[part]
+        }
 
     if row.get("reply") == row.get("assessment"):
         row["reply"] = row.get("assessment")  # held once
@@ -321,8 +330,8 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name == CELL:
             columns.append(pyarrow.compute.add(places, first))
-        elif (field := _COLUMNS.get(name)) is not None:
-            columns.append(pyarrow.array([None if vote is None else field.of(vote) for vote in cast], type=kind))
+        elif (value := _COLUMNS.get(name)) is not None:
+            columns.append(pyarrow.array([None if vote is None else value(vote) for vote in cast], type=kind))
         else:
             told = name.removeprefix(TOLD)
             own = [cell.verdict.get(told) if told != name else cell.about.get(name) for cell in cells]
@@ -340,7 +349,8 @@ def _type(name: str) -> pyarrow.DataType:
     return pyarrow.list_(inner) if kind.endswith("[]") else inner
 
 
-def _schema(names: Iterable[str]) -> pyarrow.Schema:
+@cache
+def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
     import pyarrow  # noqa: PLC0415 - as above
 
     return pyarrow.schema((name, _type(name)) for name in names)
@@ -562,11 +572,10 @@ class VoteColumns:
         cells = table.column(CELL).to_numpy()
         judged = table.column("judge_id")
         cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
-        zeros = np.zeros(len(cast))
-        numbers = {
-            name: np.nan_to_num(numbers_of(cast.column(name))) if name in cast.column_names else zeros
-            for name in _NUMBERS
-        }
+        numbers = dict.fromkeys(_NUMBERS, np.zeros(len(cast)))
+        for name in numbers.keys() & set(cast.column_names):
+            given = numbers_of(cast.column(name))
+            numbers[name] = np.where(np.isnan(given), 0.0, given)
         return cls(
             n=int(cells.max(initial=-1)) + 1,
             question=cast.column(CELL).to_numpy(),
