@@ -16,8 +16,7 @@ from evenhand.engines.replay import RecordingEngine as RecordingEngine
 from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
-from evenhand.judge_reliability.columns import aggregate as aggregate
-from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
+from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
 from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct

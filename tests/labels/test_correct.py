@@ -11,8 +11,8 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
+from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.people import Labels, read_gold
 from evenhand.results.votes_columns import Cell
 from tests.modes.test_new_mode import ToneMode

@@ -10,8 +10,8 @@ from typing import Any, Union
 
 from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
+from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.correct import DESIGNS, correct
 from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
 from evenhand.metrics.base_metric import score_name_of

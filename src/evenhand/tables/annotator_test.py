@@ -9,15 +9,15 @@ from evenhand.checked_options import takes
 from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
 from evenhand.data.fields import read_clusters
 from evenhand.data.rows import Row, read_rows
-from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import (
+from evenhand.data.vote_columns import (
     VoteColumn,
     VoteReader,
     categories_of,
     columns_of,
     read_column,
 )
-from evenhand.judge_reliability.raters import Scale
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.against_people import Scale
 from evenhand.labels.people import read_gold
 from evenhand.labels.stand_in import Said, StandInTest, check_epsilon, said_of_results, stand_in_test
 from evenhand.results.results import Results
