@@ -19,8 +19,8 @@ from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
 from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
+from evenhand.labels.correct import CorrectedScores as CorrectedScores
 from evenhand.labels.correct import correct as correct
-from evenhand.labels.corrected import CorrectedScores as CorrectedScores
 from evenhand.labels.plan import Plan as Plan
 from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels

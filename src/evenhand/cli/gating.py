@@ -13,7 +13,7 @@ from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
-    from evenhand.labels.corrected import CorrectedScores
+    from evenhand.labels.correct import CorrectedScores
     from evenhand.report.gates import GateReport
     from evenhand.report.summaries import Summary
     from evenhand.results import Results

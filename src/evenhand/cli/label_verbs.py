@@ -96,8 +96,8 @@ def correct(
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
+    from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - as above
-    from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     place = check_out(out, [run, *(str(each) for each in (gold, data) if each is not None)])

@@ -311,8 +311,7 @@ def said_in_columns(
     Args:
         judges: Of the judges, each tested.
         people: Of the annotators.
-        reader: Of the criterion's votes; None for the labels that occur, or for any numbers or texts if ``scoring`` takes
-            them.
+        reader: Of the criterion's votes; None for the labels that occur, or for numbers and texts.
         scoring: How near two labels are; ``auto`` by the options.
         clusters: What each instance belongs to.
 

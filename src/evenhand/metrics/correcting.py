@@ -12,8 +12,7 @@ from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
 from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.labels.correct import DESIGNS, correct
-from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
+from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.results.measures import scores_of

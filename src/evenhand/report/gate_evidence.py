@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, Final, Literal, NoReturn, get_args
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.labels.corrected import CorrectedScores
+from evenhand.labels.correct import CorrectedScores
 from evenhand.labels.people import holds_labels
 from evenhand.numbers import Missing, format_number
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, comparisons_in

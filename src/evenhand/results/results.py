@@ -420,14 +420,14 @@ class Results(PrintedTables, Generic[Entry]):
             **how: ``level`` of the intervals, ``seed`` of draws.
 
         Returns:
-            A :class:`~evenhand.labels.by_group.GroupedScores`: means with intervals over rows or clusters, differences
+            A :class:`~evenhand.labels.groups.GroupedScores`: means with intervals over rows or clusters, differences
             by sign-flip tests with Holm's correction over all groups, systems and scores, and in words where a system
             that is ahead on all rows is behind in a group.
 
         Raises:
             InvalidInputError: If there are no such groups, or labels that fit no row.
         """
-        grouped = import_module("evenhand.labels.by_group").by_group
+        grouped = import_module("evenhand.labels.groups").by_group
         return grouped(self, by, data=data, gold=gold, design=design, **how)
 
     def plot(self, kind: str | None = None, path: str | Path | None = None) -> Any:  # noqa: ANN401 - of an optional library
