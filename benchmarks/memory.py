@@ -35,7 +35,7 @@ import evenhand
 from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.engines.base import Request
 from evenhand.engines.simulated import SimulatedJudge
-from evenhand.tables import JudgementTable
+from evenhand.tables.judgements import JudgementTable
 from evenhand.votes import Completion
 
 CRITERION = "criteria.evenhand.direct.relevance"
@@ -120,7 +120,7 @@ def saved(count: int, folder: Path) -> list[str]:
 
 OPEN_AND_PRINT = """
 import resource, sys, time
-import evenhand, evenhand.tables, pyarrow.parquet
+import evenhand, evenhand.functions, pyarrow.parquet
 start = time.perf_counter(), time.process_time()
 result = evenhand.open(sys.argv[1])
 str(result), result.findings()

@@ -28,7 +28,9 @@ from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Scale
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.grid import Grid
-from evenhand.tables import checklist, judge, winrates
+from evenhand.tables.assessing import judge
+from evenhand.tables.checking import checklist
+from evenhand.tables.comparing import winrates
 from evenhand.votes import Vote
 
 RECORDED = "data/composo_rewardbench2_k8.jsonl.gz"

@@ -140,7 +140,7 @@ def options():
 
 def catalog_pages():
     """A page for every entry of the catalog, and one that lists them."""
-    from evenhand.known_ids import catalog_entries
+    from evenhand.catalog import catalog_entries
 
     pages, listed = {}, defaultdict(list)
     for identifier, path in catalog_entries().items():

@@ -17,6 +17,7 @@ from unitxt.text_utils import camel_to_snake_case
 
 import evenhand
 import evenhand.unitxt
+from benchmarks import size
 from tests.support.processes import Running
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,6 +62,42 @@ def test_imports_go_from_high_layers_to_low_ones():
     expect_success("-c", code)
 
 
+def test_no_modules_import_each_other():
+    """In no way: at the head of a module, in a function, for types alone, or by a string."""
+    found = list(size.circles(size.imported(size.parsed())))
+    assert found == []
+
+
+BY_STRING = {
+    "__init__.py": "the facade imports a name when it is first used",
+    "cli/verbs.py": "--mode MODULE:CLASS is a class of the user's",
+}
+
+
+def test_nothing_is_imported_by_a_string_but_by_the_facade_and_what_users_name():
+    package = ROOT / "src" / "evenhand"
+    found = {
+        str(path.relative_to(package))
+        for path in SOURCES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, (ast.Name, ast.Attribute, ast.alias))
+        and {getattr(node, name, "") for name in ("id", "attr", "name")} & {"import_module", "__import__", "pkgutil"}
+    }
+    assert found == BY_STRING.keys()
+
+
+def test_circles_of_imports_are_found_however_they_are_written():
+    modules = {
+        "evenhand.one": "import evenhand.two",
+        "evenhand.two": "def late():\n    from evenhand import three",
+        "evenhand.three": "if TYPE_CHECKING:\n    from evenhand.four import Four",
+        "evenhand.four": "import_module('evenhand.one')",
+        "evenhand.five": "from evenhand.one import name",
+    }
+    graph = size.imported({name: ast.parse(source) for name, source in modules.items()})
+    assert list(size.circles(graph)) == [["evenhand.one", "evenhand.two", "evenhand.three", "evenhand.four"]]
+
+
 def test_every_module_is_told_whether_it_may_know_unitxt():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     [pure, others] = [set(contract["source_modules"]) for contract in contracts if contract["type"] == "forbidden"]
@@ -85,6 +122,8 @@ LIGHT = [
     "evenhand.data.documents",
     "evenhand.data.fields",
     "evenhand.data.rows",
+    "evenhand.tables",
+    "evenhand.unitxt.loading",
     "evenhand.judging.settings",
     "evenhand.modes.pairwise",
     "evenhand.modes.checklist",
@@ -138,6 +177,48 @@ def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
 
 def test_the_facade_is_imported_without_numpy():
     assert run("-c", "import sys, evenhand; print('numpy' in sys.modules)").stdout.strip() == "False"
+
+
+SLOW = {"datasets", "evaluate", "inspect_ai", "litellm", "matplotlib", "ray", "sklearn", "unitxt"}
+"""Libraries that take seconds to import, or that need not be there: imported where they are used."""
+
+OF_UNITXT = ("evenhand.engines.artifacts", "evenhand.metrics.", "evenhand.unitxt.")
+"""Modules of ours that import unitxt."""
+
+LOCAL_IMPORTS = {
+    "engines/journal_file.py": "the module resource is there on POSIX only",
+    "engines/litellm.py": "httpx is litellm's, and is there where litellm is",
+    "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
+}
+"""Files that import something else within a function, and why; a verb of the shell imports what it runs."""
+
+TO_DO = {
+    *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
+    *("results/on_disk.py", "results/parts.py", "results/results.py", "results/resumed.py", "results/run_record.py"),
+    *("results/saved.py", "results/verdict_columns.py", "results/verdict_list.py", "results/votes_columns.py"),
+    *("tables/checklist_table.py", "tables/judged_columns.py", "tables/winrate_table.py"),
+}
+"""Files whose imports still stand in functions without a reason."""
+
+
+def modules_imported_in_functions(path):
+    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in {each for function in functions for each in ast.walk(function)}:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_imports_stand_at_the_top_but_for_those_of_slow_libraries():
+    root = ROOT / "src" / "evenhand"
+    found = {
+        path.relative_to(root).as_posix()
+        for path in SOURCES
+        for name in modules_imported_in_functions(path)
+        if name.partition(".")[0] not in SLOW and not name.startswith(OF_UNITXT)
+    }
+    assert {path for path in found - TO_DO if not path.startswith("cli/")} == set(LOCAL_IMPORTS)
 
 
 def names_annotations_import(tree):
@@ -266,6 +347,55 @@ def test_a_metric_takes_ids_of_the_catalog_unasked(door, tmp_path):
     running = Running(made, output=tmp_path / "told.txt")
     assert running.wait() == 0, running.told
     assert running.told.strip() == "relevance"
+
+
+VALUES = """
+import sys
+from contextlib import nullcontext
+
+import evenhand
+
+class Engine:
+    judge_id, concurrency = "scripted", 4
+
+    def identity(self):
+        return None
+
+    def running(self):
+        return nullcontext()
+
+    async def complete(self, request):
+        return evenhand.Completion(text="Yes")
+
+polite = evenhand.Criterion(
+    name="polite",
+    description="Is it polite?",
+    options=(evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0)),
+    scale="binary",
+)
+rows = [{"a": "Eight.", "b": "Six."}, {"a": "Paris.", "b": "Rome."}]
+quiet = {"progress": False, "journal": None}
+written = {"requirement": "Is it polite?"}
+for criteria in (polite, "Is it polite?", written, [written], "criteria.evenhand.direct.conciseness"):
+    table = evenhand.judge(rows, criteria, Engine(), response_field="a", context_fields=[], **quiet)
+    assert len(table) == 2, table
+better = "criteria.evenhand.pairwise.overall_quality"
+assert len(evenhand.winrates(rows, ["a", "b"], better, Engine(), context_fields=[], **quiet)) == 2
+assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_field="a", **quiet)) == 2
+print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
+"""
+
+
+def test_judging_by_plain_values_loads_neither_unitxt_nor_datasets():
+    done = run("-c", VALUES)
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr
+
+
+def test_the_stub_of_the_facade_says_what_the_facade_has():
+    stub = ast.parse((ROOT / "src" / "evenhand" / "__init__.pyi").read_text(encoding="utf-8")).body
+    imported = {alias.asname: node.module for node in stub if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported == evenhand._HOMES
+    assert [ast.unparse(node) for node in stub if not isinstance(node, ast.ImportFrom)] == ["__version__: str"]
 
 
 def test_the_facade_knows_no_other_name():

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import evenhand
-import evenhand.tables
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
+from evenhand.functions import FUNCTIONS
 from tests.support.judges import ScriptedJudge
 from tests.support.rows import write_rows
 
@@ -26,7 +26,7 @@ def nothing_is_judged(monkeypatch):
     def judge(*_, **__):
         raise AssertionError("a call was made")
 
-    monkeypatch.setattr(evenhand.tables, "judge", judge)
+    monkeypatch.setitem(FUNCTIONS, "judge", judge)
 
 
 @pytest.mark.usefixtures("nothing_is_judged")

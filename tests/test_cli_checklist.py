@@ -1,13 +1,14 @@
 """``evenhand checklist``: its options, its files, and bad input."""
 
 import json
+from functools import wraps
 
 import pytest
 
-import evenhand.tables
 from evenhand.cli import main
+from evenhand.functions import FUNCTIONS
 from evenhand.run_options import ChecklistOptions
-from evenhand.tables import ChecklistTable
+from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
@@ -102,7 +103,8 @@ OPTIONS = [
 @pytest.fixture
 def called(monkeypatch):
     calls = []
-    monkeypatch.setattr(evenhand.tables, "checklist", lambda *given, **options: calls.append((given, options)))
+    fake = wraps(FUNCTIONS["checklist"])(lambda *given, **options: calls.append((given, options)))
+    monkeypatch.setitem(FUNCTIONS, "checklist", fake)
     return calls
 
 

@@ -1,10 +1,12 @@
 """``evenhand judge-report``: its options, its files, and one clear message for what cannot be used."""
 
+from functools import wraps
+
 import pytest
 
-import evenhand.tables
 from evenhand.cli import main
-from evenhand.tables import ReliabilityReport
+from evenhand.functions import FUNCTIONS
+from evenhand.tables.reliability_of_judges import ReliabilityReport
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -97,11 +99,12 @@ def test_dry_run_makes_no_call(data, capsys):
 def test_an_option_reaches_the_function(arguments, name, value, data, monkeypatch):
     calls = []
 
+    @wraps(FUNCTIONS["reliability"])
     def fake(*given, **options):
         calls.append(options)
         return "a report"
 
-    monkeypatch.setattr(evenhand.tables, "reliability", fake)
+    monkeypatch.setitem(FUNCTIONS, "reliability", fake)
     assert report(data, *PAIRWISE, *arguments) == 0
     assert calls[0][name] == value
 

@@ -1,13 +1,14 @@
 """``evenhand judge`` with a rubric, and what the judge is shown beside it."""
 
 import json
+from functools import wraps
 
 import pytest
 
-import evenhand.tables
 from evenhand.cli import main
+from evenhand.functions import FUNCTIONS
 from evenhand.run_options import AssessmentOptions
-from evenhand.tables import JudgementTable
+from evenhand.tables.judgements import JudgementTable
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -28,7 +29,8 @@ def jsonl(tmp_path):
 def called(monkeypatch):
     """What the verb hands to ``judge``; nothing is judged."""
     calls = []
-    monkeypatch.setattr(evenhand.tables, "judge", lambda *given, **options: calls.append((given, options)) or "")
+    fake = wraps(FUNCTIONS["judge"])(lambda *given, **options: calls.append((given, options)) or "")
+    monkeypatch.setitem(FUNCTIONS, "judge", fake)
     return calls
 
 

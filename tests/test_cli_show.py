@@ -68,7 +68,7 @@ def test_a_saved_result_prints_its_tables_and_its_kind(name, tmp_path, capsys):
 
 def test_what_is_asked_of_a_result_is_not_asked_of_rows(tmp_path, capsys):
     rows = written(ROWS, tmp_path / "rows.jsonl")
-    for more in (["p1"], ["--run-file"], ["--fail-if", "unscored > 0"]):
+    for more in (["p1"], ["--run-file"], ["--require", "unscored <= 0"], ["--flips"], ["--worst", "3"]):
         assert main(["show", rows, *more]) == 2
         assert "rows.jsonl" in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.csv")]) == 2

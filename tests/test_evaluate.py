@@ -13,10 +13,10 @@ from unitxt.task import Task
 import evenhand
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.evaluate import evaluation_module
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric_judge import RubricJudge
-from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge
 
 QUESTIONS = ["How many legs has a spider?", "What is the capital of France?", "Who wrote Emma?"]

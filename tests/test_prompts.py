@@ -24,7 +24,7 @@ from evenhand.prompts import (
     undeclared_placeholders,
 )
 from evenhand.question import Example, Question, choice_criterion, comparison_criterion
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 from tests.support.judges import ScriptedJudge, chooses
 
 HOSTILE = (

@@ -9,7 +9,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.artifacts import OpenAICompatibleEngine
 from evenhand.engines.unitxt import UnitxtBridge, as_judge
 from evenhand.errors import EvenhandError, TooManyFailuresError
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 from evenhand.unitxt.bases import InferenceEngine
 from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer

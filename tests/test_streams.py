@@ -13,6 +13,7 @@ from evenhand.cli import main
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.data.identified import IdentifiedRow, as_rows
 from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
+from evenhand.functions import FUNCTIONS
 from evenhand.judging.together import Judging
 from evenhand.results.resumed import held_alone
 from evenhand.streams import Job, StreamedRowsWarning
@@ -243,7 +244,7 @@ def test_a_warning_is_given_once_and_not_once_a_part(tmp_path):
 
 
 def test_a_job_is_the_same_in_another_process():
-    job = Job("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
+    job = Job(FUNCTIONS["judge"], {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
     other = pickle.loads(pickle.dumps(job))
     stream = [IdentifiedRow(row["id"], "0" * 16, 10, (row,), "row") for row in rows(5)]
     assert told(other.judge(as_rows(stream, "id"))) == told(job.judge(as_rows(stream, "id")))
@@ -430,7 +431,7 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     capsys.readouterr()
     assert main([*asked, "--dry-run"]) == 0
     assert "votes: 40" in capsys.readouterr().out
-    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--fail-if", "unscored > 0"]) == 0
+    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--require", "unscored <= 0"]) == 0
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
     assert {name: held for name, held in parts_of(folder).items() if name in first} == first
     assert main(["show", str(folder)]) == 0

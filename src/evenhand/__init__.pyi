@@ -1,4 +1,5 @@
-# The public names and their homes, a line each: for type checkers, and for __init__.py, which reads them here.
+# The public names for type checkers, as __init__.py has them.
+from evenhand.catalog import catalog_path as catalog_path
 from evenhand.cli.run_verb import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
@@ -16,8 +17,9 @@ from evenhand.engines.replay import RecordingEngine as RecordingEngine
 from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
+from evenhand.functions import from_results as from_results
+from evenhand.functions import open as open  # noqa: A004 - a public name
 from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
-from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import CorrectedScores as CorrectedScores
 from evenhand.labels.correct import correct as correct
@@ -25,6 +27,7 @@ from evenhand.labels.plan import Plan as Plan
 from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label
+from evenhand.metrics import register as register
 from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge as BestOfJudge
 from evenhand.metrics.choice_judges import GradeScore as GradeScore
@@ -37,9 +40,7 @@ from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
-from evenhand.results import Results as Results
-from evenhand.results import open as open  # noqa: A004 - a public name
-from evenhand.results.results import from_results as from_results
+from evenhand.result_methods import Results as Results
 from evenhand.tables.annotator_test import alternative_annotator_test as alternative_annotator_test
 from evenhand.tables.assessing import judge as judge
 from evenhand.tables.checking import checklist as checklist
@@ -58,7 +59,6 @@ from evenhand.tables.recorded_votes import agreement as agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport as ReliabilityReport
 from evenhand.tables.reliability_of_judges import reliability as reliability
 from evenhand.tables.winrate_table import WinrateTable as WinrateTable
-from evenhand.unitxt.catalogs import register as register
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
 from evenhand.votes import Match as Match

@@ -95,6 +95,7 @@ def takes(*models: type[Options]) -> Callable[[Function], Function]:
             return function(*given, **keyed)
 
         checked.__signature__ = own.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined] # as inspect reads
+        checked.option_models = models  # type: ignore[attr-defined] # for the shell
         return cast(Function, checked)
 
     return with_options

@@ -24,7 +24,7 @@ EvenhandError
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 │   └── ServerAwayError                 the run ended because a judge's server stayed away
 ├── DistributedRunError                 a cluster, or a worker on it, failed; what was judged holds
-├── GateFailedError                     what a gate says must not be is so, or cannot be told
+├── CheckFailedError                    a condition on a result does not hold
 ├── UnwritableFileError (OSError)        a result cannot be saved there; what was there is as it was
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
 
@@ -250,8 +250,8 @@ class DistributedRunError(EvenhandError):
     """A cluster, or a worker on it, failed; what was judged holds, and the same run goes on from there."""
 
 
-class GateFailedError(EvenhandError):
-    """What a gate says must not be is so, or cannot be told: one line a gate that failed.
+class CheckFailedError(EvenhandError):
+    """A condition on a result does not hold: one line per such condition.
 
     Attributes:
         results: The result; None where the caller holds it.

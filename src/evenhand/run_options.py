@@ -367,21 +367,21 @@ class JobOptions(Options):
         le=1,
         accepted="a share between 0 and 1, or None for the default",
     )
-    fail_if: str | tuple[str, ...] | None = option(
+    require: str | tuple[str, ...] | None = option(
         None,
-        "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unscored > 2 %' (of the votes); it "
-        "may be given several times. The result is saved all the same.",
-        accepted="one expression or several, or None",
+        "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %' (of the "
+        "votes). It may be given several times; all must hold. The result is saved all the same.",
+        accepted="one condition or several, or None",
     )
     format: str | tuple[str, ...] | None = option(
         None,
-        "How the result is told: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE writes "
-        "that to a file. It may be given several times.",
+        "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE "
+        "writes that to a file. It may be given several times.",
         accepted="one format or several, or None for tables",
     )
     gold_design: str | None = option(
         None,
-        "For gates on corrected scores: how the rows with gold labels were chosen: random, by_verdict or "
+        "For conditions on corrected scores: how the rows with gold labels were chosen: random, by_verdict or "
         "probabilities.",
         accepted="random, by_verdict or probabilities, or None",
     )

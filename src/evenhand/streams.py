@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
-from importlib import import_module
 from inspect import signature
 from itertools import chain, islice
 from pathlib import Path
@@ -23,7 +22,8 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
 from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
-from evenhand.engines.base import BatchingEngine, JudgeEngine
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.journal_batches import BatchingEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
@@ -43,7 +43,7 @@ from evenhand.results.resumed import (
     write_part,
 )
 from evenhand.results.run_record import JOBS, run_record, write_run
-from evenhand.results.saved import header_of, open_results
+from evenhand.results.saved import header_of
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import StreamOptions
 
@@ -75,11 +75,11 @@ class Job:
     """A function that judges rows, with all that it is given but the rows. It can be pickled.
 
     Attributes:
-        function: Its name: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
+        function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
         given: Its other arguments.
     """
 
-    function: str
+    function: Callable[..., Any]
     given: Mapping[str, Any]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -137,10 +137,9 @@ class Job:
 
     def _called(self, rows: IdentifiedRows, **otherwise: Any) -> Any:  # noqa: ANN401 - as the function gives it
         how = {name: value for name, value in self.given.items() if name != "model"}
-        function = getattr(import_module("evenhand.tables"), self.function)
-        _, *others = signature(function).parameters.values()
+        _, *others = signature(self.function).parameters.values()
         needed = [each.name for each in others if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
-        return function(rows, **{**dict.fromkeys(needed), **how, "engine": list(self.judges), **otherwise})
+        return self.function(rows, **{**dict.fromkeys(needed), **how, "engine": list(self.judges), **otherwise})
 
 
 class Block(NamedTuple):
@@ -185,7 +184,7 @@ def stream_call(function: Callable[..., Any], how: StreamOptions, *given: object
     record = {"data" if name == "dataset" else name: value for name, value in {**said, **to}.items()}
     data, split, dry_run = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
     record = run_record(JOBS.get(function.__name__, function.__name__), record)
-    return StreamCall(Job(function.__name__, said), data, how, split, dry_run, record)
+    return StreamCall(Job(function, said), data, how, split, dry_run, record)
 
 
 def streamed(function: Function) -> Function:
@@ -196,7 +195,7 @@ def streamed(function: Function) -> Function:
         how = StreamOptions(**{name: keyed.pop(name) for name in StreamOptions.model_fields if name in keyed})
         if how.stream_to is None:
             return function(*given, **keyed)
-        call = stream_call(function, how, *given, **keyed)
+        call = stream_call(judged, how, *given, **keyed)
         batches, count = row_batches(call.data, call.split), rows_known(call.data, call.split)
         return judge_stream(call.job, batches, how, count=count, dry_run=call.dry_run, record=call.record)
 
@@ -241,13 +240,14 @@ def judge_stream(
     if dry_run:
         todo = _blocks(read, _known_rows(job, folder, shown))
         return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
+    judged: list[type[Results[Any]]] = []
     with held_alone(folder), _each_warning_once():
         known = _known_rows(job, folder, shown)
         if record is not None:
             write_run(folder / RUN_FILE, record)
         expected = _rows_left(first, known, count, limit) * votes // len(first)
         try:
-            _judge_all(partial(_judge_block, job, folder, record), _blocks(read, known), expected, known.votes)
+            _judge_all(partial(_judge_block, job, folder, record, judged), _blocks(read, known), expected, known.votes)
         except InvalidInputError as error:
             if not part_numbers(folder):
                 raise
@@ -267,7 +267,8 @@ def judge_stream(
             StreamedRowsWarning,
             stacklevel=3,
         )
-    result = cast("Results[Any]", open_results(folder))
+    held_as = judged[0] if judged else type(job.unasked(shown))
+    result = held_as.load(folder)
     object.__setattr__(result, "run_file", record)
     return result
 
@@ -361,13 +362,16 @@ def _awaited(begun: set[Future[None]], when: str) -> set[Future[None]]:
     return going
 
 
-def _judge_block(job: Job, folder: Path, record: Mapping[str, Any] | None, block: Block) -> None:
+def _judge_block(
+    job: Job, folder: Path, record: Mapping[str, Any] | None, judged: list[type[Results[Any]]], block: Block
+) -> None:
     try:
         result = job.judge(as_rows(block.rows, job.id_field))
+        judged.append(type(result))
     except InvalidInputError as error:
         raise _with_place(error, block.rows) from error
     if block.again:
-        result = with_rows(open_results(part_path(folder, block.number)), result)
+        result = with_rows(type(result).load(part_path(folder, block.number)), result)
     write_part(part_path(folder, block.number), result, record)
 
 

@@ -21,7 +21,7 @@ from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.resumed import rows_of_part
 from evenhand.results.saved import header_of, read, read_abouts, read_columns, read_schema
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 
 NAME = "ray.data.arrow_pickled_object"
 CALLS = []

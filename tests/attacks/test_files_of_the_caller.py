@@ -17,7 +17,7 @@ from evenhand.data import plain_data
 from evenhand.data.rows import read_file
 from evenhand.engines.replay import ReplayJudge
 from evenhand.errors import InvalidInputError
-from evenhand.tables import ReliabilityReport
+from evenhand.tables.reliability_of_judges import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
 
 READERS = {

@@ -15,7 +15,7 @@ from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.parts import PART
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))

@@ -13,7 +13,7 @@ from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import UnwritableFileError
 from evenhand.results.saved import written_whole
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))

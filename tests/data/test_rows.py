@@ -9,9 +9,9 @@ import pyarrow.parquet
 import pytest
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.data.rows import read_rows
+from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.tables import aggregate_votes, agreement, read_file
+from evenhand.tables.recorded_votes import aggregate_votes, agreement
 from evenhand.votes import is_missing
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]

@@ -237,7 +237,7 @@ def test_the_requirements_of_an_engine_are_told_in_one_line(monkeypatch):
     def fetch(identifier):
         raise RuntimeError("Missing package(s):\n  vllm.")
 
-    monkeypatch.setattr("evenhand.engines.unitxt.fetch_artifact", fetch)
+    monkeypatch.setattr("evenhand.unitxt.bases.fetch_artifact", fetch)
     with pytest.raises(
         ArtifactError, match=r"^the engine 'engines\.mine' cannot be made: Missing package\(s\): vllm\.$"
     ):

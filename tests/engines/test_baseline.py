@@ -22,6 +22,7 @@ from evenhand.engines.baseline import (
 )
 from evenhand.engines.calls import Calls
 from evenhand.errors import RejectedRequestError
+from evenhand.judging.conversation import ask
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from tests.support.shared import shared_path
@@ -64,7 +65,7 @@ def vote(question, order, flow=None):
     async def run():
         calls = Calls(BaselineJudge())
         async with calls.running():
-            return await (flow or Flow()).ask(question, order, 0, calls)
+            return await ask(flow or Flow(), question, order, 0, calls)
 
     return asyncio.run(run())
 

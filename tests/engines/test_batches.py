@@ -24,6 +24,7 @@ from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.unitxt import judges_of, one_step_in_batches
 from evenhand.errors import EngineError, InvalidInputError
+from evenhand.functions import FUNCTIONS
 from evenhand.run_options import StreamOptions
 from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_part
 from evenhand.votes import Completion
@@ -523,7 +524,7 @@ def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
 
 
 def test_blocks_of_a_stream_are_as_large_as_waves(server):
-    direct, waves = (Job("judge", {"engine": engine(server, batch=batch)}) for batch in (False, True))
+    direct, waves = (Job(FUNCTIONS["judge"], {"engine": engine(server, batch=batch)}) for batch in (False, True))
     assert _votes_of_a_part(direct) == VOTES_OF_A_PART
     assert 49_990 <= BLOCKS_AT_ONCE * _votes_of_a_part(waves) <= 50_000
 
@@ -539,7 +540,7 @@ def test_batches_are_not_for_a_cluster(server, tmp_path, monkeypatch):
     monkeypatch.setattr("evenhand.distributed.cluster._ray", lambda: None)
     with pytest.raises(InvalidInputError, match="sends batches"):
         judge_on_ray(
-            Job("judge", {"engine": engine(server, batch=False), "batch": True}),
+            Job(FUNCTIONS["judge"], {"engine": engine(server, batch=False), "batch": True}),
             [{"response": "x"}],
             StreamOptions(stream_to=str(tmp_path / "verdicts")),
         )

@@ -9,9 +9,10 @@ from evenhand.cli import main
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.unitxt import as_judge, engine_named, judges_of
 from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import local_entry, register, register_catalog
+from evenhand.unitxt.catalogs import local_entry, register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"

@@ -8,6 +8,7 @@ from evenhand.engines.calls import Calls
 from evenhand.engines.replay import RecordingEngine, ReplayJudge, replay_key
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.judging.conversation import ask
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Completion, TokenLogprob
@@ -40,7 +41,8 @@ def votes(engine, flow):
     async def run():
         calls = Calls(engine)
         async with calls.running():
-            return [await flow.ask(QUESTION, order, sample, calls) for order in ((0, 1), (1, 0)) for sample in range(3)]
+            draws = [(order, sample) for order in ((0, 1), (1, 0)) for sample in range(3)]
+            return [await ask(flow, QUESTION, *draw, calls) for draw in draws]
 
     return asyncio.run(run())
 

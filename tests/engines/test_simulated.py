@@ -13,6 +13,7 @@ from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.calls import Calls
 from evenhand.engines.simulated import SimulatedJudge, quality_from_context, quality_of_text
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.judging.conversation import ask
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, choice_criterion, comparison_criterion
 
@@ -47,7 +48,7 @@ def votes(engine, questions, orders, *, flow=None, samples=1):
         calls = Calls(engine)
         async with calls.running():
             return [
-                await (flow or Flow()).ask(question, order, sample, calls)
+                await ask(flow or Flow(), question, order, sample, calls)
                 for question in questions
                 for order in orders
                 for sample in range(samples)

@@ -17,7 +17,7 @@ from evenhand.aggregation.collapse import Scoring
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import summarize_votes
-from evenhand.judge_reliability.judge import Categories, agreement_of_judges
+from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from evenhand.judge_reliability.judge import FIRST
+from evenhand.judge_reliability.one_judge import FIRST
 from evenhand.judge_reliability.tables import criterion_tables
 from tests.judge_reliability.builders import CITES, asked, comparison, report
 

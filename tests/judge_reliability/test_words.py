@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.judge_reliability.judge import (
+from evenhand.judge_reliability.one_judge import (
     FIRST,
     NEITHER,
     SECOND,

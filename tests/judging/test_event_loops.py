@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 from tests.support.judges import http_judge
 from tests.support.server import JudgeServer
 

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 import evenhand
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
-from evenhand.labels.groups import ALL
+from evenhand.labels.by_group import ALL
 from evenhand.run_options import FOR_INDEPENDENT_ROWS, INTERVALS
 from evenhand.statistics import mean_intervals
 from tests.golden.runs import QUIET, TONE

@@ -7,8 +7,8 @@ import pytest
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
-from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVEL = Criterion(

@@ -11,9 +11,9 @@ from unitxt.task import Task
 
 from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
+from evenhand.metrics import register
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

@@ -13,10 +13,10 @@ from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
 from evenhand.evaluate import evaluation_module
 from evenhand.judging.settings import NoLogprobsWarning
+from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
-from evenhand.unitxt.loading import EvenhandChecklist
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist
 from evenhand.votes import Completion
 from tests.support.checklists import (
     calibrated_item_judge,

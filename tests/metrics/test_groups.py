@@ -14,6 +14,7 @@ from unitxt.task import Task
 
 from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.engines.simulated import SimulatedJudge
+from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
 from evenhand.metrics.direct import DirectJudge
@@ -21,7 +22,6 @@ from evenhand.metrics.mode_judge import ModeJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric_judge import RubricJudge
-from evenhand.unitxt.catalogs import register
 from tests.support.recipes import evaluated
 from tests.support.server import JudgeServer
 

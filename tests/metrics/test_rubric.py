@@ -14,10 +14,10 @@ from unitxt.task import Task
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, UnknownRuleError
+from evenhand.metrics import register
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.statistics import mean_intervals
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer, conversation

@@ -16,13 +16,13 @@ from unitxt.templates import InputOutputTemplate
 
 from evenhand import aggregate_votes
 from evenhand.aggregation import RULES
+from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.known_ids import catalog_entries
+from evenhand.metrics import register
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import register
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 

@@ -83,7 +83,7 @@ def test_whatever_was_not_read_would_have_said_every_score_lies_within_its_bound
     assert all((each.bounds is None) for each in after.values())
     for name, measure in before.items():
         if after[name].estimate is None or (measure.estimate is None and measure.bounds is None):
-            continue  # no gate passes on what is missing
+            continue  # no condition holds of what is missing
         if measure.bounds is not None:
             low, high = measure.bounds.low, measure.bounds.high
         else:  # what is unscored moves it by less than a fifth of what chance does

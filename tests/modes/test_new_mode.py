@@ -17,7 +17,8 @@ from evenhand.cli.command import main
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.modes.mode import Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level
 from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, mean_intervals

@@ -33,6 +33,11 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
     text = Path("report.html").read_text(encoding="utf-8")
     assert "What changed between the runs" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.jsonl", "report.html", "run.parquet"]
+    Path("runs").mkdir()
+    direct.save("runs/run.parquet")
+    assert main(["report", "runs/run.parquet"]) == 0
+    assert "report written to runs/report.html" in capsys.readouterr().out
+    assert Path("runs/report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     for out, told in (("report.pdf", "Accepted: '.html'"), ("run.parquet", "same file"), ("no/report.html", "folder")):
         assert main(["report", "run.parquet", "--out", out]) == 2
         assert told in capsys.readouterr().err

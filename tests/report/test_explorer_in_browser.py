@@ -13,10 +13,11 @@ import pytest
 import evenhand
 from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
+from evenhand.report.explorer import write_report
 from evenhand.results.findings import Reported
 from evenhand.results.render import TextTable
 from evenhand.results.verdict_view import VerdictView, VoteView
-from evenhand.tables import JudgementTable
+from evenhand.tables.judgements import JudgementTable
 from evenhand.visible import visible, visible_line
 from tests.golden import runs
 from tests.support import browser
@@ -97,7 +98,7 @@ return [...document.querySelectorAll("#list a")].map((each) =>
 
 def shown_page(window: browser.Browser, results: Any, *, script: bool = True, **how: Any) -> None:
     path = window.folder / "page.html"
-    results.to_html(path, **how)
+    write_report(path, results, **how)
     window.command("Emulation.setScriptExecutionDisabled", value=not script)
     window.open(path)
     if script and window.run("return Boolean(document.querySelector('#verdicts'))"):

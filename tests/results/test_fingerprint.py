@@ -6,9 +6,9 @@ import pytest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedJudge
+from evenhand.functions import open as open_results
 from evenhand.prompts import whole_source
 from evenhand.results.fingerprint import ConfoundedComparisonWarning
-from evenhand.results.saved import open_results
 from tests.golden.runs import QUIET
 
 CLARITY = "criteria.evenhand.direct.clarity"

@@ -8,7 +8,7 @@ import pytest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedJudge
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 
 ROWS = 120
 

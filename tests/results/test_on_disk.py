@@ -204,8 +204,8 @@ def test_what_else_results_do_works_on_parts(tmp_path):
     assert str(parts["p-7"]) == str(whole["p-7"])
     assert str(parts.by("lang")) == str(whole.by("lang"))
     assert str(parts.correct(design="random")) == str(whole.correct(design="random"))
-    gates = ("relevance.low < 0.1", "unscored > 10 %")
-    assert str(parts.check(*gates)) == str(whole.check(*gates))
+    conditions = ("relevance.low >= 0.1", "unscored <= 10 %")
+    assert str(parts.check(*conditions)) == str(whole.check(*conditions))
     assert str(parts.compare(whole)) == str(whole.compare(whole))
     assert str(whole.compare(parts)) == str(whole.compare(whole))
     assert [view.name for view in parts.verdict_views()] == [view.name for view in whole.verdict_views()]

@@ -22,7 +22,8 @@ from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.results.saved import read, write
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
-from evenhand.tables import JudgementTable, judge
+from evenhand.tables.assessing import judge
+from evenhand.tables.judgements import JudgementTable
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 from tests.support.judges import ScriptedJudge

@@ -16,7 +16,7 @@ from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
-from evenhand.report.gates import GateReport
+from evenhand.report.gates import CheckReport
 from evenhand.report.summaries import Summary
 from evenhand.results.spending import Spending
 from evenhand.results.verdict_columns import VoteColumns
@@ -121,7 +121,7 @@ def test_a_usage_that_cannot_be_true_is_paid_for_at_most_and_said(kind, usage, t
     assert said in " ".join(str(table).split())
     table.save(tmp_path / "result.parquet")
     assert evenhand.open(tmp_path / "result.parquet").spending == spent
-    assert json.loads(Summary(table, GateReport(())).to_json())["spending"] == pytest.approx(asdict(spent))
+    assert json.loads(Summary(table, CheckReport(())).to_json())["spending"] == pytest.approx(asdict(spent))
 
 
 def test_without_a_token_limit_one_reply_without_usage_reserves_all_that_is_left():

@@ -107,7 +107,6 @@ ELSEWHERE = {
     "correlations_within": "needs groups",
     "complete": "sets rows aside, and estimates nothing",
     "greatest_unseen_share": "takes a number of draws",
-    "draws_to_settle": "takes a number of draws",
 }
 OURS = ("against_truth", "agreement", "grade_score", "intervals", "consistency", "resampling")
 

@@ -10,7 +10,7 @@ from evenhand.aggregation import aggregate
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables import AgreementTable, VoteTable
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [

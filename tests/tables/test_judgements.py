@@ -13,7 +13,8 @@ from evenhand.errors import (
     TooManyFailuresError,
     UnknownRuleError,
 )
-from evenhand.tables import JudgementTable, judge
+from evenhand.tables.assessing import judge
+from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVELS = Criterion(

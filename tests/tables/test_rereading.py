@@ -8,7 +8,12 @@ from evenhand.errors import InvalidInputError
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables import ChecklistTable, JudgementTable, WinrateTable, checklist, judge, winrates
+from evenhand.tables.assessing import judge
+from evenhand.tables.checking import checklist
+from evenhand.tables.checklist_table import ChecklistTable
+from evenhand.tables.comparing import winrates
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.winrate_table import WinrateTable
 
 ROWS = [{"one": f"one {row}", "other": f"other {row}"} for row in range(25)]
 DRAWN = {"samples": 5, "check_positional_bias": False, "journal": None, "progress": False}

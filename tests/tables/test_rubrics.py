@@ -12,7 +12,8 @@ from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import Missing, format_interval
 from evenhand.statistics.paired_differences import paired_differences
-from evenhand.tables import JudgementTable, judge
+from evenhand.tables.assessing import judge
+from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 
 CLEAR = Criterion(

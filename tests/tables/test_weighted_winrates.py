@@ -7,12 +7,12 @@ import pytest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedJudge
+from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.modes.deciding import decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
-from evenhand.unitxt.catalogs import register
 from tests.modes.contests_by_hand import contest as contest_of
 from tests.support.recipes import evaluated
 

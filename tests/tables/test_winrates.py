@@ -17,9 +17,9 @@ from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.evaluate import evaluation_module
+from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.question import comparison_criterion
-from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})

@@ -8,15 +8,13 @@ import pytest
 from evenhand.criteria import Criterion, Option
 from evenhand.data.plain_data import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.metrics import register
 from evenhand.question import comparison_criterion
-from evenhand.tables import judge
+from evenhand.tables.assessing import judge
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
-from evenhand.unitxt.catalogs import register
+from evenhand.unitxt.criteria_artifacts import EvenhandCriterion, to_artifact
 from evenhand.unitxt.loading import (
-    EvenhandCriterion,
     UndefinedScoreWarning,
-    artifact_from_criterion,
-    criterion_from_artifact,
     load,
     load_any_criterion,
     load_comparison,
@@ -204,12 +202,12 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
 def test_a_frozen_criterion_survives_as_an_artifact(criterion):
     artifact = load_criteria_artifact(criterion)
     assert isinstance(artifact, CriteriaWithOptions)
-    assert criterion_from_artifact(artifact) == criterion
+    assert load_criterion(artifact) == criterion
     assert load(artifact.to_json()) == criterion
 
 
 def test_a_pairwise_criterion_becomes_unitxts_kind_without_options():
-    artifact = artifact_from_criterion(comparison_criterion("better", "Which?", context_fields={"task": "question"}))
+    artifact = to_artifact(comparison_criterion("better", "Which?", context_fields={"task": "question"}))
     assert isinstance(artifact, Criteria)
     assert not isinstance(artifact, CriteriaWithOptions)
     assert (artifact.name, artifact.description, artifact.context_fields) == ("better", "Which?", {"task": "question"})

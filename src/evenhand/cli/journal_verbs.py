@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded, open_file
 from evenhand.numbers import format_bytes, format_cost, format_count
@@ -113,8 +113,7 @@ def _quantity(name: str, given: str | None, units: Mapping[str, float], example:
 
 
 def _export(path: Path, out: Path | None) -> None:
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal_care import exported  # noqa: PLC0415 - as above
+    from evenhand.engines.journal_care import exported  # noqa: PLC0415 - seconds of import
     from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
     out = check_out(out, [str(path)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from evenhand import run_options
 from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
-from evenhand.early_checks import definition, models_of
+from evenhand.data.plain_data import read_text
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 
@@ -58,7 +57,7 @@ SPELLED: Mapping[str, tuple[object, str]] = {
 }
 """What the shell takes where Python takes any object, or says in its own words: type and sentence."""
 
-ADDED_UP = frozenset({"fail_if", "format"})
+ADDED_UP = frozenset({"require", "format"})
 """Options that may be given several times."""
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
@@ -102,9 +101,7 @@ HOW = Group("How to judge", sort_key=2)
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A function as its source declares it.
-
-    It is read, not imported: importing the functions takes seconds, and who asks for help need not wait for them.
+    """A function as it is declared.
 
     Attributes:
         doc: Its docstring: the first sentence, and what its parameters are.
@@ -126,29 +123,27 @@ class Declared:
 
     @classmethod
     @cache
-    def of(cls, function: str) -> Declared:
+    def of(cls, name: str) -> Declared:
         """The function of this name."""
-        node = definition(function)
-        first = [None] * (len(node.args.args) - len(node.args.defaults))
-        parameters = zip(
-            [*node.args.args, *node.args.kwonlyargs], [*first, *node.args.defaults, *node.args.kw_defaults], strict=True
-        )
-        text = ast.get_docstring(node) or ""
+        from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - seconds of import, which no help of all verbs needs
+
+        function = FUNCTIONS[name]
+        parameters = inspect.signature(inspect.unwrap(function)).parameters.values()
+        text = inspect.getdoc(function) or ""
         summary, arguments = text.partition("\n\n")[0], re.sub(r"\n {8}", " ", text.partition("\nArgs:\n")[2])
         return cls(
             doc=f"{summary}\n\nArgs:\n{arguments}",
-            own={each.arg: _own(each, default) for each, default in parameters},
-            models=models_of(function),
+            own={each.name: _own(each) for each in parameters if each.kind is not each.VAR_KEYWORD},
+            models=getattr(function, "option_models", ()),
         )
 
 
-def _own(parameter: ast.arg, default: ast.expr | None) -> FieldInfo:
+def _own(parameter: inspect.Parameter) -> FieldInfo:
     """A parameter as the shell takes it; one that is an option of runs is declared there."""
-    name, value = parameter.arg, ... if default is None else ast.literal_eval(default)
+    name, value = parameter.name, ... if parameter.default is parameter.empty else parameter.default
     if name in run_options.RunOptions.model_fields:
         return run_options.RunOptions.model_fields[name]
-    names = ast.unparse(parameter.annotation).split(" | ") if parameter.annotation else []
-    kinds = [KINDS[each] for each in names if each in KINDS]
+    kinds = [KINDS[each] for each in str(parameter.annotation).split(" | ") if each in KINDS]
     kind, sentence = SPELLED.get(name, (reduce(or_, kinds) if kinds else str, ""))
     return declared(kind, value, sentence)
 
@@ -329,8 +324,6 @@ def text_or_file(flag: str, given: str, folder: Path = Path()) -> str:
                 "the path of a file that holds it"
             )
         return given
-    from evenhand.data.plain_data import read_text  # noqa: PLC0415 - only who names a file needs it
-
     return read_text(folder / expanded(given), f"the file {given!r}")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
 
 
 def plot(
@@ -24,8 +24,7 @@ def plot(
     out: Annotated[str, Parameter(help="The file: .svg, .png or .pdf.")],
 ) -> int:
     """Draw a picture of a saved result, for a paper, and print its caption."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - as above
+    from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - seconds of import
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     place = check_out(out, [run])

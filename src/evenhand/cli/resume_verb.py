@@ -62,9 +62,12 @@ def resume(
 
 
 def _run_again(file: str) -> int:
-    from evenhand.cli.run_verb import run_file_verb  # noqa: PLC0415 - as above
+    from evenhand.cli.run_file import RunFile, settled, verb_named  # noqa: PLC0415 - as above
+    from evenhand.cli.verbs import run_verb  # noqa: PLC0415 - as above
 
-    return run_file_verb(file)
+    run = RunFile.read(file)
+    verb = verb_named(run)
+    return run_verb(verb, settled(verb, run, {}))
 
 
 def _forget(journal: Journal, named: str) -> int:

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from evenhand.cli.options import plain
 from evenhand.cli.run_file import SCHEMA_KEY, fields_of, other_names
-from evenhand.cli.verbs import VERBS, Verb
+from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.run_record import yaml_text
 

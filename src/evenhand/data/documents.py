@@ -51,6 +51,7 @@ An item without a name is called by its number.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
@@ -67,10 +68,15 @@ from evenhand.criteria import (
     Rubric,
     Scale,
     Section,
+    fold_label,
     yes_no_criterion,
 )
 from evenhand.data.plain_data import briefly, contexts, items, plain, present, text, under_one_name, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
+from evenhand.files import expanded
+
+ROWS_ENDING = ".jsonl"
+FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 
 SHARED_FIELDS = ("prediction_field", "context_fields")
 RUBRIC_FIELDS = ("name", "description", "na_strategy", "na_partial", "clip", "criteria", "sections", *SHARED_FIELDS)
@@ -215,6 +221,49 @@ def _nested_types(value: object) -> list[object]:
         own = [value["__type__"]] if "__type__" in value else []
         return own + [found for item in value.values() for found in _nested_types(item)]
     return [found for item in value for found in _nested_types(item)] if isinstance(value, list) else []
+
+
+def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
+    """The criterion with options that fields as unitxt has them say; an option that the map leaves out has no value.
+
+    Args:
+        fields: With their ``__type__``, as :func:`read_criterion_or_fields` gives them.
+
+    Raises:
+        InvalidCriterionError: If they contradict each other.
+    """
+    where = f"the criterion {fields['name']!r}"
+    na_options = fields.get("na_options") or []
+    if not isinstance(na_options, list) or not all(isinstance(name, str) for name in na_options):
+        raise InvalidCriterionError(f"{where} has the na_options {briefly(na_options)}; give a list of names")
+    values = {fold_label(str(name)): value for name, value in (fields.get("option_map") or {}).items()}
+    not_applicable = {fold_label(name) for name in na_options}
+    names = [fold_label(option["name"]) for option in fields["options"]]
+    for field, given in (("option_map", set(values)), ("na_options", not_applicable)):
+        unknown = sorted(given - set(names))
+        if unknown:
+            raise InvalidCriterionError(
+                f"the {field} of {where} names {unknown!r}, which are not among its options. "
+                f"{did_you_mean(unknown[0], names)}"
+            )
+    scale = fields.get("scale", "ordinal")
+    if scale not in SCALES:
+        raise InvalidCriterionError(f"the scale of {where} is {scale!r}. {did_you_mean(scale, SCALES)}")
+    own = {name: fields[name] for name in Criterion.model_fields if name in fields}
+    own["context_fields"] = contexts(fields.get("context_fields") or [], where)
+    own["options"] = [
+        {
+            "label": option["name"],
+            "value": values.get(name),
+            "description": option.get("description") or "",
+            "na": name in not_applicable,
+        }
+        for option, name in zip(fields["options"], names, strict=True)
+    ]
+    criterion = _valid(Criterion, own, f"{where} cannot be read")
+    if fields["__type__"] == "evenhand_criterion":
+        return criterion
+    return criterion.model_copy(update={"scale": implied_scale(criterion.options)})
 
 
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
@@ -484,3 +533,40 @@ def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str
     raise InvalidCriterionError(
         f"{where} has the prerequisite {briefly(prerequisite)}; give a name, or a number from 1 to {len(names)}"
     )
+
+
+_NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")
+
+
+def is_sentence(reference: str) -> bool:
+    """Whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
+
+    It has several words or ends in a question mark.
+
+    >>> [is_sentence(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
+    [True, True, True, False, False]
+    """
+    sentence = reference.strip()
+    return is_worded(sentence) and not (os.sep in sentence and _exists(sentence))
+
+
+def _exists(name: str) -> bool:
+    try:
+        return expanded(name).exists()
+    except OSError:  # too long
+        return False
+
+
+def is_worded(sentence: str) -> bool:
+    """Whether a text reads as a sentence, whatever files there are."""
+    if _NO_SENTENCE.match(sentence) or sentence.lower().endswith(FILE_ENDINGS):
+        return False
+    return len(sentence.split()) > 1 or sentence.endswith(("?", "？"))
+
+
+def names_a_file(reference: str) -> bool:
+    """Whether a text is a path: no JSON, no sentence, and no catalog id, which has no slash and no ending of a file."""
+    if reference.lstrip().startswith(("{", "[")) or is_sentence(reference):
+        return False
+    name = reference.partition("[")[0]
+    return reference.strip().lower().endswith(FILE_ENDINGS) or "/" in name or os.sep in name

@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.cells import held_in, number_of, plain_cell
@@ -21,10 +21,8 @@ from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.run_options import GroupOptions, IntervalOptions
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import is_missing, without_lone_surrogates
-
-if TYPE_CHECKING:
-    from evenhand.statistics.intervals import IntervalLevel
 
 Loaded = TypeVar("Loaded")
 
@@ -471,8 +469,6 @@ def read_clusters(
 def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
     """The level of intervals over rows with these clusters; None, for all rows, where they do not belong together."""
     known = [cluster for cluster in clusters if cluster is not None]
-    from evenhand.statistics.intervals import IntervalLevel  # noqa: PLC0415 - a second of import: scipy
-
     return IntervalLevel(level, known or None, method)
 
 

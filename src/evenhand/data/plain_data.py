@@ -348,6 +348,15 @@ def contexts(value: object, what: str) -> dict[str, str]:
     return context_mapping(value)  # type: ignore[arg-type] # checked above
 
 
+def is_of(value: object, library: str) -> bool:
+    """Whether a value's class, or one that it is derived from, is a library's; the library is not imported to tell.
+
+    >>> is_of(Path(), "pathlib"), is_of("rows.jsonl", "datasets")
+    (True, False)
+    """
+    return any(each.__module__.partition(".")[0] == library for each in type(value).__mro__)
+
+
 def briefly(value: object) -> str:
     """A value as messages show it in one line, however large it is; where it cannot say what it is, its type."""
     shortened = reprlib.Repr()

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
+import pyarrow
+
 from evenhand.data.arrow_files import check_saved_set, check_types
+from evenhand.data.plain_data import is_of
 from evenhand.data.row_files import SUFFIXES, check_columns, files_named, rows_in_file, rows_of_file
 from evenhand.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
     import datasets
-    import pyarrow
 
 Row = Mapping[str, Any]
 
@@ -148,7 +150,7 @@ def _are_paths(dataset: object) -> TypeGuard[Sequence[str | Path]]:
 
 
 def _saved_set(path: Path) -> object:
-    import datasets  # noqa: PLC0415 - a second of import that only this needs
+    import datasets  # noqa: PLC0415 - a second of import that only its data sets need
 
     try:
         check_saved_set(path)
@@ -178,15 +180,13 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
     """
-    import datasets  # noqa: PLC0415 - as above
-
-    if isinstance(dataset, (datasets.DatasetDict, datasets.IterableDatasetDict)):
+    if is_of(dataset, "datasets") and isinstance(dataset, Mapping):  # a DatasetDict or an IterableDatasetDict
         dataset = split_of(dataset, split)
     elif split is not None:
         raise InvalidInputError(f"split is {split!r}, but the data set has no splits; leave it out")
     if isinstance(dataset, (bytes, Mapping)):
         raise InvalidInputError(f"the data set is a {type(dataset).__name__}; give {ACCEPTED}")
-    if isinstance(dataset, (datasets.Dataset, datasets.IterableDataset)):
+    if is_of(dataset, "datasets") and hasattr(dataset, "info"):  # not one of its columns
         return _with_class_names(dataset)
     if hasattr(dataset, "iterrows"):
         check_columns(dataset.columns, _FRAME)
@@ -195,8 +195,6 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
     if type(dataset).__module__.startswith("polars") and hasattr(dataset, "collect"):
         dataset = dataset.collect()
     if hasattr(dataset, "__arrow_c_stream__"):
-        import pyarrow  # noqa: PLC0415 - as above
-
         try:
             reader = pyarrow.RecordBatchReader.from_stream(dataset)
         except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
@@ -215,8 +213,6 @@ _ROWS_AT_ONCE = 1024
 
 def _check_frame(frame: Any) -> None:  # noqa: ANN401 - as above
     """Check the columns that pandas holds as Arrow does."""
-    import pyarrow  # noqa: PLC0415 - as above
-
     kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
     check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), "the data frame")
 

@@ -70,12 +70,12 @@ def _run(
     workers: int | None = None,
     **options: Any,  # noqa: ANN401 - as above
 ) -> Any:  # noqa: ANN401 - of the function
-    from evenhand import tables  # noqa: PLC0415 - seconds of import
-    from evenhand.distributed import cluster  # noqa: PLC0415 - as above
+    from evenhand.distributed import cluster  # noqa: PLC0415 - seconds of import
+    from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - as above
     from evenhand.run_options import StreamOptions  # noqa: PLC0415 - as above
     from evenhand.streams import stream_call  # noqa: PLC0415 - as above
 
-    judging = getattr(tables, function)
+    judging = FUNCTIONS[function]
     check_names(options, signature(judging).parameters)
     how = StreamOptions(**{name: options.pop(name) for name in StreamOptions.model_fields if name in options})
     if how.stream_to is None:

@@ -25,9 +25,10 @@ from evenhand.distributed.coordinator import Coordinator
 from evenhand.distributed.shards import Shards
 from evenhand.distributed.sources import first_rows, is_read_by_ray, paths_of, rows_of, source_of
 from evenhand.distributed.worker import Order, Worker
-from evenhand.engines.base import BatchingEngine, SharedRateEngine
+from evenhand.engines.base import SharedRateEngine
 from evenhand.engines.claims import this_process
 from evenhand.engines.journal import Journal, default_journal_path
+from evenhand.engines.journal_batches import BatchingEngine
 from evenhand.engines.prices import Prices
 from evenhand.errors import (
     DistributedRunError,
@@ -38,6 +39,7 @@ from evenhand.errors import (
     TooManyFailuresError,
 )
 from evenhand.files import expanded, is_opened
+from evenhand.functions import open as open_results
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
@@ -53,7 +55,7 @@ from evenhand.results.resumed import (
     rows_of_part,
 )
 from evenhand.results.run_record import write_run
-from evenhand.results.saved import header_of, open_results, written_whole
+from evenhand.results.saved import header_of, written_whole
 from evenhand.streams import Job
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of
 from evenhand.engines.journal_care import merged
 from evenhand.engines.journal_file import failure
 from evenhand.errors import InvalidInputError
+from evenhand.functions import open as open_results
 from evenhand.results.resumed import part_path, with_rows, write_part
-from evenhand.results.saved import open_results
 from evenhand.votes import Completion
 
 SILENT_SECONDS: Final = 15.0

@@ -11,14 +11,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from evenhand.errors import RejectedRequestError
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, Message, TokenLogprob
-
-if TYPE_CHECKING:
-    from evenhand.engines.journal import Journal
 
 Stage = Literal["assessment", "selection", "reask", "summary", "one_step", "verdict", "sheet", "sheet_reask"]
 
@@ -147,18 +144,6 @@ class SharedRateEngine(Protocol):
 
     def take_share(self, share: float) -> bool:
         """Keep to a share from now on, on the event loop that runs now; whether no more calls are in flight."""
-
-
-@runtime_checkable
-class BatchingEngine(Protocol):
-    """An engine whose replies may come a day after they were asked for, and that writes down what it waits for."""
-
-    @property
-    def most_reply_tokens(self) -> int | None:
-        """The token limit of a reply; None where there is none."""
-
-    def keep_in(self, journal: Journal) -> None:
-        """Write it there, on the event loop that runs now."""
 
 
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
 
-from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
 from evenhand.engines.breaker import tell
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
-from evenhand.engines.journal_batches import BatchRecords
+from evenhand.engines.journal_batches import BatchingEngine, BatchRecords
 from evenhand.engines.prices import REASKS, Prices
 from evenhand.engines.turns import Turns
 from evenhand.errors import (

@@ -11,19 +11,22 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
 
-if TYPE_CHECKING:
-    from evenhand.engines.journal import Journal
+from evenhand.engines.journal import Journal
 
-BATCH_TABLES: Final = (
-    """CREATE TABLE IF NOT EXISTS batch (id INTEGER PRIMARY KEY AUTOINCREMENT, label TEXT NOT NULL UNIQUE,
-    engine INTEGER NOT NULL REFERENCES engine (id), service TEXT NOT NULL, state TEXT NOT NULL, file TEXT, name TEXT,
-    requests INTEGER NOT NULL, sent_at REAL NOT NULL)""",
-    """CREATE TABLE IF NOT EXISTS batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, place INTEGER NOT NULL,
-    request TEXT NOT NULL) WITHOUT ROWID""",
-    "CREATE INDEX IF NOT EXISTS batched_in ON batched (batch)",
-)
+
+@runtime_checkable
+class BatchingEngine(Protocol):
+    """An engine whose replies may come a day after they were asked for, and that writes down what it waits for."""
+
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The token limit of a reply; None where there is none."""
+
+    def keep_in(self, journal: Journal) -> None:
+        """Write it there, on the event loop that runs now."""
+
 
 State = Literal["intended", "sending", "submitted"]
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from evenhand.engines.claims import CLAIM_TABLES
-from evenhand.engines.journal_batches import BATCH_TABLES
 from evenhand.errors import JournalError
 from evenhand.files import cache_folder
 from evenhand.numbers import format_bytes
@@ -25,6 +24,14 @@ BUSY_SECONDS: Final = 30.0
 
 REPLY_COLUMNS: Final = """(key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
     request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)"""
+BATCH_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS batch (id INTEGER PRIMARY KEY AUTOINCREMENT, label TEXT NOT NULL UNIQUE,
+    engine INTEGER NOT NULL REFERENCES engine (id), service TEXT NOT NULL, state TEXT NOT NULL, file TEXT, name TEXT,
+    requests INTEGER NOT NULL, sent_at REAL NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, place INTEGER NOT NULL,
+    request TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS batched_in ON batched (batch)",
+)
 SCHEMA: Final = (
     "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
     f"CREATE TABLE reply {REPLY_COLUMNS}",

@@ -25,10 +25,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from json import JSONDecodeError
 from queue import SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar
 from uuid import uuid4
 
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine, RemoteJudgeArtifact
+from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, unknown_engine, unknown_id
+from evenhand.data.documents import FILE_ENDINGS
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.breaker import Breaker
@@ -50,18 +51,12 @@ from evenhand.errors import (
     UnreachableError,
     did_you_mean,
 )
-from evenhand.known_ids import FILE_ENDINGS, HOW_TO_GIVE_AN_ENGINE, unknown_engine, unknown_id
-from evenhand.unitxt.bases import (
-    Artifact,
-    InferenceEngine,
-    UnitxtArtifactNotFoundError,
-    data_classifications_of,
-    fetch_artifact,
-    own_words,
-    separate_overrides,
-)
-from evenhand.unitxt.catalogs import local_entry, register_catalog
+from evenhand.unitxt.catalogs import is_artifact, local_entry, register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion, Message
+
+if TYPE_CHECKING:
+    from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine, RemoteJudgeArtifact
+    from evenhand.unitxt.bases import InferenceEngine
 
 _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
 _FIELD = re.compile(r"'(\w+)'")
@@ -102,11 +97,19 @@ def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeE
     if callable(to_judge):
         judge: JudgeEngine = to_judge()
         return judge
-    if isinstance(engine, InferenceEngine):
+    if _is_inference_engine(engine):
         return UnitxtBridge(engine, marked=marked)
     if isinstance(engine, JudgeEngine) and not isinstance(engine, type):
         return engine
     raise InvalidInputError(f"{_name(engine)} is not a judge. {HOW_TO_GIVE_AN_ENGINE}")
+
+
+def _is_inference_engine(engine: object) -> TypeGuard[InferenceEngine]:
+    if not is_artifact(engine):
+        return False
+    from evenhand.unitxt.bases import InferenceEngine  # noqa: PLC0415 - imports unitxt
+
+    return isinstance(engine, InferenceEngine)
 
 
 def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
@@ -130,6 +133,8 @@ def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
         return None
     if at_address:
         normalized_base_url(name)  # one with a password in it is not shown
+    from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine  # noqa: PLC0415 - imports unitxt
+
     shown = redact(name) if at_address else name
     fields = _fields_behind(shown, found["fields"] or "")
     try:
@@ -150,6 +155,8 @@ def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
     Raises:
         ArtifactError: If they hold something else than fields; it is not shown, in case it is a key.
     """
+    from evenhand.unitxt.bases import separate_overrides  # noqa: PLC0415 - imports unitxt
+
     try:
         return (separate_overrides(f"engine{brackets}")[1] if brackets else None) or {}
     except Exception:  # noqa: BLE001 - whatever unitxt's parser raises
@@ -164,12 +171,15 @@ def _fetch_engine(identifier: str) -> object:
 
     No message holds what stands in the brackets behind the id: it may be a key.
     """
+    from evenhand.engines import artifacts  # noqa: F401, PLC0415 - unitxt knows a class once its module is imported
+    from evenhand.unitxt.bases import UnitxtArtifactNotFoundError, fetch_artifact  # noqa: PLC0415 - imports unitxt
+
     name, bracket, rest = identifier.partition("[")
     overrides: Mapping[str, Any] = {} if "{" in name else _fields_behind(name, bracket + rest)  # unless it is JSON
     try:
-        register_catalog()
         if ".evenhand." in name:
             _, overrides = local_entry(identifier)
+        register_catalog()
         engine = name.startswith("engines.") or ".evenhand." not in name
         artifact = fetch_artifact(identifier)[0] if engine else None
     except ArtifactError as error:
@@ -182,7 +192,7 @@ def _fetch_engine(identifier: str) -> object:
         raise unknown_engine(name) from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
-    if not isinstance(artifact, InferenceEngine):
+    if not _is_inference_engine(artifact):
         kind = f"{_name(artifact)}, not" if engine else "not"
         raise ArtifactError(f"{name!r} is {kind} an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
     return artifact
@@ -190,6 +200,8 @@ def _fetch_engine(identifier: str) -> object:
 
 def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
     """What is wrong with an id, in one line and without the values given in it."""
+    from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
+
     told = own_words(error)
     listed = _FIELD.findall(told.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
     accepted = [field for field in listed if field[0] != "_" and field not in _NOT_OFFERED]
@@ -203,7 +215,7 @@ def _name(thing: object) -> str:
     kind = thing.__name__ if isinstance(thing, type) else type(thing).__name__
     if isinstance(thing, type):
         return f"the class {kind} (make an object of it)"
-    return f"an artifact of the type {kind}" if isinstance(thing, Artifact) else f"an object of the type {kind}"
+    return f"an artifact of the type {kind}" if is_artifact(thing) else f"an object of the type {kind}"
 
 
 @dataclass(slots=True)
@@ -307,7 +319,7 @@ class UnitxtBridge:
         patience: float | None = None,
         marked: tuple[str, ...] | None = None,
     ) -> None:
-        if not isinstance(engine, InferenceEngine):
+        if not _is_inference_engine(engine):
             raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
         if max_batch < 1:
             raise InvalidInputError(f"max_batch is {max_batch!r}; a batch has at least one request")
@@ -342,7 +354,12 @@ class UnitxtBridge:
 
         Any, too, where prompts are marked: :meth:`check_mark` is then what checks.
         """
-        return data_classifications_of(self.engine) if self.marked is None else None
+        return self._own_policy() if self.marked is None else None
+
+    def _own_policy(self) -> tuple[str, ...] | None:
+        from evenhand.unitxt.bases import data_classifications_of  # noqa: PLC0415 - imports unitxt
+
+        return data_classifications_of(self.engine)
 
     def check_mark(self, classifications: Iterable[tuple[str, ...]]) -> str | None:
         """Check that the engine may see prompts that are marked, as unitxt's judges are checked.
@@ -356,7 +373,7 @@ class UnitxtBridge:
         Raises:
             DataClassificationError: If it may not.
         """
-        allowed = data_classifications_of(self.engine) or ()
+        allowed = self._own_policy() or ()
         if self.marked is None or not allowed:
             return None
         if not set(self.marked) & set(allowed):
@@ -622,7 +639,7 @@ def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object
 
 def _with_batch(engine: object, batch: bool) -> object:
     found = (engine_named(engine) or _fetch_engine(engine)) if isinstance(engine, str) else engine
-    if isinstance(found, RemoteJudgeArtifact):
+    if _is_remote(found):
         return found.changed(batch=batch)
     if isinstance(found, BatchJudge):
         return found if batch else found.judge
@@ -633,6 +650,14 @@ def _with_batch(engine: object, batch: bool) -> object:
             "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
         )
     return found
+
+
+def _is_remote(engine: object) -> TypeGuard[RemoteJudgeArtifact]:
+    if not is_artifact(engine):
+        return False
+    from evenhand.engines.artifacts import RemoteJudgeArtifact  # noqa: PLC0415 - imports unitxt
+
+    return isinstance(engine, RemoteJudgeArtifact)
 
 
 def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str, Any]:
@@ -646,7 +671,7 @@ def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str,
 def _says_batch(engine: object) -> bool:
     if isinstance(engine, str):
         return _BATCH.search(engine) is not None
-    return isinstance(engine, BatchJudge) or (isinstance(engine, RemoteJudgeArtifact) and engine.batch is True)
+    return isinstance(engine, BatchJudge) or (_is_remote(engine) and engine.batch is True)
 
 
 def with_model(engines: Sequence[object], model: str) -> list[object]:
@@ -655,6 +680,8 @@ def with_model(engines: Sequence[object], model: str) -> list[object]:
     Raises:
         InvalidInputError: If there is none that lacks a model.
     """
+    from evenhand.engines.artifacts import OpenAICompatibleEngine  # noqa: PLC0415 - imports unitxt
+
     found: list[object] = []
     for engine in engines:
         named = engine_named(engine) if isinstance(engine, str) else engine

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from os import PathLike
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from evenhand.engines.litellm import broken_connection
 from evenhand.engines.replies import (
@@ -23,8 +23,10 @@ from evenhand.engines.replies import (
     token_count,
 )
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
-from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput, own_words
 from evenhand.votes import Completion, Message
+
+if TYPE_CHECKING:
+    from evenhand.unitxt.bases import InferenceEngine
 
 _NOT_IN_REPLIES: Final = frozenset(
     {"cache_batch_size", "data_classification_policy", "device", "device_map", "batch_size", "lazy_load"}
@@ -180,6 +182,8 @@ def flatten(messages: tuple[Message, ...]) -> str:
 
 def read_output(output: object) -> Completion | EngineError:
     """What an engine returned for one instance: a text, a conversation, unitxt's output with meta data, or None."""
+    from evenhand.unitxt.bases import TextGenerationInferenceOutput  # noqa: PLC0415 - imports unitxt
+
     prediction = getattr(output, "prediction", output)
     text = _text(prediction)
     if isinstance(text, EngineError) or not isinstance(output, TextGenerationInferenceOutput):
@@ -218,6 +222,8 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     for link in chain:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
+            from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
+
             failure = read_error(status, own_words(link), secrets=secrets)
             if filtered_completion(status, own_words(link)) is not None:
                 failure = RejectedRequestError(str(failure), cause="content_filter")
@@ -243,4 +249,6 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _shown(error: BaseException, secrets: Iterable[str]) -> str:
+    from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
+
     return redact(f"{type(error).__name__}: {own_words(error)}", secrets)[:SHOWN_CHARACTERS]

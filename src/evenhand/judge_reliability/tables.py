@@ -17,7 +17,7 @@ from typing import Any, Final
 from scipy.stats import binomtest
 
 from evenhand.judge_reliability.against_people import PanelAgreement, RaterPair, VoteSummary
-from evenhand.judge_reliability.judge import (
+from evenhand.judge_reliability.one_judge import (
     ChoiceReliability,
     CriterionReliability,
     JudgesAgreement,

@@ -1,6 +1,9 @@
-"""What is said on the way to a vote on one question, and what every conversation with a judge shares.
+"""How votes come about: straight-line code from a question to a vote; a sheet of questions is :mod:`.sheet`.
 
-The schemas of the replies that a judge is asked for stand at the end.
+Two steps: the judge assesses, then, in the same conversation, selects an option. One step: a single structured reply
+with the reasons before the verdict. Verdict only: the option, and nothing else. Either way the reply is read by
+:mod:`evenhand.parsing`, which never guesses, a reply that names no option may be asked for again, and what cannot be
+read is an unscored vote with a reason. The schemas of the replies that a judge is asked for stand at the end.
 """
 
 from __future__ import annotations
@@ -8,19 +11,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
+from evenhand.judging.flow import SUBJECTS, Flow
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import read_reply
 from evenhand.prompts import (
     Behind,
     FirstStage,
-    Subject,
     describes_options,
     fill_prompt,
     length_shared,
@@ -28,7 +32,7 @@ from evenhand.prompts import (
     prompt_sources,
     render_own_prompt,
 )
-from evenhand.question import Mode, Presentation, Question
+from evenhand.question import Presentation, Question, has_plain_answers
 from evenhand.votes import (
     FINAL_FINISHES,
     NOTHING_USED,
@@ -42,18 +46,9 @@ from evenhand.votes import (
     Vote,
 )
 
-if TYPE_CHECKING:
-    from evenhand.judging.flow import Flow
-
 _LOGGER = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
 
-SUBJECTS: Mapping[Mode, Subject] = {
-    "assess": "response",
-    "check": "sheet",
-    "compare": "pair",
-    "choose": "candidates",
-}
 COUNTED: Mapping[str, Any] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
 """What a reply tells of its requests, which stands in the usage of its vote."""
 VERDICT_FIRST = frozenset({"best_of_select"})
@@ -72,7 +67,7 @@ class Caller(Protocol):
 
 
 @dataclass(slots=True)
-class Conversation:
+class Conversation(ABC):
     """What has been said so far."""
 
     flow: Flow
@@ -84,6 +79,23 @@ class Conversation:
     usage: Usage = NOTHING_USED
     error: str | None = None
     shared: int = 0
+
+    @abstractmethod
+    async def run(self) -> None:
+        """Ask, and read the replies."""
+
+    @abstractmethod
+    def give_up(self, reason: UnscoredReason, error: str) -> None:
+        """End without the selections that are still missing."""
+
+    async def carry_out(self) -> None:
+        """Run; an engine's failure leaves what is not selected unscored."""
+        try:
+            await self.run()
+        except EngineError as error:
+            self.give_up("engine_error", f"{error.cause}: {self.told(error)}")
+        except WithheldError as error:
+            self.give_up(error.reason, str(error))
 
     async def say(
         self,
@@ -306,6 +318,26 @@ class QuestionConversation(Conversation):
             usage=self.usage,
             prompts=self.sent(self.question, self.assessment),
         )
+
+
+async def ask(
+    flow: Flow,
+    question: Question,
+    order: tuple[int, ...],
+    sample: int,
+    caller: Caller,
+    *,
+    weight: float = 1.0,
+    behind: Behind = (),
+) -> Vote:
+    """Ask for one vote; ``behind`` is what its prompt says behind the response."""
+    coded = flow.coded and not has_plain_answers(question.criterion)
+    shown = question.present(order, coded=coded)
+    conversation = QuestionConversation(flow, sample, caller, behind, question=question, shown=shown)
+    await conversation.carry_out()
+    if flow.generate_summaries and conversation.assessment:
+        await conversation.summarize()
+    return conversation.vote(weight)
 
 
 class ShownOption(NamedTuple):

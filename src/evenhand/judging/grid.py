@@ -14,8 +14,9 @@ import numpy as np
 
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.conversation import Caller
+from evenhand.judging.conversation import Caller, ask
 from evenhand.judging.flow import Flow
+from evenhand.judging.sheet import ask_sheet
 from evenhand.numbers import format_count
 from evenhand.prompts import FENCE_WORDS, Behind
 from evenhand.question import Question
@@ -119,13 +120,13 @@ class Sheet:
         """One vote per question."""
         shown = self.orders[order]
         if self.together:
-            votes = await flow.ask_sheet(self.questions, shown, sample, caller, weight=weight)
+            votes = await ask_sheet(flow, self.questions, shown, sample, caller, weight=weight)
             return [
                 vote.model_copy(update={"sample": sample + offset}) if offset else vote
                 for vote, offset in zip(votes, self.offsets[order], strict=True)
             ]
         question, behind = self.questions[0], self.behind
-        return [await flow.ask(question, shown[0], sample, caller, weight=weight, behind=behind)]
+        return [await ask(flow, question, shown[0], sample, caller, weight=weight, behind=behind)]
 
     @property
     def together(self) -> bool:

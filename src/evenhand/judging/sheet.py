@@ -10,6 +10,7 @@ from evenhand.engines.base import SheetItem, Stage
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.conversation import (
     UNDIGESTED,
+    Caller,
     Conversation,
     ShownOption,
     cast_vote,
@@ -22,9 +23,10 @@ from evenhand.judging.conversation import (
     shown_options,
     texts_of,
 )
+from evenhand.judging.flow import Flow
 from evenhand.parsing import SheetAnswer, read_sheet
 from evenhand.prompts import fill_prompt, render_own_prompt
-from evenhand.question import Presentation, Question
+from evenhand.question import Presentation, Question, has_plain_answers
 from evenhand.votes import FINAL_FINISHES, Completion, UnscoredReason, Usage, Vote
 
 
@@ -151,6 +153,24 @@ class SheetConversation(Conversation):
             usage=self.usage if bears else Usage(),
             prompts=self.sent(item.question) if item is self.items[0] else None,
         )
+
+
+async def ask_sheet(
+    flow: Flow,
+    questions: Sequence[Question],
+    orders: Sequence[tuple[int, ...]],
+    sample: int,
+    caller: Caller,
+    *,
+    weight: float = 1.0,
+) -> list[Vote]:
+    """Ask for one vote on each question of a sheet, in one reply."""
+    coded = flow.coded and not all(has_plain_answers(question.criterion) for question in questions)
+    shown = [question.present(order, coded=coded) for question, order in zip(questions, orders, strict=True)]
+    conversation = SheetConversation(flow, sample, caller, items=sheet_items(questions, shown))
+    await conversation.carry_out()
+    by_question = {id(item.question): vote for item, vote in conversation.votes(weight)}
+    return [by_question[id(question)] for question in questions]
 
 
 def _readings(

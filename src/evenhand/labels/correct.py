@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib import import_module
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
+import pandas as pd
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Labels, Paired, paired, read_gold
@@ -32,9 +32,6 @@ from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_difference, corrected_mean
 from evenhand.statistics.label_checks import draw_p_value
 from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
@@ -431,8 +428,6 @@ class CorrectedScores(PrintedTables):
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each score, and after these for each difference."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
-
         return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:
@@ -446,8 +441,7 @@ class CorrectedScores(PrintedTables):
             InvalidInputError: If the name ends otherwise.
             UnwritableFileError: If the file cannot be written.
         """
-        page = import_module("evenhand.report.explorer").report_page
-        made = (self.to_json, self.to_csv, self.to_markdown, lambda: page(self, title="Corrected scores"))
+        made = (self.to_json, self.to_csv, self.to_markdown, lambda: self.to_page("Corrected scores"))
         write_as_it_ends(path, dict(zip(SAVED_AS, made, strict=True)))
 
     def __repr__(self) -> str:

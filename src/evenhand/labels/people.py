@@ -237,8 +237,8 @@ class _GoldReader:
         if isinstance(gold, Mapping):
             for row, value in gold.items():
                 if not is_abstention(value):
-                    where = f"the label of row {row!r} of gold"
-                    name = self._question(self._row(row, self.ids, where), {}, value, where)
+                    where = f"row {row!r} of gold"
+                    name = self._question(self._row(row, self.ids, "gold"), {}, value, where)
                     yield Label(name, self._value(name, value, where))
             return
         if isinstance(gold, Sequence) and not gold:
@@ -328,9 +328,10 @@ class _GoldReader:
         whole = str(int(number)) if number is not None and number.is_integer() else ""
         row = rows.get(str(given), rows.get(whole))
         if row is None:
+            known = list(rows.values() if rows is self.numbers else rows)[:5]
             raise InvalidInputError(
-                f"{where} is about the row {given!r}, which was not judged; rows are called {list(rows)[:5]!r} …: give "
-                "the ids of the data, or numbers of rows counted from 0"
+                f"{where} is about the row {given!r}, which was not judged; rows are called {known!r} …: give the ids "
+                "of the data, or numbers of rows counted from 0"
             )
         return row
 

@@ -22,7 +22,8 @@ from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
-from evenhand.unitxt.loading import checklist_artifact, load_checklist, load_checklist_of_row
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, to_artifact
+from evenhand.unitxt.loading import load_checklist, load_checklist_of_row
 
 PLAIN = frozenset(
     {
@@ -73,8 +74,8 @@ class ChecklistJudge(ChecklistFields):
     def prepare(self) -> None:
         """Check what the checklist is, and make it an artifact, which unitxt can copy and write."""
         super().prepare()
-        if self.checklist is not None:
-            self.checklist = checklist_artifact(self.checklist)
+        if self.checklist is not None and not isinstance(self.checklist, EvenhandChecklist):
+            self.checklist = to_artifact(load_checklist(self.checklist))
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""

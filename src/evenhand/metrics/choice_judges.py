@@ -33,7 +33,7 @@ from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.unitxt.bases import EvaluationInput
-from evenhand.unitxt.loading import comparison_from_artifact
+from evenhand.unitxt.loading import load_comparison
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class ChoiceMetric(JudgeMetric):
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], List[str]]:
         """The candidates of each instance, its criterion, and its criteria artifact as JSON."""
-        criteria, as_json = self.frozen_criteria(inputs, comparison_from_artifact)
+        criteria, as_json = self.frozen_criteria(inputs, load_comparison)
         rows = [self._candidates(*about) for about in zip(range(len(inputs)), inputs, criteria, strict=True)]
         self.warn_of_context(criteria)
         warn_of_equal_candidates(rows)

@@ -12,12 +12,13 @@ from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
 from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError
+from evenhand.functions import results_of_run
 from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.results.measures import scores_of
 from evenhand.results.outcomes import QuestionName
-from evenhand.results.results import Results, results_of_run
+from evenhand.results.results import Results
 from evenhand.results.votes_columns import Cell
 from evenhand.run_options import Design, GoldOptions
 

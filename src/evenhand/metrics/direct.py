@@ -13,7 +13,7 @@ from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, EvaluationInput
-from evenhand.unitxt.loading import criterion_from_artifact, load_criterion
+from evenhand.unitxt.loading import load_criterion
 
 
 class DirectJudge(AssessingJudge):
@@ -108,7 +108,7 @@ class DirectJudge(AssessingJudge):
                 f"the criterion {artifact.name!r} has no options; direct assessment needs a criterion with options, "
                 "and one without fits metrics.evenhand.pairwise"
             )
-        criterion = criterion_from_artifact(artifact)
+        criterion = load_criterion(artifact)
         self.settings([criterion.scale], has_values=criterion.has_values)
         return criterion
 

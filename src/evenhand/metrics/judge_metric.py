@@ -65,7 +65,7 @@ from evenhand.unitxt.bases import (
     get_parsed_context,
     group_str,
 )
-from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact, load_criteria_artifact_of_row
+from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row
 from evenhand.votes import is_missing
 
 Value = TypeVar("Value")
@@ -382,7 +382,7 @@ class JudgeMetric(RunFields):
             task_data: The rows.
             criteria: Of each.
         """
-        rows = enumerate(zip(task_data, map(comparison_from_artifact, criteria), strict=True))
+        rows = enumerate(zip(task_data, map(load_comparison, criteria), strict=True))
         shown = [self.context_of(EvaluationInput(None, [], data), own, row) for row, (data, own) in rows]
         return [get_parsed_context(context) for context in shown]
 

@@ -10,11 +10,12 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import number_or_nan
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import RunOptions
 from evenhand.unitxt.bases import Criteria, EvaluationInput, Maybe
-from evenhand.unitxt.loading import comparison_from_artifact, load_criterion
+from evenhand.unitxt.loading import load_comparison, load_criterion
 
 
 class ModeJudge(JudgeMetric):
@@ -69,7 +70,7 @@ class ModeJudge(JudgeMetric):
         return found, artifacts
 
     def _criterion(self, artifact: Criteria) -> Criterion:
-        return comparison_from_artifact(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
+        return load_comparison(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
 
     def _responses(self, row: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, row), row)

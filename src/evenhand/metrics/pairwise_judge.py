@@ -26,7 +26,7 @@ from evenhand.results.spending import Spending
 from evenhand.results.unscored import UnscoredCounts
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import Criteria, EvaluationInput
-from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
+from evenhand.unitxt.loading import load_comparison
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
 
 
@@ -115,7 +115,7 @@ class PairwiseJudge(JudgeMetric):
         return check_reduction(self.reduction, graded=self.graded)
 
     def _criterion(self, artifact: Criteria) -> Criterion:
-        return comparison_from_artifact(artifact, allow_ties=self.allow_ties, graded=self.graded)
+        return load_comparison(artifact, allow_ties=self.allow_ties, graded=self.graded)
 
     def _row(self, place: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, place), place)

@@ -28,7 +28,8 @@ from evenhand.modes.rubric import (
 from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe
-from evenhand.unitxt.loading import load_rubric, load_rubric_of_row, rubric_artifact
+from evenhand.unitxt.criteria_artifacts import EvenhandRubric, to_artifact
+from evenhand.unitxt.loading import load_rubric, load_rubric_of_row
 from evenhand.votes import Verdict
 
 NO_RUBRIC = (
@@ -87,8 +88,8 @@ class RubricJudge(AssessingJudge):
     def prepare(self) -> None:
         """Make the rubric an artifact, which unitxt can copy and write."""
         super().prepare()
-        if self.rubric is not None:
-            self.rubric = rubric_artifact(self.rubric)
+        if self.rubric is not None and not isinstance(self.rubric, EvenhandRubric):
+            self.rubric = to_artifact(load_rubric(self.rubric))
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""

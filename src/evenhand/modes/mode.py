@@ -8,12 +8,9 @@ the saved form) is generic over modes: see :mod:`evenhand.tables.mode_results`.
 from __future__ import annotations
 
 import json
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
-from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
@@ -21,7 +18,6 @@ from evenhand.checked_options import check_names
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
-from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.flow import Flow
 from evenhand.judging.run_fingerprint import fingerprint
@@ -323,38 +319,3 @@ def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
 def system_of(about: Subject) -> str:
     """Whose response a subject is, where it holds one: recipes do not name it."""
     return (*about.texts, "")[0] or "response" if len(about.texts) < 2 else ""
-
-
-def find_mode(given: object) -> type[Mode[Any]]:
-    """The class of a mode, by itself or by its ``kind``.
-
-    The modes of evenhand are known, those of installed packages that name them as entry points of the group
-    ``evenhand.modes``, and all whose classes have been imported.
-
-    Raises:
-        InvalidInputError: If there is no such mode.
-    """
-    if isinstance(given, type) and issubclass(given, Mode):
-        return given
-    if given not in (known := _known_modes()):
-        for module in pkgutil.iter_modules(import_module("evenhand.modes").__path__, "evenhand.modes."):
-            import_module(module.name)
-        for entry in entry_points(group="evenhand.modes"):
-            entry.load()
-        known = _known_modes()
-    if given not in known:
-        raise InvalidInputError(
-            f"the mode is {given!r}. {did_you_mean(given, sorted(known))} A mode of your own is known when the module "
-            "that defines its class has been imported"
-        )
-    return known[str(given)]
-
-
-def _known_modes() -> dict[str, type[Mode[Any]]]:
-    return {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
-
-
-def _below(mode: type[Mode[Any]]) -> Iterator[type[Mode[Any]]]:
-    for each in mode.__subclasses__():
-        yield from ([each] if hasattr(each, "kind") else [])
-        yield from _below(each)

@@ -19,13 +19,13 @@ from functools import cache, cached_property
 from itertools import chain, groupby
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from rich.cells import cell_len
 
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.judge import NEITHER, SIDES, Asked, Categories, Confidences, confidences_of
+from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, Confidences, confidences_of
 from evenhand.judge_reliability.tables import measure_at
 from evenhand.modes.pairwise import unscored_pairs
 from evenhand.numbers import (
@@ -51,6 +51,12 @@ from evenhand.visible import visible_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    class CaptionedFigure(Figure):
+        """A figure with its caption."""
+
+        caption: str
+
 
 ENDINGS: Final = (".svg", ".png", ".pdf")
 
@@ -451,11 +457,11 @@ class Picture:
         panels = (": ".join(filter(None, (panel.title, panel.describe()))) for panel in self.panels)
         return visible_line(". ".join([self.title, *panels]))
 
-    def figure(self) -> Figure:
+    def figure(self) -> CaptionedFigure:
         """Draw the picture, as wide as a column or as its texts need; a notebook shows the figure."""
         with _settings():
-            figure: Figure = _figure_class()(figsize=(COLUMN, COLUMN))
-            figure.caption = self.caption  # type: ignore[attr-defined] # of our subclass
+            figure = _figure_class()(figsize=(COLUMN, COLUMN))
+            figure.caption = self.caption
             boxes = []  # of the axes with their texts, in inches from the lower left corner of the axes
             for panel in self.panels:
                 axes = figure.add_axes((0, 0, panel.size[0] / COLUMN, panel.size[1] / COLUMN))
@@ -511,11 +517,11 @@ def _settings() -> Iterator[None]:
 
 
 @cache
-def _figure_class() -> Any:  # noqa: ANN401 - a class that exists when matplotlib is imported
+def _figure_class() -> type[CaptionedFigure]:
     """A figure that a notebook shows without pyplot."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - as above
 
-    class CaptionedFigure(Figure):
+    class NotebookFigure(Figure):
         caption: str
 
         def _repr_png_(self) -> bytes:
@@ -524,7 +530,7 @@ def _figure_class() -> Any:  # noqa: ANN401 - a class that exists when matplotli
                 self.savefig(image, format="png", dpi=144)
             return image.getvalue()
 
-    return CaptionedFigure
+    return cast("type[CaptionedFigure]", NotebookFigure)
 
 
 @dataclass(frozen=True)
@@ -936,11 +942,21 @@ def _notes(panels: Sequence[Panel]) -> Iterator[str]:
             yield f"Shown are the first {format_count(MOST_ROWS)} of {format_count(len(panel.rows), 'row')}."
 
 
-def plot(results: Any, kind: str | None = None, path: str | Path | None = None) -> Figure:  # noqa: ANN401 - of any kind
-    """Draw a picture of a result: see :meth:`~evenhand.results.results.Results.plot`.
+def plot(results: Any, kind: str | None = None, path: str | Path | None = None) -> CaptionedFigure:  # noqa: ANN401 - of any kind
+    """Draw a picture of a result for a paper, by matplotlib.
+
+    Args:
+        results: A result of any kind, or a report on the reliability of judges.
+        kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
+            ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
+        path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
+
+    Returns:
+        A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. Its ``caption`` says what it
+        shows, n, and the level and method of intervals.
 
     Raises:
-        InvalidInputError: A kind that this result cannot give, or a path that ends otherwise.
+        InvalidInputError: A kind that this result does not have, or a path that ends otherwise.
         UnwritableFileError: If the file cannot be written.
     """
     if kind is not None and kind not in KINDS:

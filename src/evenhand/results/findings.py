@@ -1,4 +1,4 @@
-"""Findings: every number of a result under a name, for gates, summaries, headlines and pictures.
+"""Findings: every number of a result under a name, for conditions, summaries, headlines and pictures.
 
 A result says what it has measured of whom (:class:`Reported`); the numbers are those that it declares as measures
 (:mod:`evenhand.results.measures`), and none is computed here.
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_score
-from evenhand.results.gate_names import in_brackets, spelled
 from evenhand.results.measures import Kind, Measure, format_value, measures_of
 from evenhand.results.unscored import UnscoredCounts
 from evenhand.statistics import Interval
@@ -49,8 +48,8 @@ class Finding:
 
     @property
     def label(self) -> str:
-        """As gates name it: ``relevance.difference[new, old]``, with quotes where a name needs them."""
-        return spelled(self.name) + (in_brackets(self.of) if self.of else "")
+        """The full name, as conditions give it: ``relevance.difference[new, old]``."""
+        return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
 
 
 @dataclass(frozen=True, slots=True)

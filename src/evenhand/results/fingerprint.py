@@ -11,15 +11,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evenhand.errors import EvenhandWarning
 from evenhand.numbers import Missing, format_count
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
-
-if TYPE_CHECKING:
-    from evenhand.results.results import Results
 
 DIGITS: Final = 8
 """Of what was shown of one row."""
@@ -98,20 +95,19 @@ class Fingerprint:
     shown: Mapping[str, str]
 
     @classmethod
-    def of(cls, results: Results[Any]) -> Fingerprint:
-        """That of a result."""
-        said = results.parameters
+    def of(
+        cls, judged: Mapping[str, Any], said: Mapping[str, Any], models: Iterable[str], labels: Sequence[object]
+    ) -> Fingerprint:
+        """That of a result.
+
+        Args:
+            judged: What was judged, as plain JSON.
+            said: The parameters.
+            models: As the replies name them.
+            labels: Those of people that the result holds, with the questions that they answer.
+        """
         held = said.get("fingerprint", {})
-        models: dict[str, None] = {}
-        labels = []
-        for cell in results.cells():
-            models |= dict.fromkeys(
-                vote.completion.model for vote in cell.votes if vote.completion and vote.completion.model
-            )
-            gold = cell.about.get("gold", cell.about.get("reference"))
-            if gold is not None:
-                labels.append([*results.question_name(cell), gold])
-        by = {name: value for name, value in results.judged().items() if name not in {"systems", "notes"}}
+        by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
         return cls(
             judges=tuple(said.get("judges") or said.get("votes") or ()),
             judge=held.get("judge", RECORDED),
@@ -119,7 +115,7 @@ class Fingerprint:
             prompts=held.get("prompts", RECORDED),
             criteria=digest(by),
             options=dict(_options(said)),
-            anchors=digest(labels, list(results.ids)) if labels else Missing("it holds no label of people"),
+            anchors=digest(labels, list(said.get("ids", ()))) if labels else Missing("it holds no label of people"),
             shown=held.get("shown", {}),
         )
 

@@ -102,7 +102,7 @@ def measure(
         shares: The mapping counts; report what share of all each entry is.
         only: Which fields of a result are meant; all by default.
         bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
-            fields to them. A score that gates can ask about and that unscored votes could move has some.
+            fields to them. A score that a condition can name and that unscored votes could move has some.
     """
     return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
 

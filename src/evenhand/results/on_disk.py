@@ -7,13 +7,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce, wraps
 from itertools import accumulate, compress, islice
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.results.parts import OWN_LISTS, Parts
-from evenhand.results.saved import read, read_abouts, read_columns, read_schema, reading
+from evenhand.results.saved import Saved, read, read_abouts, read_columns, read_schema, reading
 from evenhand.results.verdict_columns import OF_VOTES, VoteColumns
 from evenhand.results.votes_columns import TOLD, Cell
 
@@ -22,12 +34,40 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from evenhand.results.results import Results
-
 Entry = TypeVar("Entry")
+Entry_co = TypeVar("Entry_co", covariant=True)
 Given = ParamSpec("Given")
 Row = TypeVar("Row")
-Held = TypeVar("Held", bound="Results[Any]")
+
+
+class Result(Protocol[Entry_co]):
+    """What is needed of a class of results."""
+
+    kind: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+
+    @property
+    def entries(self) -> Sequence[Entry_co]:
+        """What was judged, one by one."""
+
+    @classmethod
+    def loaded_cells(cls, saved: Saved) -> list[Cell]:
+        """The cells that a file holds."""
+
+    @classmethod
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The result of these votes."""
+
+
+class Walked(Protocol):
+    """What a walk goes over."""
+
+    @property
+    def entries(self) -> Sequence[Any]:
+        """What was judged, one by one."""
+
+
+Held = TypeVar("Held", bound=Walked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +84,19 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         as_saved: The rules are those by which the parts were saved.
     """
 
-    held_as: type[Results[Entry]]
+    held_as: type[Result[Entry]]
     parts: Parts
     header: Mapping[str, Any]
     kept: tuple[NDArray[np.bool_], ...] | None = None
     as_saved: bool = True
-    _last: dict[int, Results[Entry]] = field(default_factory=dict, repr=False)
+    _last: dict[int, Result[Entry]] = field(default_factory=dict, repr=False)
 
     @property
     def numbers(self) -> Sequence[int]:
         """The parts of which something is left."""
         return [number for number in range(len(self.parts)) if self.kept is None or self.kept[number].any()]
 
-    def part(self, number: int, *, texts: bool = True) -> Results[Entry]:
+    def part(self, number: int, *, texts: bool = True) -> Result[Entry]:
         """The result of one part, whose rows have the numbers that they have in the whole.
 
         Args:
@@ -72,7 +112,7 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
             left = cells if self.kept is None else compress(cells, self.kept[number])
             return self._made_of(number, saved.header, left)
 
-    def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Entry]:
+    def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Result[Entry]:
         placed = (cell._replace(about=self._placed(number, header, cell.about)) for cell in cells)
         return self.held_as.of_cells(self.header, placed)
 
@@ -121,7 +161,7 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         """All entries at once, without the reasons and replies, of which no score is made."""
         return tuple(entry for number in self.numbers for entry in self.part(number, texts=False).entries)
 
-    def whole(self) -> Results[Entry]:
+    def whole(self) -> Result[Entry]:
         """The result with these entries."""
         number = self.numbers[0]
         if self.kept is None:  # one row shows what all are like
@@ -130,8 +170,9 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
             template = self._made_of(number, saved.header, self.held_as.loaded_cells(saved))
         else:
             template = self.part(number, texts=False)
-        held = next(each.name for each in fields(template) if getattr(template, each.name) is template.entries)
-        return replace(template, **cast(Any, {held: self}))
+        table: Any = template  # a dataclass, as every result is
+        held = next(each.name for each in fields(table) if getattr(table, each.name) is template.entries)
+        return cast("Result[Entry]", replace(table, **{held: self}))
 
     def under(self, header: Mapping[str, Any]) -> Self:
         """The same votes under other rules.

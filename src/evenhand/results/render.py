@@ -11,10 +11,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import count
-from pathlib import Path
-from typing import Any, Final, Self, overload
+from typing import Final, Self
 
 from rich import box
 from rich.console import Console
@@ -206,35 +204,15 @@ class PrintedTables(ABC):
         notes = map(as_paragraph, self._closing()) if kind is None else ()
         return "\n".join([*(table.to_markdown() for table in self.tables(kind)), *notes])
 
-    @overload
-    def to_html(self, *, kind: str | None = None) -> str: ...
-    @overload
-    def to_html(self, path: str | Path, **how: Any) -> None: ...  # noqa: ANN401 - as below
-
-    def to_html(self, path: str | Path | None = None, *, kind: str | None = None, **how: Any) -> str | None:
-        """The tables as HTML; with a path, write a page of its own there instead.
-
-        The page is one file that needs nothing else: it opens offline, loads nothing and sends nothing. Of results it
-        shows how they were made, cautions, scores, pictures and every verdict with its texts and votes.
-
-        Args:
-            path: A file that ends in ``.html``.
-            kind: Without a path: only the table of a kind (see :meth:`tables`).
-            **how: With a path, for results: ``data`` (the rows that were judged, for their texts), ``gold`` and
-                ``design`` (labels of people, by which scores are corrected), ``other`` (a second run), ``leave_out``
-                (``prompts``, ``reasoning``), ``title``, ``names`` of the two runs.
-
-        Raises:
-            InvalidInputError: If the path ends otherwise, or what is given does not fit.
-            UnwritableFileError: If the file cannot be written; what was there is as it was.
-        """
-        if path is not None or how:
-            if kind is not None:
-                raise InvalidInputError(f"kind is {kind!r}, and a page has all tables: give no path, or no kind")
-            import_module("evenhand.report.explorer").write_report(path, self, **how)
-            return None
+    def to_html(self, *, kind: str | None = None) -> str:
+        """The tables as HTML, or the one of a kind (see :meth:`tables`)."""
         notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()] if kind is None else []
         return styled("".join([*(table.to_html() for table in self.tables(kind)), *notes]))
+
+    def to_page(self, title: str) -> str:
+        """A file of the tables alone, for a browser."""
+        head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{html.escape(visible_line(title))}</title>'
+        return f"{head}\n{PrintedTables.to_html(self)}\n"
 
     def to_latex(self, kind: str | None = None) -> str:
         """The tables in LaTeX, for the package booktabs, or the one of a kind (see :meth:`tables`)."""

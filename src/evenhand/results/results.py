@@ -10,8 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from importlib import import_module
+from functools import cached_property, partial, wraps
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast, overload
@@ -22,6 +21,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
+from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
@@ -33,7 +33,7 @@ from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.parts import Parts, listed
 from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import Saved, cell_of, check_path, read, reading, write
+from evenhand.results.saved import Saved, check_path, read, reading, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.unscored import UnscoredCounts
 from evenhand.results.verdict_columns import VoteColumns
@@ -159,7 +159,7 @@ class Results(PrintedTables, Generic[Entry]):
         return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
 
     def findings(self) -> tuple[Finding, ...]:
-        """Every number of the result under a name: what gates, summaries and pictures are made of.
+        """Every number of the result under a name: what conditions, summaries and pictures are made of.
 
         The first are ``unscored``, the share of all votes that are unscored, and ``unscored_verdicts``, that of all
         verdicts.
@@ -196,14 +196,34 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If the data are not those that were judged.
         """
-        texts = None
-        if data is not None:
-            texts = import_module("evenhand.labels.judged_texts").JudgedTexts.of(self, data, None, None)
+        texts = None if data is None else self.texts(data)
         sheets: dict[Any, Any] = {}
         for cell, asked in zip(self.cells(), self.asked(), strict=True):
             named = self.row_name(cell.about["instance"])
             if row in {None, named}:
-                yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, texts)
+                shown = None
+                if texts is not None:
+                    shown = (texts.context(cell.about, partial(self.criterion_of, cell)), texts.shown(cell.about))
+                yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
+
+    def texts(self, data: object, response_field: str | None = None, context_fields: object = None) -> JudgedTexts:
+        """Read the texts again from the data that were judged: see :meth:`~evenhand.data.texts.JudgedTexts.of`.
+
+        Raises:
+            InvalidInputError: If the data are not those that were judged.
+        """
+        abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
+        found = JudgedTexts.of(header, abouts, data, response_field, context_fields)
+        if self.labelled_by == ("first", "second"):
+            found.check_lengths(abouts)
+        else:
+            found.check_prompts(
+                (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+                for cell in self.cells()
+                for sent in [vote.prompts for vote in cell.votes[:1]]
+                if sent
+            )
+        return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Every verdict, to be looked at: printed as a table, filtered, sorted, and one by one whole.
@@ -354,99 +374,20 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If there is no such column, or the groups are not those of these rows.
         """
-        return group_names(self, by, data)
+        rows = {about["instance"]: self.row_name(about["instance"]) for about in self.abouts()}
+        return group_names(rows, self.parameters, by, data)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """By what it was made: judges, models, prompts, criteria, options, labels, and what was shown of each row."""
-        return Fingerprint.of(self)
-
-    def correct(self, gold: object = None, *, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as there
-        """The scores that people would give, by their labels of some rows: see :func:`evenhand.correct`.
-
-        Args:
-            gold: What people say.
-            design: How the labelled rows were chosen.
-            **how: The other arguments of :func:`evenhand.correct`.
-        """
-        return import_module("evenhand").correct(self, gold, design=design, **how)
-
-    def check(self, *fail_if: str, gold: object = None, design: str | None = None, data: object = None) -> Any:  # noqa: ANN401 - a report of a layer above
-        """Check what would make this result fail, such as ``results.check("relevance.low < 0.7", "unscored > 2 %")``.
-
-        A measure is named as :meth:`findings` name it, then ``.low``, ``.high``, ``.n``, ``.unscored`` (the share of
-        its votes) or ``.unscored_verdicts`` of it: in brackets whose (``winrate[new].low <= 0.5``,
-        ``relevance.difference[new, old].high < 0``), and of which rows
-        (``relevance[language=de].low < 0.6``, ``[language=*]`` for each group). Without brackets it stands for every
-        system, as ``.corrected`` for what people would say. Comparisons are joined by ``and``, ``or``, ``not`` and
-        parentheses; names with spaces or other signs stand in quotes.
-
-        Args:
-            *fail_if: What must not be. A gate whose measure has no number fails, and so does one for which too many
-                votes are unscored to tell.
-            gold: Labels of people for ``.corrected``, as :meth:`correct` takes them; by default those held.
-            design: How the labelled rows were chosen.
-            data: The rows that were judged, where the result keeps no column of groups.
-
-        Returns:
-            A :class:`~evenhand.report.gates.GateReport`: it prints as a table, has those that ``failed``, and
-            ``raise_if_failed``.
-
-        Raises:
-            InvalidInputError: What is no gate, or names what this result does not have.
-        """
-        return import_module("evenhand.report.gates").check(self, fail_if, gold=gold, design=design, data=data)
-
-    def summarize(self, *fail_if: str, **known: Any) -> Any:  # noqa: ANN401 - of a layer above
-        """What it came to, for programs: ``to_json()``, ``to_junit()`` and ``to_markdown()``, with gates.
-
-        Args:
-            *fail_if: As :meth:`check` takes them.
-            **known: ``gold``, ``design`` and ``data``, likewise.
-
-        Returns:
-            A :class:`~evenhand.report.summaries.Summary`.
-        """
-        return import_module("evenhand.report.summaries").Summary(self, self.check(*fail_if, **known))
-
-    def by(self, by: object, *, data: object = None, gold: object = None, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as in by_group
-        """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
-
-        Args:
-            by: The groups: see :meth:`group_of`.
-            data: The rows that were judged, where the result keeps no such column.
-            gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
-            design: How the labelled rows were chosen; with it, scores and differences are corrected too.
-            **how: ``level`` of the intervals, ``seed`` of draws.
-
-        Returns:
-            A :class:`~evenhand.labels.groups.GroupedScores`: means with intervals over rows or clusters, differences
-            by sign-flip tests with Holm's correction over all groups, systems and scores, and in words where a system
-            that is ahead on all rows is behind in a group.
-
-        Raises:
-            InvalidInputError: If there are no such groups, or labels that fit no row.
-        """
-        grouped = import_module("evenhand.labels.groups").by_group
-        return grouped(self, by, data=data, gold=gold, design=design, **how)
-
-    def plot(self, kind: str | None = None, path: str | Path | None = None) -> Any:  # noqa: ANN401 - of an optional library
-        """A picture for a paper, by matplotlib.
-
-        Args:
-            kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
-                ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
-            path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
-
-        Returns:
-            A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. ``caption`` says
-            what it is, n, and the level and method of intervals.
-
-        Raises:
-            InvalidInputError: A kind that this result does not have, or another ending.
-            UnwritableFileError: If the file cannot be written.
-        """
-        return import_module("evenhand.report.pictures").plot(self, kind, path)
+        models: dict[str, None] = {}
+        labels = []
+        for cell in self.cells():
+            models |= {vote.completion.model: None for vote in cell.votes if vote.completion and vote.completion.model}
+            gold = cell.about.get("gold", cell.about.get("reference"))
+            if gold is not None:
+                labels.append([*self.question_name(cell), gold])
+        return Fingerprint.of(self.judged(), self.parameters, models, labels)
 
     def named_cells(self) -> Iterator[Cell]:
         """The cells, with the id of the row where rows have ids of their own."""
@@ -660,15 +601,6 @@ class Results(PrintedTables, Generic[Entry]):
         said = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
         return (*said, *notes, *dict.fromkeys((*self.outcome_notes, *other.outcome_notes))), changed
 
-    def to_label(self, n: int, **how: Any) -> Any:  # noqa: ANN401 - as evenhand.to_label has it
-        """A blind sheet on which people label a sample of what was judged: see :func:`evenhand.to_label`.
-
-        Args:
-            n: How many rows are drawn for each score.
-            **how: ``data``, which must be given, ``design``, ``seed``, ``response_field`` and ``context_fields``.
-        """
-        return import_module("evenhand").to_label(self, n, **how)
-
     def to_pandas(self) -> pd.DataFrame:
         """One row an entry, without the votes."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
@@ -843,106 +775,3 @@ def could_stop_early(parameters: Mapping[str, Any]) -> bool:
     """Whether a table's parameters say that draws could stop early."""
     grid = parameters.get("grid", {})
     return bool(grid.get("stop_early")) and grid["samples"] > 1
-
-
-_RUN, _VOTES = "_run", "_votes"
-
-
-def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> Results[Any]:
-    """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
-
-    A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
-
-    Args:
-        results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
-        name: Of the metric's main score, with its prefix, where there are several metrics.
-
-    Returns:
-        The results, of the kind that the function of the same mode gives.
-
-    Raises:
-        InvalidInputError: If the results hold no votes of evenhand, or those of several metrics and ``name`` is none of
-            them, or the instances were judged by criteria of their own, or they are of several subsets.
-
-    Example::
-
-        results = unitxt.evaluate(predictions=predictions, data=data)
-        print(evenhand.from_results(results).rescore(on_position_bias="first"))
-    """
-    given: object = results
-    rows = list(results) if isinstance(given, Iterable) else []
-    runs = _runs(rows) if all("score" in row for row in rows) else {}
-    if not runs:
-        raise InvalidInputError(
-            "the results hold no votes of evenhand: give what unitxt's evaluate returned for a recipe with a judge "
-            "metric of evenhand, such as metrics.evenhand.direct"
-        )
-    if name not in runs and (name is not None or len(runs) > 1):
-        raise InvalidInputError(
-            f"name is {name!r}, and the results are those of {len(runs)} metric(s); give the name of one: "
-            f"{', '.join(repr(each) for each in runs)}"
-        )
-    named = next(iter(runs)) if name is None else name
-    votes = [row["score"]["instance"].get(named + _VOTES) for row in rows]
-    if not all(isinstance(own, list) for own in votes):
-        raise InvalidInputError(
-            f"{named + _VOTES!r} of the instances holds no votes of {named!r}: another score has this name; give one "
-            "of the two metrics a score_prefix, or the record of the mode another name"
-        )
-    lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
-    run = _of_one_criterion(runs[named], lines, named)
-    cells = [cell_of(line, [key for key in line if key != "votes"]) for line in lines]
-    return results_of_run({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
-
-
-def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Any]:
-    """The result of what a metric says of its run, and of votes.
-
-    Args:
-        run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
-        cells: The votes.
-    """
-    held: type[Results[Any]] = getattr(import_module("evenhand"), KINDS[run["evenhand"]].class_name)
-    return held.of_cells(run, cells)
-
-
-def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Name of a main score -> what its metric says of the run; of a benchmark, in the subset that the rows are of."""
-    if not rows:
-        return {}
-    first, *others = dict.fromkeys(tuple(row.get("subset") or ()) for row in rows)
-    if others:
-        raise InvalidInputError(
-            f"the results are those of {1 + len(others)} subsets of a benchmark, and a result is about one: give the "
-            f"rows of one, as in [row for row in results if row['subset'] == {list(first)!r}]"
-        )
-    scores = rows[0]["score"]["subsets" if first else "global"]
-    for subset in first:
-        scores = scores[subset]
-    return {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
-
-
-def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
-    """What a metric says of the run, where all that is left was judged by the same.
-
-    Raises:
-        InvalidInputError: If instances were judged by criteria of their own.
-    """
-    if "rubric" in run and run["rubric"] is None:
-        left = {line["criterion"] for line in lines}
-        criteria = [each for each in run["criteria"] if each["name"] in left]
-        if len(criteria) == 1:
-            return {**run, "criteria": criteria}
-        how = "give the rows of one criterion alone"
-    elif run.get("criterion", run) is None:
-        how = "evaluate the instances of one criterion alone"
-    else:
-        return run
-    raise InvalidInputError(
-        f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
-        f"all rows: {how}"
-    )
-
-
-def _is_run(given: object) -> bool:
-    return isinstance(given, Mapping) and given.get("evenhand") in KINDS

@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from itertools import chain, repeat
 from pathlib import Path
 from secrets import token_hex
@@ -323,15 +322,6 @@ def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = N
     return Saved(header, cells)
 
 
-def kind_of_file(path: str | Path) -> SavedKind:
-    """What kind of result a file holds.
-
-    Raises:
-        InvalidInputError: If it cannot be read, or holds no result.
-    """
-    return KINDS[header_of(path)["evenhand"]]
-
-
 def header_of(path: str | Path) -> dict[str, Any]:
     """What a saved result says before its votes.
 
@@ -345,18 +335,6 @@ def header_of(path: str | Path) -> dict[str, Any]:
             "writes one, as Parquet or JSON lines"
         )
     return header
-
-
-def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind
-    """The result that a file holds, of whatever kind: what the ``save`` of any result wrote.
-
-    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
-    when they are asked for.
-
-    Raises:
-        InvalidInputError: If the file cannot be read, or holds no result.
-    """
-    return getattr(import_module("evenhand"), kind_of_file(check_path(path)).class_name).load(path)
 
 
 def kind_if_saved(path: str | Path) -> SavedKind | None:

@@ -17,6 +17,9 @@ from evenhand.prompts import ShownTexts, shown_texts
 from evenhand.results.votes_columns import Cell
 from evenhand.votes import Verdict, Vote
 
+Texts = tuple[Mapping[str, str], Mapping[str, str | None]]
+"""The context that was shown, and the responses."""
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 NO_VERDICT = Verdict()
@@ -187,7 +190,7 @@ def verdict_view(
     asked: QuestionAsked,
     sent: Sequence[Sent],
     row: str,
-    texts: Any = None,  # noqa: ANN401 - of a layer above
+    texts: Texts | None = None,
 ) -> VerdictView:
     """A cell as it is shown.
 
@@ -196,7 +199,7 @@ def verdict_view(
         asked: What its result says of it.
         sent: For each vote, as :func:`prompts_of` finds it.
         row: The id of its row.
-        texts: A :class:`~evenhand.labels.judged_texts.JudgedTexts`, where the data were given.
+        texts: The context and the responses, where the data were given.
     """
     verdict = asked.verdict
     context, responses = _texts(cell, asked, sent, texts)
@@ -278,12 +281,12 @@ def _texts(
     cell: Cell,
     asked: QuestionAsked,
     sent: Sequence[Sent],
-    texts: Any,  # noqa: ANN401 - as above
-) -> tuple[Mapping[str, str], Mapping[str, str | None]]:
+    texts: Texts | None,
+) -> Texts:
     """What was shown: from the data where they were given, else from what was sent."""
     if texts is not None:
-        shown = texts.shown(cell)
-        return texts.context(cell), {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
+        context, shown = texts
+        return context, {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
     if not cell.votes:
         return NOTHING, _missing(cell, asked)
     for vote, own in zip(cell.votes, sent, strict=True):

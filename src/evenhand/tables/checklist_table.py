@@ -30,13 +30,14 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
+from evenhand.result_methods import ResultMethods
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note
 from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, with_ids
+from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, with_ids
 from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
@@ -94,7 +95,7 @@ class CheckedResponse:
 
 
 @dataclass(frozen=True)
-class ChecklistTable(Results[CheckedResponse]):
+class ChecklistTable(ResultMethods[CheckedResponse]):
     """The result of :func:`checklist`: every verdict, what each response comes to, and a report a system.
 
     Attributes:

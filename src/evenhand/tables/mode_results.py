@@ -19,15 +19,17 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.numbers import format_level
+from evenhand.result_methods import ResultMethods
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, with_ids
+from evenhand.results.results import Rules, changed_rules, with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import QuestionAsked
@@ -65,7 +67,7 @@ class JudgedSubject:
 
 
 @dataclass(frozen=True)
-class ModeResults(Results[JudgedSubject]):
+class ModeResults(ResultMethods[JudgedSubject]):
     """The result of :func:`run_mode`: every subject with its votes, and the measures of each system.
 
     Attributes:

@@ -41,12 +41,13 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
+from evenhand.result_methods import ResultMethods
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Measure, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, with_ids
+from evenhand.results.results import with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
@@ -81,7 +82,7 @@ class RecordedInstance:
 
 
 @dataclass(frozen=True)
-class VoteTable(Results[RecordedInstance]):
+class VoteTable(ResultMethods[RecordedInstance]):
     """The result of :func:`aggregate_votes`.
 
     Attributes:
@@ -325,7 +326,7 @@ class VoteTable(Results[RecordedInstance]):
 
 
 @dataclass(frozen=True)
-class AgreementTable(Results[RaterPair]):
+class AgreementTable(ResultMethods[RaterPair]):
     """The result of :func:`agreement`.
 
     Attributes:

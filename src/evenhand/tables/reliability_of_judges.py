@@ -21,7 +21,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes
-from evenhand.judge_reliability.judge import (
+from evenhand.judge_reliability.one_judge import (
     FIRST,
     NEITHER,
     SECOND,

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+import pyarrow
+
 from evenhand.data.formats.translation import OTHER_SHAPE
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_growth, open_file
@@ -90,8 +92,6 @@ def _member(path: Path, archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - J
 
 def _unpacked(path: Path, info: ZipInfo) -> bytes:
     """A member of an archive that is compressed with Zstandard."""
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     with open_file(path) as file:
         file.seek(info.header_offset)
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))

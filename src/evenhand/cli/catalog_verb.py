@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.catalog import catalog_entries, catalog_path
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
-from evenhand.known_ids import catalog_entries, catalog_path
 from evenhand.visible import visible
 
 EXIT_UNSOUND = 1
@@ -59,8 +59,7 @@ def catalog(
 
 def _import(entry: str | None, out: Path | None) -> int:
     """Translate a file from the format of another tool."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.data.formats import import_file  # noqa: PLC0415 - as above
+    from evenhand.data.formats import import_file  # noqa: PLC0415 - seconds of import
 
     if entry is None:
         raise InvalidInputError("catalog import needs a file")
@@ -121,7 +120,7 @@ def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path
 
 def _check_entries(entries: Mapping[str, Path]) -> int:
     """Build every entry; name those that cannot be built."""
-    from evenhand.unitxt.catalogs import register  # noqa: PLC0415 - seconds of import
+    from evenhand.metrics import register  # noqa: PLC0415 - seconds of import
 
     register()
     faults = {identifier: fault for identifier, path in entries.items() if (fault := _fault(path))}
@@ -150,7 +149,7 @@ def _fault(path: Path) -> str | None:
 def run_unitxt(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
     """unitxt-evaluate with evenhand's catalog registered; takes its options."""
     code = (
-        "import sys; from evenhand.cli.catalog import register_or_exit; register_or_exit(); "
+        "import sys; from evenhand.cli.catalog_verb import register_or_exit; register_or_exit(); "
         "from unitxt.evaluate_cli import main; sys.argv[0] = 'evenhand unitxt'; sys.exit(main())"
     )
     with subprocess.Popen([sys.executable, "-c", code, *arguments]) as child:  # noqa: S603 - the user's own words
@@ -173,7 +172,7 @@ def wait_for(child: subprocess.Popen[bytes]) -> int:
 def register_or_exit() -> None:
     """Make evenhand known to unitxt; bad input is one message and exit code 2, as for every verb."""
     try:
-        from evenhand.unitxt.catalogs import register  # noqa: PLC0415 - seconds of import
+        from evenhand.metrics import register  # noqa: PLC0415 - seconds of import
 
         register()
     except InvalidInputError as error:

@@ -163,7 +163,24 @@ def by_group(
     level: float | None = None,
     seed: int = 0,
 ) -> GroupedScores:
-    """The scores of each group of rows: see :meth:`~evenhand.results.results.Results.by`."""
+    """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
+
+    Args:
+        results: What was judged.
+        by: The groups: see :meth:`~evenhand.results.results.Results.group_of`.
+        data: The rows that were judged, where the result keeps no such column.
+        gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
+        design: How the labelled rows were chosen; with it, scores and differences are corrected too.
+        level: Of the intervals; that of the results by default.
+        seed: Of draws.
+
+    Returns:
+        Means with intervals over rows or clusters, differences by sign-flip tests with Holm's correction over all
+        groups, systems and scores, and in words where a system that is ahead on all rows is behind in a group.
+
+    Raises:
+        InvalidInputError: If there are no such groups, or labels that fit no row.
+    """
     names = results.group_of(by, data)
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
