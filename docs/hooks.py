@@ -14,7 +14,8 @@ from mkdocs.structure.files import File, InclusionLevel
 
 NAMES = {
     "judging": ("Judging and reading", [
-        "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
+        "Judge", "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
+        "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
         "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
     "results": ("Results", [
@@ -27,7 +28,7 @@ NAMES = {
     ]),
     "engines": ("Engines", [
         "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",
-        "RecordingEngine", "UnitxtBridge", "JudgeEngine",
+        "UnitxtBridge", "JudgeEngine",
     ]),
     "metrics": ("Metrics of unitxt", [
         "DirectJudge", "RubricJudge", "ChecklistJudge", "PairwiseJudge", "BestOfJudge", "GradeScore", "ModeJudge",

@@ -15,7 +15,7 @@ from evenhand.cli import main
 from evenhand.cli.run_file import PREFIX, RunFile, fields_of, settled, verb_named
 from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
 from evenhand.cli.verb_table import VERBS
-from evenhand.data.plain_data import parse_yaml
+from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.results.run_record import JOBS, absolute, relative, run_yaml
 from evenhand.run_options import RunOptions
@@ -155,8 +155,8 @@ def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_acce
     ("text", "message"),
     [
         ("- a\n- b\n", "is no mapping of names to values"),
-        ("job: judge\njob: judge\n", "the field 'job' stands here twice"),
-        ("job: !!python/object/apply:os.system [ls]\n", "is not YAML as it is read here (line 1"),
+        ("job: judge\njob: judge\n", 'found duplicate key "job"'),
+        ("job: !!python/object/apply:os.system [ls]\n", "is not valid YAML (line 1"),
     ],
 )
 def test_a_file_that_is_no_run_is_told_by_one_line(text, message, folder, capsys):

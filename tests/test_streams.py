@@ -14,7 +14,7 @@ from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.data.identified import IdentifiedRow, as_rows
 from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
 from evenhand.functions import FUNCTIONS
-from evenhand.judging.together import Judging
+from evenhand.judging.loop import Judging
 from evenhand.results.resumed import held_alone
 from evenhand.streams import Job, StreamedRowsWarning
 from tests.support.judges import ScriptedJudge

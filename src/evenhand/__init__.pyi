@@ -6,20 +6,19 @@ from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion
 from evenhand.criteria import Option as Option
 from evenhand.criteria import Rubric as Rubric
-from evenhand.data.formats.annotations import read_log as read_log
-from evenhand.engines.artifacts import BaselineEngine as BaselineEngine
-from evenhand.engines.artifacts import LiteLLMEngine as LiteLLMEngine
-from evenhand.engines.artifacts import OpenAICompatibleEngine as OpenAICompatibleEngine
-from evenhand.engines.artifacts import ReplayEngine as ReplayEngine
-from evenhand.engines.artifacts import SimulatedEngine as SimulatedEngine
+from evenhand.data.rows import read_log as read_log
 from evenhand.engines.base import JudgeEngine as JudgeEngine
-from evenhand.engines.replay import RecordingEngine as RecordingEngine
-from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
+from evenhand.engines.baseline import BaselineEngine as BaselineEngine
+from evenhand.engines.litellm import LiteLLMEngine as LiteLLMEngine
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAICompatibleEngine
+from evenhand.engines.replay import ReplayEngine as ReplayEngine
+from evenhand.engines.simulated import SimulatedEngine as SimulatedEngine
 from evenhand.errors import EvenhandError as EvenhandError
-from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.functions import from_results as from_results
 from evenhand.functions import open as open  # noqa: A004 - a public name
+from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
+from evenhand.judges import Judge as Judge
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import CorrectedScores as CorrectedScores
 from evenhand.labels.correct import correct as correct
@@ -59,6 +58,7 @@ from evenhand.tables.recorded_votes import agreement as agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport as ReliabilityReport
 from evenhand.tables.reliability_of_judges import reliability as reliability
 from evenhand.tables.winrate_table import WinrateTable as WinrateTable
+from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
 from evenhand.votes import Match as Match

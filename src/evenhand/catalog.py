@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.data.plain_data import read_document
+from evenhand.data.plain import read_document
 from evenhand.errors import ArtifactError, did_you_mean
 
 KINDS: Final = {

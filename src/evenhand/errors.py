@@ -246,6 +246,18 @@ class ServerAwayError(TooManyFailuresError):
     """
 
 
+class UnscoredError(EvenhandError):
+    """A strict judge has no score to return.
+
+    Attributes:
+        result: What there is: votes with their reasons.
+    """
+
+    def __init__(self, message: str, result: object) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class DistributedRunError(EvenhandError):
     """A cluster, or a worker on it, failed; what was judged holds, and the same run goes on from there."""
 

@@ -23,13 +23,13 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
 from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.journal_batches import BatchingEngine
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.batches import BatchJudge
+from evenhand.engines.names import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.loop import shared_judging
 from evenhand.judging.progress import tell
-from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
@@ -298,7 +298,7 @@ def _rows_left(first: Sequence[IdentifiedRow], known: KnownRows, count: int | No
 
 def _votes_of_a_part(job: Job) -> int:
     """With batches, so many that the blocks judged at once are a whole wave, which may take a day."""
-    waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in job.judges if isinstance(judge, BatchingEngine)]
+    waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in job.judges if isinstance(judge, BatchJudge)]
     return max([VOTES_OF_A_PART, *waves])
 
 

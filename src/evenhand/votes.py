@@ -533,6 +533,21 @@ class Verdict(FrozenValue):
     votes: tuple[Vote, ...] = ()
 
     @property
+    def score(self) -> float | None:
+        """The number that the votes were aggregated to; None where there is none."""
+        return self.aggregated_value
+
+    @property
+    def label(self) -> str | None:
+        """The option selected."""
+        return self.selected_label
+
+    @property
+    def reason(self) -> str | None:
+        """The reasons of one of the votes that the verdict rests on."""
+        return self.assessment
+
+    @property
     def asked(self) -> bool:
         """Whether the judge was asked; what the budget held back was not, and says nothing about agreement."""
         return self.unscored_reason not in WITHHELD | {"not_asked"}

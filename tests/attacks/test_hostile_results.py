@@ -11,8 +11,8 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.row_files import PARQUET_HEADER
-from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.parts import PART
 from evenhand.tables.assessing import judge

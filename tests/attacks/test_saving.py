@@ -9,8 +9,8 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.engines.journal import Journal
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import UnwritableFileError
 from evenhand.results.saved import written_whole
 from evenhand.tables.assessing import judge
@@ -68,7 +68,7 @@ def test_the_name_is_another_each_time_and_nothing_is_left(tmp_path):
 
 ELSEWHERE = {
     "engines/replay.py": "the recording that the user names, line by line",
-    "engines/batch_run.py": "in a folder of its own, made by tempfile",
+    "engines/batches.py": "in a folder of its own, made by tempfile",
     "report/summaries.py": "the summary of GitHub, whose path its runner gives",
     "distributed/cluster.py": "the null device",
     "distributed/shards.py": "in the folder of the run, which one process holds",

@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option, fold_label, yes_no_criterion
 from evenhand.data.cells import LabelReader
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
@@ -137,7 +137,7 @@ EXPECTED = [None, None, None, "Yes", "Yes", "Yes", "Yes", "No", "Yes", None]
 
 def test_gold_votes_and_examples_are_read_alike():
     rows = [{"response": f"r{place}", "gold": cell, "vote": "Yes"} for place, cell in enumerate(CELLS)]
-    engine = SimulatedJudge(name="judge")
+    engine = SimulatedEngine(name="judge")
     judged = evenhand.judge(
         rows,
         YES_FIRST,

@@ -12,8 +12,7 @@ from evenhand.data.identified import KnownRows
 from evenhand.distributed.coordinator import Coordinator
 from evenhand.distributed.shards import Shards
 from evenhand.distributed.worker import STOPPED, Order, Worker
-from evenhand.engines.claims import this_process
-from evenhand.engines.journal import Journal
+from evenhand.engines.journal import Journal, this_process
 from evenhand.functions import FUNCTIONS
 from evenhand.results.resumed import part_numbers, rows_of_part
 from evenhand.streams import Job

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.engines import journal_file
+from evenhand.engines import journal as journal_file
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError
 from evenhand.results.saved import written_whole

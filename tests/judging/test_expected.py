@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge, quality_from_context
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.judging.settings import NoLogprobsWarning, RunSettings
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote
@@ -21,7 +21,7 @@ LEVELS = Criterion(
         Option(label="Does not apply", na=True),
     ),
 )
-NOISY = SimulatedJudge(quality=quality_from_context("quality"), noise=0.3, position_preference=0.4, seed=5)
+NOISY = SimulatedEngine(quality=quality_from_context("quality"), noise=0.3, position_preference=0.4, seed=5)
 
 
 def questions(criterion, count=6, **more):
@@ -80,7 +80,7 @@ def test_labels_of_several_words_are_chosen_by_a_digit_and_plain_ones_by_name():
 
 
 def test_a_comparison_has_an_expected_winner_too():
-    judge = SimulatedJudge(quality={"a": 0.5, "b": 0.0}, position_preference=1.0)
+    judge = SimulatedEngine(quality={"a": 0.5, "b": 0.0}, position_preference=1.0)
     simulated = SimulatedReplies(judge)
     question = Question(
         id="1", criterion=comparison_criterion("better", "Which?"), responses=("a", "b"), mode="compare"
@@ -93,7 +93,7 @@ def test_a_comparison_has_an_expected_winner_too():
 
 
 def test_without_log_probabilities_draws_stand_in_for_them_and_it_is_said():
-    simulated = SimulatedReplies(SimulatedJudge(quality={"answer 0": 0.45}, noise=0.3, seed=2))
+    simulated = SimulatedReplies(SimulatedEngine(quality={"answer 0": 0.45}, noise=0.3, seed=2))
     asked = questions(yes_no_criterion("met", "Is it met?"), 2)[:1]
     run = settings(samples=200, check_positional_bias=False)
     with JudgeServer(reply=simulated, faults=[Fault("unsupported_logprobs")] * 500) as server:

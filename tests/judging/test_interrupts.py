@@ -38,7 +38,7 @@ SCRIPT = (
     "data, address, journal, out = sys.argv[1:]; "
     "judge(read_file(data), 'Is it fine?', address, response_field='answer', journal=journal).save(out)"
 )
-NOT_LONG = "from evenhand.judging import together; together.GRACE_SECONDS = 0.3; "
+NOT_LONG = "from evenhand.judging import loop; loop.GRACE_SECONDS = 0.3; "
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
@@ -462,7 +462,7 @@ def test_the_price_of_a_reply_is_that_of_its_tokens():
 
 
 def test_judges_without_a_model_need_no_journal(journal):
-    votes = run(questions(4), [BaselineJudge(), SimulatedJudge(seed=1)], journal=journal)
+    votes = run(questions(4), [BaselineEngine(), SimulatedEngine(seed=1)], journal=journal)
     assert all(vote.selected_index is not None for row in votes for vote in row)
     assert journal.count() == 0
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evenhand.aggregation import VoteRules
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import default_journal_path
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judging.flow import Flow
@@ -184,7 +184,7 @@ def test_the_default_journal_is_in_the_cache_folder():
 
 
 def test_judges_that_cost_nothing_open_no_journal():
-    RunSettings.from_options({"progress": False}).run(questions(1), [BaselineJudge()])
+    RunSettings.from_options({"progress": False}).run(questions(1), [BaselineEngine()])
     assert not default_journal_path().exists()
 
 

@@ -11,7 +11,7 @@ from unitxt.task import Task
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
-from evenhand.evaluate import evaluation_module
+from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.judging.settings import NoLogprobsWarning
 from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge

@@ -8,7 +8,7 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics import register
 from evenhand.metrics.choice_judges import GradeScore

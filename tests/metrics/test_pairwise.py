@@ -16,8 +16,9 @@ from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
 from evenhand.catalog import entry_ids
-from evenhand.data.plain_data import context_mapping
-from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
+from evenhand.data.plain import context_mapping
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names

@@ -15,7 +15,7 @@ import pytest
 import evenhand
 from evenhand.cli.command import main
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import Mode, Subject
@@ -75,7 +75,7 @@ class ToneMode(Mode[Verdict]):
 
 
 ROWS = [{"a": f"Good day number {row}.", "b": None if row == 0 else f"No. {row}"} for row in range(6)]
-JUDGE = SimulatedJudge(seed=2)
+JUDGE = SimulatedEngine(seed=2)
 
 
 def toned(**more):
@@ -221,10 +221,10 @@ def test_what_does_not_exist_is_named():
         evenhand.run_mode(ROWS, "winrates", JUDGE)
 
 
-class Counting(SimulatedJudge):
+class Counting(SimulatedEngine):
     """A judge that knows how often it was asked."""
 
-    asked = 0
+    asked: ClassVar[int] = 0
 
     async def complete(self, request):
         type(self).asked += 1

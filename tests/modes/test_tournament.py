@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.settings import RunSettings
@@ -186,7 +186,7 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
 
 
 def test_graded_contests_carry_their_grade():
-    judge = SimulatedJudge(quality={"good": 8.0, "bad": 0.0})
+    judge = SimulatedEngine(quality={"good": 8.0, "bad": 0.0})
     rows = rows_of({"a": "good", "b": "bad"}, criterion=GRADED)
     (held,) = hold(rows, judge=judge)
     # log-odds of 8: the value is 1 to three digits
@@ -215,7 +215,7 @@ def test_permuting_or_renaming_systems_permutes_or_renames_winrates(texts, order
 
 def equal_systems(instances, **options):
     """Two equally good systems before a judge that takes the first shown with probability 0.7."""
-    judge = SimulatedJudge(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
+    judge = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
     assert expit(judge.position_preference) == pytest.approx(0.7)
     rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
     return hold(rows, judge=judge, flow="one_step", **options)
@@ -239,7 +239,7 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
 
 
 def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
-    judge = SimulatedJudge(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
+    judge = SimulatedEngine(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
     rows = rows_of(*[{"a": "good", "b": "bad"}] * 500)
     contests = hold(rows, judge=judge, flow="one_step", max_reasks=0)
     summary = summarize_contests(contests, "ab")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
 from evenhand.results.fingerprint import DIGITS
@@ -21,8 +21,8 @@ from evenhand.results.on_disk import EntriesOnDisk
 from evenhand.results.unscored import UnscoredCounts
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
-JUDGE = SimulatedJudge(refusal_rate=0.2, noise=0.3)
-PANEL = [SimulatedJudge(name="one", noise=0.3), SimulatedJudge(name="two", noise=0.3, seed=5, refusal_rate=0.2)]
+JUDGE = SimulatedEngine(refusal_rate=0.2, noise=0.3)
+PANEL = [SimulatedEngine(name="one", noise=0.3), SimulatedEngine(name="two", noise=0.3, seed=5, refusal_rate=0.2)]
 HOW = {"id_field": "id", "group_fields": "lang", "cluster_field": "doc", "journal": None, "progress": False}
 HOW |= {"max_failure_rate": 1.0}
 RUBRIC = Rubric(

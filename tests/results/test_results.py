@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.results.saved import read, write
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
@@ -39,7 +39,7 @@ def judged():
     return judge(
         given_rows,
         [RELEVANCE, CORRECT],
-        [SimulatedJudge(name="one", noise=0.3, seed=1), SimulatedJudge(name="two", refusal_rate=0.3, seed=2)],
+        [SimulatedEngine(name="one", noise=0.3, seed=1), SimulatedEngine(name="two", refusal_rate=0.3, seed=2)],
         response_field=["alder", "birch"],
         gold_fields={"relevance": "{system}_relevance"},
         cluster_field="doc",
@@ -260,7 +260,7 @@ def test_where_nothing_can_be_saved_is_told(path, error, message, judged):
 
 
 FEW = [{"question": "q", "a": "yes yes", "b": "no", "c": "maybe", "one": "Yes", "two": "Yes"}] * 2
-ASKED = {"engine": SimulatedJudge(name="one", seed=1), "journal": None, "progress": False}
+ASKED = {"engine": SimulatedEngine(name="one", seed=1), "journal": None, "progress": False}
 BETTER = "criteria.evenhand.pairwise.helpfulness"
 RESULTS = {
     "judgements": lambda: judge(FEW, RELEVANCE, **ASKED, response_field="a"),

@@ -7,10 +7,9 @@ import pytest
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.artifacts import OpenAICompatibleEngine
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.replies import MOST_TOKENS
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
@@ -93,9 +92,9 @@ OWN_PRICES = {"prompt_price": 2.0, "completion_price": 10.0}
 
 
 def judged_at_a_price(server, kind, *, max_tokens=200, max_cost=0.1, **options):
-    settings = RemoteSettings(model="openai/judge", max_tokens=max_tokens, max_in_flight=8, **OWN_PRICES)
-    own = http_judge(server.base_url, max_tokens=max_tokens, max_in_flight=8, **OWN_PRICES)
-    judge = own if kind == "own" else litellm_judge(settings, api_base=server.base_url)
+    settings = {"max_tokens": max_tokens, "max_in_flight": 8, **OWN_PRICES}
+    own = http_judge(server.base_url, **settings)
+    judge = own if kind == "own" else litellm_judge(api_base=server.base_url, **settings)
     rows = [{"answer": f"answer {number}."} for number in range(60)]
     how = {"check_positional_bias": False, "progress": False, "max_failure_rate": 1.0, "flow": "verdict_only"}
     asked = {"response_field": "answer", "max_cost": max_cost, "journal": None, **how, **options}
@@ -171,10 +170,9 @@ def test_what_was_spent_is_saved_and_opened_and_a_part_has_nothing_left(tmp_path
 
 @pytest.mark.parametrize("through_litellm", [False, True])
 def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm):
-    settings = RemoteSettings(model="openai/judge", max_retries=2, backoff=0.0)
     with JudgeServer(reply=reply, faults=[Fault("status", status=500)]) as server:
         own = http_judge(server.base_url, max_retries=2)
-        judge = litellm_judge(settings, api_base=server.base_url) if through_litellm else own
+        judge = litellm_judge(api_base=server.base_url, max_retries=2, backoff=0.0) if through_litellm else own
         with pytest.raises(TooManyFailuresError) as failed:
             run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False))
         spent = Spending.of(vote for row in failed.value.votes for vote in row)
@@ -184,7 +182,7 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
 
 
 def test_engines_that_send_nothing_spend_nothing():
-    for judge in (SimulatedJudge(), ScriptedJudge(chooses("Mid"), identity=False)):
+    for judge in (SimulatedEngine(), ScriptedJudge(chooses("Mid"), identity=False)):
         votes = run_votes(questions(2), [judge], grid=ONCE, limits=Limits(progress=False))
         assert Spending.of(vote for row in votes for vote in row) is None
 
@@ -201,7 +199,7 @@ def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
         run_votes(questions(5), [judge], grid=ONCE, flow=flow, limits=limits)
         assert estimate.calls <= server.seen <= estimate.requests
     assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 3)
-    assert estimate_run(questions(5), [SimulatedJudge()], grid=ONCE).requests == 0
+    assert estimate_run(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
     assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
 
 

@@ -9,7 +9,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.votes import Vote
 from tests.support.checklists import sheet
 from tests.support.judges import ScriptedJudge
@@ -124,7 +124,7 @@ FAULTY = {"refusal_rate": 0.2, "garbage_rate": 0.1, "noise": 0.3, "recovery_rate
 
 
 def judges(*names):
-    return [SimulatedJudge(name=name, seed=place, **FAULTY) for place, name in enumerate(names)]
+    return [SimulatedEngine(name=name, seed=place, **FAULTY) for place, name in enumerate(names)]
 
 
 SIMULATED = [{"question": f"question {row}", "a": f"answer {row}", "b": f"other {row}", "c": ""} for row in range(12)]

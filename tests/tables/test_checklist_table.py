@@ -70,7 +70,7 @@ def test_responses_stand_by_system_and_instance(table):
 def test_the_scores_by_hand(table):
     alder, birch = table.reports["alder"], table.reports["birch"]
     # alder 0: 3 of 3; alder 1: not polite, so that the greeting is not met: 1 of 3; alder 2: yes, nothing, no: 1 of 2
-    assert [result.score.pass_rate for result in table.results[:3]] == pytest.approx([1, 1 / 3, 1 / 2])
+    assert [result.scores.pass_rate for result in table.results[:3]] == pytest.approx([1, 1 / 3, 1 / 2])
     assert alder.pass_rate.estimate == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
     assert alder.micro_pass_rate.estimate == pytest.approx(5 / 8)
     assert alder.weighted_score.estimate == pytest.approx((1 + 10 / 100 + 50 / 90) / 3)

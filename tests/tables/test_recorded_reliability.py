@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.shared import shared_path
@@ -83,7 +83,7 @@ def test_what_cannot_be_used_is_refused(rows, options, message):
 
 def test_the_votes_of_a_run_get_the_report_of_the_run():
     rows = [{"a": f"a{n}" * 3, "b": f"b{n}"} for n in range(8)]
-    judges = [SimulatedJudge(name=name, seed=seed, noise=1.0) for seed, name in enumerate(("one", "two"))]
+    judges = [SimulatedEngine(name=name, seed=seed, noise=1.0) for seed, name in enumerate(("one", "two"))]
     criterion = comparison_criterion("better", "")
     how = {"progress": False, "samples": 3}
     table = evenhand.winrates(rows, ["a", "b"], criterion, judges, **how)

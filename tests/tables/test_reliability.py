@@ -8,7 +8,7 @@ import pytest
 
 from evenhand import ReliabilityReport, judge, reliability, winrates
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
@@ -74,7 +74,7 @@ def test_what_people_said_is_read_from_columns():
 
 
 def test_the_votes_are_those_of_judge_and_winrates():
-    engine = SimulatedJudge(noise=1.0, position_preference=0.5)
+    engine = SimulatedEngine(noise=1.0, position_preference=0.5)
     found = report(engine, gold_fields={"better": "preferred", "cites": "cited"})
     table = winrates(ROWS, ["a", "b"], BETTER, engine, gold_field="preferred", **QUIET)
     position = table.summary.position
@@ -87,7 +87,7 @@ def test_the_votes_are_those_of_judge_and_winrates():
 
 
 def test_several_judges_are_reported_each_by_itself_and_side_by_side():
-    engines = [SimulatedJudge(seed=seed, noise=1.0, name=f"judge {seed}") for seed in range(3)]
+    engines = [SimulatedEngine(seed=seed, noise=1.0, name=f"judge {seed}") for seed in range(3)]
     together = report(engines)
     assert together.judges == ("judge 0", "judge 1", "judge 2")
     for engine in engines:
@@ -163,7 +163,7 @@ def test_a_report_on_what_was_compared_before_costs_no_call(tmp_path):
 
 
 def test_three_systems_are_chosen_among_too():
-    engine = SimulatedJudge(quality=lambda question, index: 50.0 * question.responses[index].startswith("answer"))
+    engine = SimulatedEngine(quality=lambda question, index: 50.0 * question.responses[index].startswith("answer"))
     found = report(engine, criteria=[BETTER], response_field=None, systems=["a", "b", "c"])
     [choice] = found.choices
     grading = choice.grading
@@ -177,7 +177,7 @@ def test_three_systems_are_chosen_among_too():
 
 
 def test_all_prompts_with_an_unrelated_option():
-    engine = SimulatedJudge(quality=lambda question, index: 1.0, position_preference=50.0)
+    engine = SimulatedEngine(quality=lambda question, index: 1.0, position_preference=50.0)
     found = report(
         engine, criteria=[BETTER], response_field=None, systems=["a", "b"], prompts="all", unrelated_option=True
     )
@@ -196,7 +196,7 @@ def test_all_prompts_with_an_unrelated_option():
 
 def test_confidences_are_asked_for_where_they_are_wanted():
     asked = {"gold_fields": {"better": "preferred", "cites": "cited"}}
-    engine = SimulatedJudge(noise=0.5)
+    engine = SimulatedEngine(noise=0.5)
     without, found = report(engine, **asked), report(engine, confidences=True, **asked)
     assert "confidences=True" in without.of("better").confidences.reason
     assert found.of("better").confidences.num_votes == found.of("cites").confidences.num_votes == 12
@@ -224,7 +224,7 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
 
 
 def test_files(tmp_path):
-    engines = [SimulatedJudge(seed=seed, noise=1.0, refusal_rate=0.2, name=f"<{seed}>") for seed in range(2)]
+    engines = [SimulatedEngine(seed=seed, noise=1.0, refusal_rate=0.2, name=f"<{seed}>") for seed in range(2)]
     given = {"gold_fields": {"better": "preferred", "cites": "cited"}, "samples": 3, "prompts": ["select"]}
     found = report(engines, confidences=True, **given)
     found.save(tmp_path / "report.json")

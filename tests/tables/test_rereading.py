@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.numbers import Missing
@@ -22,7 +22,7 @@ CHECKS = Checklist(name="list", items=(ChecklistItem(question="Is it met?", name
 
 def engine():
     quality = {row["one"]: 1.0 for row in ROWS} | {row["other"]: 0.0 for row in ROWS}
-    return SimulatedJudge(quality=quality, accuracy=0.75, seed=2)
+    return SimulatedEngine(quality=quality, accuracy=0.75, seed=2)
 
 
 def judged(**options):

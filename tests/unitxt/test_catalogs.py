@@ -218,4 +218,4 @@ def test_the_command_checks_a_users_own_file(tmp_path, capsys):
     assert "Did you mean 'weight'?" in capsys.readouterr().err
     path.write_text("criteria: [", encoding="utf-8")
     assert main(["catalog", "check", str(path)]) == 2
-    assert "is not YAML as it is read here (line 1" in capsys.readouterr().err
+    assert "is not valid YAML (line 1" in capsys.readouterr().err

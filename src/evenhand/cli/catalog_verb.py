@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -16,6 +16,9 @@ from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
 from evenhand.visible import visible
+
+if TYPE_CHECKING:
+    from evenhand.data.formats.rubrics import Imported
 
 EXIT_UNSOUND = 1
 
@@ -59,30 +62,28 @@ def catalog(
 
 def _import(entry: str | None, out: Path | None) -> int:
     """Translate a file from the format of another tool."""
-    from evenhand.data.formats import import_file  # noqa: PLC0415 - seconds of import
+    from evenhand.data.formats.rubrics import import_file  # noqa: PLC0415 - seconds of import
 
     if entry is None:
         raise InvalidInputError("catalog import needs a file")
     out = check_out(out, ())  # a file may be translated in its own place
-    found, written = import_file(expanded(entry))
+    found = import_file(expanded(entry))
     complain(f"{entry} is {found.holds}")
-    _put(written.data, out)
-    for each in written.left_out:
+    _put(found, out)
+    for each in found.left_out:
         complain(f"left out: {each}")
     return 0
 
 
-def _put(data: object, out: Path | None) -> None:
+def _put(found: Imported, out: Path | None) -> None:
     """Write data to a file of the kind that its name says, or print them as JSON."""
-    from evenhand.data.formats import ImportedRows  # noqa: PLC0415 - as above
     from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
-    lines = isinstance(data, ImportedRows)
-    endings = (".jsonl",) if lines else (".json", ".yaml", ".yml")
+    endings = (".jsonl",) if found.are_rows else (".json", ".yaml", ".yml")
     if out is not None and out.suffix.lower() not in endings:
+        kind = "rows of data" if found.are_rows else "a rubric, a checklist or a criterion"
         raise InvalidInputError(
-            f"--out is {str(out)!r}; {'rows of data' if lines else 'a rubric, a checklist or a criterion'} are written "
-            f"to a file that ends in {' or '.join(endings)}"
+            f"--out is {str(out)!r}; {kind} are written to a file that ends in {' or '.join(endings)}"
         )
     if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
         from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
@@ -90,9 +91,9 @@ def _put(data: object, out: Path | None) -> None:
         with written_whole(out) as beside, beside.open("w", encoding="utf-8") as file:
             yaml = YAML(pure=True)
             yaml.default_flow_style = False
-            yaml.dump(data, file)
+            yaml.dump(found.data, file)
         return
-    text = "\n".join(map(_json, data)) if isinstance(data, ImportedRows) else _json(data, indent=2)
+    text = "\n".join(map(_json, found.data)) if found.are_rows else _json(found.data, indent=2)
     if out is None:
         say(text)
     else:
@@ -132,7 +133,7 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
 
 def _fault(path: Path) -> str | None:
     """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
-    from evenhand.data.plain_data import read_document  # noqa: PLC0415 - as above
+    from evenhand.data.plain import read_document  # noqa: PLC0415 - as above
     from evenhand.unitxt.catalogs import check_entry  # noqa: PLC0415 - seconds of import
     from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
 

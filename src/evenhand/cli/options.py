@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from evenhand import run_options
 from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
-from evenhand.data.plain_data import read_text
+from evenhand.data.plain import read_text
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 

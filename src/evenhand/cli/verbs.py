@@ -209,8 +209,7 @@ def _ranges(verb: Verb, how: Mapping[str, Any]) -> dict[str, tuple[float, float]
 
 def _rows(verb: Verb, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
     """The rows of the data, or the first of them."""
-    from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - only who judges needs it
-    from evenhand.data.rows import read_file, read_rows  # noqa: PLC0415 - as above
+    from evenhand.data.rows import read_file, read_log, read_rows  # noqa: PLC0415 - only who judges needs it
 
     data = given["data"]
     if _is_demo(given):

@@ -32,6 +32,9 @@ OWN_TYPES: Final = frozenset(
 )
 """Not ``arrow.py_extension_type``, which holds a pickle."""
 
+PARQUET_HEADER: Final = b"evenhand"
+"""The key in the metadata of a Parquet file under which a saved result has its header."""
+
 _MAGIC: Final = b"PAR1"
 _PART: Final = 1024**2
 _VALUE_BYTES: Final = 8

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.cells import held_in, number_of, plain_cell
-from evenhand.data.plain_data import briefly, context_mapping
+from evenhand.data.plain import briefly, context_mapping
 from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
@@ -555,23 +555,12 @@ def columns_named(given: object, setting: str) -> tuple[str, ...]:
 
 
 def context_columns(context_fields: object) -> dict[str, str] | None:
-    """Name shown -> column; None where what is judged says what is shown.
+    """Return name shown -> column; None where what is judged says what is shown.
 
     Raises:
         InvalidInputError: If it is no column, list of columns or mapping.
     """
-    if context_fields is None:
-        return None
-    if not isinstance(context_fields, (str, list, tuple, Mapping)):
-        raise InvalidInputError(
-            f"context_fields is {context_fields!r}; give a column, a list of columns, or name shown -> column"
-        )
-    mapped = context_mapping(context_fields)
-    if "" in mapped or not all(isinstance(name, str) for pair in mapped.items() for name in pair):
-        raise InvalidInputError(
-            f"context_fields is {context_fields!r}; a name that is shown, and a column, is a text that is not empty"
-        )
-    return mapped
+    return None if context_fields is None else context_mapping(context_fields)
 
 
 def reference_column(

@@ -6,7 +6,7 @@ from typing import Any
 
 from evenhand.criteria import Checklist
 from evenhand.data.documents import read_checklist
-from evenhand.data.plain_data import parse_json
+from evenhand.data.plain import parse_json
 
 SYSTEMS = ("alder", "birch", "cedar")
 CRITERIA = ("criteria.evenhand.direct.relevance", "criteria.evenhand.direct.correctness")

@@ -26,10 +26,9 @@ from evenhand.distributed.shards import Shards
 from evenhand.distributed.sources import first_rows, is_read_by_ray, paths_of, rows_of, source_of
 from evenhand.distributed.worker import Order, Worker
 from evenhand.engines.base import SharedRateEngine
-from evenhand.engines.claims import this_process
-from evenhand.engines.journal import Journal, default_journal_path
-from evenhand.engines.journal_batches import BatchingEngine
-from evenhand.engines.prices import Prices
+from evenhand.engines.batches import BatchJudge
+from evenhand.engines.budget import Prices
+from evenhand.engines.journal import Journal, default_journal_path, this_process
 from evenhand.errors import (
     DistributedRunError,
     EvenhandError,
@@ -42,8 +41,8 @@ from evenhand.files import expanded, is_opened
 from evenhand.functions import open as open_results
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import GRACE_SECONDS
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
-from evenhand.judging.together import GRACE_SECONDS
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
@@ -198,7 +197,7 @@ def _check(job: Job, data: object, *, dry_run: bool, limit: int | None, workers:
 def _check_reach(job: Job, data: object) -> None:
     """Check that other processes can read the data, and go on with what one of them has sent."""
     for judge in job.judges:
-        if isinstance(judge, BatchingEngine):
+        if isinstance(judge, BatchJudge):
             raise InvalidInputError(
                 f"{judge.judge_id!r} sends batches (batch=True), for which one process suffices and by whose journal "
                 "they are found again: leave out the cluster (address, in the shell --ray), or batch"

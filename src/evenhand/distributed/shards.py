@@ -21,10 +21,8 @@ from typing import Final
 
 from evenhand.distributed.coordinator import Amount
 from evenhand.distributed.lease import Ledger
-from evenhand.engines.claims import Process, is_running, this_process
-from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of
-from evenhand.engines.journal_care import merged
-from evenhand.engines.journal_file import failure
+from evenhand.engines.journal import SELECT_REPLY, Journal, Process, failure, is_running, reply_of, this_process
+from evenhand.engines.journal_tools import merged
 from evenhand.errors import InvalidInputError
 from evenhand.functions import open as open_results
 from evenhand.results.resumed import part_path, with_rows, write_part

@@ -1,6 +1,7 @@
 """The border between the judging logic and whatever answers it: one request, one completion.
 
-What judges without a model share stands here too: how they run, and how they word a choice at each stage of the flow.
+What engines share stands here too: they are plain values; and those without a model run alike, and word a choice alike
+at each stage of the flow.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
 
+from evenhand.checked_options import Options, option
 from evenhand.errors import RejectedRequestError
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, Message, TokenLogprob
@@ -144,6 +146,26 @@ class SharedRateEngine(Protocol):
 
     def take_share(self, share: float) -> bool:
         """Keep to a share from now on, on the event loop that runs now; whether no more calls are in flight."""
+
+
+HOSTED: Final = ("public", "proprietary")
+"""The classifications of data that an engine behind a network may be shown, unless it says otherwise."""
+
+
+class Engine(Options):
+    """The base of our engines: plain values that a judge is made of."""
+
+    data_classification_policy: tuple[str, ...] | None = option(
+        None, "The classifications of the data that it may be shown; None for any."
+    )
+
+    def to_judge(self) -> JudgeEngine:
+        """Return a judge with these settings.
+
+        Raises:
+            InvalidInputError: If the engine lacks a setting that a judge needs.
+        """
+        raise NotImplementedError
 
 
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
@@ -289,21 +311,36 @@ def _answer_logprob(piece: Spoken, space: str, most: int) -> TokenLogprob:
     return TokenLogprob(token=space + piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
 
 
-class FreeJudge:
-    """A judge whose replies cost nothing and need neither connections nor threads."""
+class FreeEngine(Engine):
+    """An engine whose replies cost nothing and need neither connections nor threads: it is its own judge."""
 
-    __slots__ = ()
+    @property
+    def judge_id(self) -> str:
+        """The judge's name in every vote and score."""
+        raise NotImplementedError
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the reply to one request."""
+        raise NotImplementedError
 
     @property
     def concurrency(self) -> int:
-        """It answers at once, so that few requests need to wait."""
+        """How many requests may wait: few, since it answers at once."""
         return 8
 
+    def to_judge(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that are plain values, by which results tell engines apart."""
+        return {name: value for name, value in self.given().items() if isinstance(value, str | int | float | None)}
+
     def identity(self) -> Mapping[str, Any] | None:
-        """None: its replies cost nothing."""
+        """Return None: its replies cost nothing."""
         return None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Nothing is held."""
+        """Hold nothing."""
         yield

@@ -2,7 +2,7 @@
 
 The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and beside another loop.
 A failed call leaves one unscored vote, and the run goes on. Runs within
-:func:`~evenhand.judging.together.shared_judging` are judged as if they were one.
+:func:`~evenhand.judging.loop.shared_judging` are judged as if they were one.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.door import check_classified
+from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal
-from evenhand.errors import JournalError, ServerAwayError
+from evenhand.errors import JournalError, ServerAwayError, UnreachableError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, checked_weights
-from evenhand.judging.together import Lane, Run, is_shared, judging
+from evenhand.judging.loop import Panel, Run, is_shared, judging
 from evenhand.question import Question
 from evenhand.results.spending import Spending
 from evenhand.run_options import LimitOptions
@@ -74,7 +74,7 @@ def run_votes(
         JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
-    weights = checked_weights(judges, weights)
+    panel = Panel(judges, checked_weights(judges, weights), limits, journal)
     check_classified(questions, judges)
     run = Run.of(questions, grid, flow, len(judges), block=is_shared())
     _logger.info(
@@ -86,13 +86,14 @@ def run_votes(
     )
     try:
         with judging() as place:
-            lanes = place.cast(run, judges, weights, limits, journal)
+            place.cast(run, panel)
     except JournalError as error:
         error.votes = run.cast()
         raise
     votes, journaled = run.cast(), journal is not None
     _log_end(votes)
-    _check_servers(lanes, votes, run.total, journaled=journaled)
+    if away := place.away(panel):  # however few votes were left: none of them failed by itself
+        raise _server_away(*away, votes, run.total, journaled=journaled)
     place.tally(run, votes, limits.max_failure_rate, journaled=journaled)
     return votes
 
@@ -107,14 +108,12 @@ def _log_end(votes: Sequence[Sequence[Vote]]) -> None:
     )
 
 
-def _check_servers(lanes: Iterable[Lane], votes: list[tuple[Vote, ...]], total: int, *, journaled: bool) -> None:
-    """A server that stayed away ends the run, however few votes were left: none of them failed by itself."""
-    away = next((lane.calls for lane in lanes if lane.calls.away is not None), None)
-    if away is None:
-        return
+def _server_away(
+    judge_id: str, why: UnreachableError, votes: list[tuple[Vote, ...]], total: int, *, journaled: bool
+) -> ServerAwayError:
     came = sum(vote.asked and vote.unscored_reason != "engine_error" for row in votes for vote in row)
-    raise ServerAwayError(
-        f"judge {away.judge_id!r}: {away.away}. {came} of {total} votes came"
+    return ServerAwayError(
+        f"judge {judge_id!r}: {why}. {came} of {total} votes came"
         + (
             "; every reply is in the journal: run the same again when the server is back, and only what is missing is "
             "asked for"

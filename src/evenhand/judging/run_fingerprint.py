@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from evenhand.engines.base import JudgeEngine
+from evenhand.engines.base import FreeEngine, JudgeEngine
 from evenhand.judging.flow import Flow
 from evenhand.question import Question
 from evenhand.results.fingerprint import DIGITS, digest, in_a_row
@@ -51,11 +51,10 @@ def fingerprint(
 
 
 def _described(judge: JudgeEngine) -> dict[str, Any]:
-    """What a reply of a judge depends on, as it says; of one that sends nothing, its plain settings."""
+    """What a reply of a judge depends on, as it says; of one of ours that sends nothing, its plain settings."""
     identity = judge.identity()
     if identity is None:
-        held = {name: getattr(judge, name) for name in getattr(judge, "__dataclass_fields__", ())}
-        identity = {name: value for name, value in held.items() if isinstance(value, str | int | float | None)}
+        identity = judge.settings() if isinstance(judge, FreeEngine) else {}
     return {"judge": judge.judge_id, **{name: value for name, value in identity.items() if name != "once"}}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -12,13 +11,12 @@ from typing import Any, Self
 from evenhand.aggregation import VoteRules, check_weights
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.journal import Journal
 from evenhand.errors import EvenhandWarning
 from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import TOP_LOGPROBS, Flow
 from evenhand.judging.grid import Grid
+from evenhand.judging.loop import opened_journal
 from evenhand.judging.run import Limits, run_votes
-from evenhand.judging.together import opened_journal
 from evenhand.question import Question
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import FlowOptions, RunOptions
@@ -123,10 +121,10 @@ class RunSettings:
 
     def run(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> list[tuple[Vote, ...]]:
         """The votes on each question; see :func:`evenhand.judging.run.run_votes`."""
-        self._check_prompt(questions)
-        questions = self._classified(questions)
-        self._warn_of_alike_draws(judges)
-        with self._opened_journal(judges) as journal:
+        self.check_prompt(questions)
+        questions = self.classified(questions)
+        self.warn_of_alike_draws(judges)
+        with opened_journal(self.journal_for(judges)) as journal:
             votes = run_votes(
                 questions,
                 judges,
@@ -137,19 +135,19 @@ class RunSettings:
                 weights=self.judge_weights,
             )
         if self.flow.logprobs:
-            _warn_of_missing_logprobs(votes)
+            warn_of_missing_logprobs(votes)
         return votes
 
     def estimate(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`run` would do, without a call."""
-        self._check_prompt(questions)
-        questions = self._classified(questions)
-        with self._opened_journal(judges) as journal:
+        self.check_prompt(questions)
+        questions = self.classified(questions)
+        with opened_journal(self.journal_for(judges)) as journal:
             return estimate_run(
                 questions, judges, grid=self.grid, flow=self.flow, journal=journal, weights=self.judge_weights
             )
 
-    def _classified(self, questions: Sequence[Question]) -> Sequence[Question]:
+    def classified(self, questions: Sequence[Question]) -> Sequence[Question]:
         """The questions, with what is said about all rows."""
         given = self.options.data_classification
         if given is None:
@@ -157,11 +155,13 @@ class RunSettings:
         own = (given,) if isinstance(given, str) else given
         return [replace(question, data_classifications=(own, *question.data_classifications)) for question in questions]
 
-    def _check_prompt(self, questions: Sequence[Question]) -> None:
+    def check_prompt(self, questions: Sequence[Question]) -> None:
+        """Check that the prompt is for such questions."""
         for mode, sheet in {(question.mode, bool(question.sheet)) for question in questions}:
             self.flow.check_prompt(mode, sheet=sheet)
 
-    def _warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
+    def warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
+        """Warn (:class:`AlikeDrawsWarning`) of judges whose repeated draws say little."""
         for judge in judges:
             sampling = (judge.identity() or {}).get("sampling", {})
             if self.grid.samples > 1 and sampling.get("temperature") == 0:
@@ -172,10 +172,9 @@ class RunSettings:
                     stacklevel=3,
                 )
 
-    def _opened_journal(self, judges: Sequence[JudgeEngine]) -> AbstractContextManager[Journal | None]:
-        """The journal, unless it is switched off or no judge's replies need one."""
-        needed = any(judge.identity() is not None for judge in judges)
-        return opened_journal(self.journal if needed else None)
+    def journal_for(self, judges: Sequence[JudgeEngine]) -> str | Path | None:
+        """The journal, unless no judge's replies need one."""
+        return self.journal if any(judge.identity() is not None for judge in judges) else None
 
     def parameters(self) -> dict[str, Any]:
         """The settings that a result depends on, as plain JSON."""
@@ -192,7 +191,8 @@ class RunSettings:
         }
 
 
-def _warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
+def warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
+    """Warn (:class:`NoLogprobsWarning`) of judges that gave none."""
     replied: dict[str, list[bool]] = {}
     for vote in (vote for row in votes for vote in row if vote.selected_index is not None):
         replied.setdefault(vote.judge_id, []).append(vote.probabilities is not None)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from evenhand.engines import artifacts  # noqa: F401 - unitxt knows a class once its module is imported
 from evenhand.metrics import (  # noqa: F401 - as above
     checklist_judge,
     choice_judges,
@@ -12,6 +11,7 @@ from evenhand.metrics import (  # noqa: F401 - as above
     recorded_votes_metric,
     rubric_judge,
 )
+from evenhand.unitxt import criteria_artifacts, engines  # noqa: F401 - unitxt knows a class once its module is imported
 from evenhand.unitxt.catalogs import register_catalog
 
 

@@ -24,16 +24,9 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain_data import context_mapping
-from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import (
-    UnitxtBridge,
-    as_judge,
-    engine_named,
-    one_step_in_batches,
-    with_batch,
-    with_model,
-)
+from evenhand.data.plain import context_mapping
+from evenhand.engines.base import Engine, JudgeEngine
+from evenhand.engines.names import as_judge, engine_named, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
@@ -65,6 +58,7 @@ from evenhand.unitxt.bases import (
     get_parsed_context,
     group_str,
 )
+from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row
 from evenhand.votes import is_missing
 
@@ -200,8 +194,16 @@ else:
 
 
 def _engine_given(engine: Any) -> Any:
-    """The engine; that of a model's name or of a server's address, which unitxt would look for in its catalogs."""
-    return (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    """An engine of ours as an artifact, also that of a model's name or of a server's address; any other as it is."""
+    found = (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    return to_artifact(found) if isinstance(found, Engine) else found
+
+
+def _written(engine: Any) -> Any:
+    """Engines as a metric was given them, as unitxt writes them."""
+    if isinstance(engine, list):
+        return [_written(each) for each in engine]
+    return to_artifact(engine).to_dict() if isinstance(engine, Engine) else engine
 
 
 class JudgeMetric(RunFields):
@@ -247,7 +249,7 @@ class JudgeMetric(RunFields):
         if self.format != "formats.chat_api":
             raise InvalidInputError(f"format is {self.format!r}; judges are asked by chat: leave it out")
         for engine in self.engines() if self.inference_engine or self.model is not None else ():
-            if not isinstance(engine, (InferenceEngine, JudgeEngine)):
+            if not isinstance(engine, (InferenceEngine, JudgeEngine, Engine)):
                 raise InvalidInputError(
                     f"inference_engine is {engine!r}, which cannot be asked: give the catalog id of an engine, an "
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
@@ -272,6 +274,8 @@ class JudgeMetric(RunFields):
                     "by writing them: give the catalog id of an engine, or an engine artifact, such as "
                     "evenhand.SimulatedEngine(…)"
                 )
+        if "inference_engine" in data:
+            data = {**data, "inference_engine": _written(data["inference_engine"])}
         return super().process_data_before_dump(data)
 
     @abstractmethod
@@ -480,7 +484,7 @@ class JudgeMetric(RunFields):
         if own is not None:
             return list(own.values())
         if self.criteria is None:
-            return []
+            return [self.criteria_field] if self.criteria_field else []
         return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
 
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation import (
+    Answer,
     ChecklistScore,
     ItemReason,
     ItemResult,
@@ -30,7 +31,7 @@ from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.judging.flow import TOP_LOGPROBS
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
+from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
@@ -73,14 +74,14 @@ class ChecklistResult:
     Attributes:
         checklist: As it was asked, with N/A where that was offered.
         items: What each item came to, in the checklist's order.
-        score: The scores.
+        scores: All scores, with what they rest on.
         asked_metric: The primary metric that was asked for.
         ends: The scores if every missing answer had been no, and yes.
     """
 
     checklist: Checklist
     items: tuple[ItemResult, ...]
-    score: ChecklistScore
+    scores: ChecklistScore
     asked_metric: Metric
     ends: tuple[ChecklistScore, ChecklistScore]
 
@@ -91,6 +92,25 @@ class ChecklistResult:
         items = item_results(verdicts, checklist, rules=rules)
         ends = possible_ends(items, primary=primary)
         return cls(checklist, items, score_items(items, primary=primary), metric, ends)
+
+    @property
+    def score(self) -> float | None:
+        """The primary score; None where there is none."""
+        return self.scores.primary_score
+
+    @property
+    def label(self) -> None:
+        """None: a checklist has no label of its own."""
+
+    @property
+    def reason(self) -> str | None:
+        """The judge's reasons, one line per item."""
+        return join_reasons({each.item.name: each.reasoning for each in self.items})
+
+    @property
+    def answers(self) -> dict[str, Answer | None]:
+        """The name of each item -> ``yes``, ``no`` or ``na``; None where it is unanswered."""
+        return {each.item.name: each.answer for each in self.items}
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -105,24 +125,24 @@ class ChecklistResult:
     @property
     def primary_metric(self) -> Metric | None:
         """The metric of the primary score; None without a score."""
-        return None if self.score.primary_score is None else self.asked_metric
+        return None if self.scores.primary_score is None else self.asked_metric
 
     @property
     def weighted_score_reason(self) -> str | None:
         """Why there is no weighted score, where there is none."""
-        if self.score.weighted_score is not None:
+        if self.scores.weighted_score is not None:
             return None
-        return "no item is answered" if not self.score.answered else "the total weight of the answered items is 0"
+        return "no item is answered" if not self.scores.answered else "the total weight of the answered items is 0"
 
     @property
     def na(self) -> bool:
         """Whether the checklist does not apply: every item is NA."""
-        return self.score.na == len(self.items)
+        return self.scores.na == len(self.items)
 
     @property
     def unscored_reason(self) -> ItemReason | None:
         """Why there is no primary score: the most frequent reason of items without an answer, or ``no_value``."""
-        if self.score.primary_score is not None or self.na:
+        if self.scores.primary_score is not None or self.na:
             return None
         reasons = [result.reason for result in self.items if result.answer is None and result.reason is not None]
         if not reasons:
@@ -142,14 +162,14 @@ class ChecklistResult:
     def record(self) -> dict[str, Any]:
         """The scores and what they rest on, as a flat row."""
         return {
-            **{name: getattr(self.score, name) for name in OF_RESPONSE},
+            **{name: getattr(self.scores, name) for name in OF_RESPONSE},
             "primary_metric": self.primary_metric,
             "unscored_reason": self.unscored_reason,
         }
 
     def counts(self) -> dict[str, int]:
         """How many items were answered how."""
-        return {name: getattr(self.score, name) for name in ("yes", "no", "na", "answered", "unanswered")}
+        return {name: getattr(self.scores, name) for name in ("yes", "no", "na", "answered", "unanswered")}
 
 
 def item_record(result: ItemResult) -> dict[str, Any]:
@@ -482,9 +502,9 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """
-    scored = _columns([[getattr(result.score, name) for name in SCORES] for result in results], len(SCORES))
+    scored = _columns([[getattr(result.scores, name) for name in SCORES] for result in results], len(SCORES))
     scores = mean_intervals(scored, level=level)
-    scaled = _columns([[result.score.scaled_score_1_5] for result in results], 1)
+    scaled = _columns([[result.scores.scaled_score_1_5] for result in results], 1)
     rates = ratio_intervals(*_shares([_counts(result) for result in results], len(RATES)), level=level)
     spreads = _shares([[_sum_and_count(item.verdict.spread for item in result.items)] for result in results], 1)
     bounds = [result.bounds for result in results if result.bounds is not None]
@@ -507,12 +527,12 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         scaled_score_1_5=known(scaled_score, SCORES["pass_rate"]),
         spread=known(ratio_intervals(*spreads, level=level, bounds=(0.0, 0.5))[0], "nothing was drawn twice"),
         num_instances=len(results),
-        num_unscored=sum(result.score.primary_score is None and not result.na for result in results),
-        num_partial=sum(result.score.answered > 0 and result.score.unanswered > 0 for result in results),
+        num_unscored=sum(result.scores.primary_score is None and not result.na for result in results),
+        num_partial=sum(result.scores.answered > 0 and result.scores.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
-        answered=sum(result.score.answered for result in results),
-        na=sum(result.score.na for result in results),
-        unanswered=sum(result.score.unanswered for result in results),
+        answered=sum(result.scores.answered for result in results),
+        na=sum(result.scores.na for result in results),
+        unanswered=sum(result.scores.unanswered for result in results),
         unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
         score_if_unscored_0=float(np.mean(lows)) if bounds else unlimited,
         score_if_unscored_1=float(np.mean(highs)) if bounds else unlimited,
@@ -564,10 +584,10 @@ def _sum_and_count(values: Iterable[float | None]) -> tuple[float, float]:
 
 def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
     """Numerator and denominator of each of :data:`RATES`."""
-    score, verdicts = result.score, result.verdicts
+    scores, verdicts = result.scores, result.verdicts
     return (
-        (score.yes, score.answered),
-        (score.answered + score.na, len(verdicts)),
+        (scores.yes, scores.answered),
+        (scores.answered + scores.na, len(verdicts)),
         _sum_and_count(None if each.position_consistent is None else not each.position_consistent for each in verdicts),
         _sum_and_count(each.agreement for each in verdicts if len(each.votes) > 1),
     )

@@ -183,6 +183,9 @@ class Mode(ABC, Generic[Result]):
     compares: ClassVar[bool] = False
     """Whether a subject holds the responses of all systems, and not that of one."""
 
+    compares_two: ClassVar[bool] = False
+    """Whether a question is about two of these."""
+
     run_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """The options of a run that have another default here."""
 
@@ -309,6 +312,11 @@ class Mode(ABC, Generic[Result]):
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`judge` would take, without a call."""
         return self.settings.estimate([each for about in subjects for each in self.questions(about)], judges)
+
+
+def join_reasons(reasons: Mapping[str, str | None]) -> str | None:
+    """Join the reasons for parts of a result, one line per part that has some; None where none has."""
+    return "\n".join(f"{name}: {reason}" for name, reason in reasons.items() if reason) or None
 
 
 def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:

@@ -119,6 +119,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
             )
 
     kind: ClassVar = "winrates"
+    compares_two: ClassVar = True
     function: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:

@@ -30,7 +30,7 @@ from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
-from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
+from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, format_range
 from evenhand.question import Question
 from evenhand.results.measures import Column, known, measure, measures_table, score_column
@@ -51,7 +51,8 @@ class RubricResult:
     """What the verdicts on one response come to.
 
     Attributes:
-        verdicts: One a criterion, in the rubric's order.
+        rubric: As it was judged.
+        verdicts: One per criterion, in the rubric's order.
         unpenalized: The rubric's score before the length penalty, with what it rests on.
         length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
             response.
@@ -65,6 +66,7 @@ class RubricResult:
         draw_variance: The sample variance of the same.
     """
 
+    rubric: Rubric
     verdicts: tuple[Verdict, ...]
     unpenalized: RubricScore
     length_penalty: float | None
@@ -74,6 +76,20 @@ class RubricResult:
     raw_bounds: tuple[float, float] | None
     spread: float | None = None
     draw_variance: float | None = None
+
+    @property
+    def label(self) -> None:
+        """None: a rubric has no label of its own."""
+
+    @property
+    def reason(self) -> str | None:
+        """The judge's reasons, one line per criterion."""
+        return join_reasons({name: verdict.reason for name, verdict in self.by_criterion.items()})
+
+    @property
+    def by_criterion(self) -> dict[str, Verdict]:
+        """The name of each criterion -> its verdict."""
+        return {each.name: verdict for each, verdict in zip(self.rubric.criteria, self.verdicts, strict=True)}
 
     @property
     def unscored_reason(self) -> UnscoredReason | None:
@@ -289,6 +305,7 @@ def rubric_result(
         return (low, high) if applies else None
 
     return RubricResult(
+        rubric=rubric,
         verdicts=tuple(verdicts),
         unpenalized=score,
         length_penalty=length_penalty,

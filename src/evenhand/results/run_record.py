@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
 
+from evenhand.engines.base import Engine
 from evenhand.engines.replies import redactor
 from evenhand.files import expanded, is_opened
 from evenhand.version import __version__
@@ -94,7 +95,7 @@ def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401
         raise TypeError
     if value is None or type(value) in {str, bool, int, float}:
         return value
-    if isinstance(value, BaseModel):
+    if isinstance(value, BaseModel) and not isinstance(value, Engine):  # a run file names engines by text
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, Mapping):
         return {str(_said(key, redacted)): _said(each, redacted) for key, each in value.items()}

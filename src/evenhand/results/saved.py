@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
-from evenhand.data.arrow_files import bounded_table, opened_parquet, parquet_file
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.arrow_files import PARQUET_HEADER, bounded_table, opened_parquet, parquet_file
 from evenhand.data.rows import KINDS, SavedKind, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError, UnwritableFileError
 from evenhand.files import cache_folder, check_growth, check_layout, expanded, open_file, read_bytes

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
 from evenhand.checked_options import takes
@@ -14,7 +15,7 @@ from evenhand.data.cells import LabelReader
 from evenhand.data.fields import check_gold_criteria, field_of, loaded_of_rows
 from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import (
@@ -157,7 +158,7 @@ def _by_the_same(
 ) -> JudgementTable | RunEstimate:
     """Judge all responses by the same criteria, which may be those of a rubric."""
     settings = assessing.settings(run, criteria)
-    pools = assessing.pools(criteria, data, gold_fields, settings.seed)
+    pools = assessing.pools(criteria, settings.seed, data, gold_fields)
     cells = [(system, criterion) for criterion in criteria for system in data.systems]
     gold = [_gold(data, *cell, gold_fields.get(cell[1].name), assessing) for cell in cells]
     clusters = data.clusters(settings.cluster_field, labels=gold_fields.values())
@@ -372,11 +373,17 @@ class Assessing(AssessmentOptions):
     def pools(
         self,
         criteria: Sequence[Criterion],
-        data: ResponseRows,
-        gold_fields: Mapping[str, str],
         seed: int,
+        data: ResponseRows | None = None,
+        gold_fields: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, ExamplePool]:
         """Criterion name -> its labelled cases; empty without examples.
+
+        Args:
+            criteria: What is judged.
+            seed: Of the draws.
+            data: The rows that are judged, whose columns examples have too.
+            gold_fields: Criterion name -> column with labels.
 
         Raises:
             InvalidInputError: If the rows cannot be used.
@@ -385,7 +392,8 @@ class Assessing(AssessmentOptions):
         if not self.examples:
             return {}
         labels = {**gold_fields, **(self.label_fields or {})}
-        responses = tuple(system for system in data.systems if any(system in row for row in self.examples))
+        systems = () if data is None else data.systems
+        responses = tuple(system for system in systems if any(system in row for row in self.examples))
         return {
             criterion.name: example_pool(
                 self.examples,
@@ -393,8 +401,8 @@ class Assessing(AssessmentOptions):
                 ExampleFields(
                     label=labels.get(criterion.name, criterion.name),
                     responses=responses or ("response",),
-                    context=data.context_fields,
-                    reference=data.reference_field,
+                    context=None if data is None else data.context_fields,
+                    reference=None if data is None else data.reference_field,
                     as_index=self.as_index,
                 ),
                 number=self.num_examples,

@@ -13,7 +13,7 @@ from evenhand.data.fields import (
     loaded_of_rows,
 )
 from evenhand.data.rows import Row, read_rows
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.modes.checklist import ChecklistMode

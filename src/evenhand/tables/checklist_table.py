@@ -262,7 +262,7 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
         responses = [each for name in systems for each in self._of_system(name)]
         return compare_with_gold(
             [
-                JudgedRow(response.instance, response.system, None, result.score.primary_score, None, None, cluster)
+                JudgedRow(response.instance, response.system, None, result.scores.primary_score, None, None, cluster)
                 for response, result in responses
                 for cluster in [response.cluster]
             ]
@@ -281,7 +281,7 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
     def differences(self) -> tuple[SystemDifference, ...]:
         """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
         scored = {
-            system: scored_rows((result.score.primary_score, result.bounds) for _, result in self._of_system(system))
+            system: scored_rows((result.scores.primary_score, result.bounds) for _, result in self._of_system(system))
             for system in self.systems
         }
         return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))
@@ -461,7 +461,7 @@ def _response_of(cells: Sequence[Cell], checklists: Sequence[Checklist], rules: 
 def _outcome(response: CheckedResponse, result: ChecklistResult, checklist: Checklist) -> Outcome:
     """What a response comes to."""
     questions = tuple((response.instance, response.system, item.name) for item in checklist.items)
-    score = result.score.primary_score
+    score = result.scores.primary_score
     return Outcome(response.instance, questions, score, na=result.na, cluster=response.cluster)
 
 

@@ -18,10 +18,10 @@ from evenhand.data.fields import (
     row_groups,
     warn_of_left_out_context,
 )
-from evenhand.data.plain_data import briefly
+from evenhand.data.plain import briefly
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
-from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
@@ -207,7 +207,7 @@ def winrates(
             reference_field=reference_field,
             design=None if design == "all" else design,
         )
-        given = None if criteria is None else _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
+        given = None if criteria is None else read_comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
         fields = vote_fields(options, PairVoteFields, id_field=id_field)
         read = VoteRows.of(dataset, votes, fields, split=split)
         how = {"reduction": reduction, "resamples": resamples, "gold_field": gold_field}
@@ -220,7 +220,7 @@ def winrates(
         raise InvalidInputError(
             f"gold_field={gold_field!r} needs data with one column per system: a preference is a pair's"
         )
-    criterion = _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
+    criterion = read_comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
     values = {option.value for option in criterion.options if not option.na}
     context = context_columns(context_fields)
     reference = reference_column(reference_field, rows[0], layout.systems or ())
@@ -297,7 +297,12 @@ def _named(systems: object) -> tuple[str, ...] | None:
     return tuple(systems)
 
 
-def _comparison(criteria: object, *, allow_ties: bool, graded: bool) -> Criterion:
+def read_comparison(criteria: object, *, allow_ties: bool, graded: bool) -> Criterion:
+    """The pairwise criterion that criteria stand for.
+
+    Raises:
+        InvalidInputError: If they are not one, or bring other options than these.
+    """
     given = listed(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(

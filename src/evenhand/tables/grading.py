@@ -20,7 +20,7 @@ from evenhand.data.fields import (
 from evenhand.data.rows import Row, read_rows
 from evenhand.data.systems import read_responses
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, listed
+from evenhand.engines.names import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings

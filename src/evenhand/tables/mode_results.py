@@ -14,7 +14,7 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, one_step_in_batches
+from evenhand.engines.names import judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.judging.estimate import RunEstimate

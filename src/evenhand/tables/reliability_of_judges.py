@@ -18,7 +18,7 @@ from evenhand.data.fields import check_gold_criteria, field_of, text_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.data.vote_columns import YES_OR_NO
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes
 from evenhand.judge_reliability.one_judge import (

@@ -17,8 +17,8 @@ from evenhand.data.documents import (
     read_criterion_or_fields,
     read_rubric,
 )
-from evenhand.data.formats import FORMATS
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.formats.rubrics import FORMATS
+from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.catalogs import VALUES, Kind, Referent, resolve, resolve_of_row, shown

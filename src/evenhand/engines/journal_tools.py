@@ -1,4 +1,8 @@
-"""Looking after a journal: is it sound, what does it hold, and giving up what is old."""
+"""Looking after a journal: is it sound, what does it hold, giving up what is old, and its replies as JSON lines.
+
+{"key": "5f2a…", "identity": {"endpoint": "https://…", "sampling": {"model": "…"}}, "recorded_at": "2026-…",
+"request": {"messages": [{"role": "user", "content": "…"}], …}, "completion": {"text": "…"}}
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,38 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.engines.journal import Journal
-from evenhand.engines.journal_file import (
+from pydantic import ValidationError
+
+from evenhand.engines.journal import (
     BUSY_SECONDS,
     COMPANIONS,
+    Journal,
+    Row,
     beside,
-    check_identity,
+    canonical_json,
+    check_format,
     checksum,
     failure,
-    identified,
+    request_key,
 )
-from evenhand.engines.journal_lines import LineReader, LineWriter, Row, is_reply
 from evenhand.errors import InvalidInputError, JournalError
 from evenhand.numbers import format_bytes
+from evenhand.votes import Completion
+
+
+def is_reply(completion: str | bytes) -> bool:
+    """Whether the JSON of a reply can be read."""
+    try:
+        Completion.model_validate_json(completion)
+    except ValidationError:
+        return False
+    return True
+
 
 ROWS_A_TRANSACTION: Final = 500
 MOST_FAULTS: Final = 20
@@ -51,8 +70,7 @@ def check(path: Path) -> list[str]:
     faults: list[str] = []
     with closing(_opened(path)) as connection:
         try:
-            application, version = identified(connection)
-            check_identity(path, application, version)
+            check_format(path, connection)
             found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
             faults += [f"SQLite: {told}" for (told,) in found if told != "ok"]
             faults += islice(_unsound_rows(connection), MOST_FAULTS)
@@ -157,11 +175,17 @@ def _bytes_of(path: Path) -> int:
 
 
 def exported(path: Path) -> Iterator[str]:
-    """The sound replies of a journal as JSON lines, oldest first, each text once (:mod:`.journal_lines`)."""
-    writer = LineWriter()
+    """The sound replies of a journal as JSON lines, oldest first."""
     for row in _sound_rows(path):
         if is_reply(row.completion):
-            yield writer.lines(row)
+            line = {
+                "key": row.key,
+                "identity": json.loads(row.identity),
+                "recorded_at": datetime.fromtimestamp(row.recorded_at, UTC).isoformat(),
+                "request": json.loads(row.request),
+                "completion": json.loads(row.completion),
+            }
+            yield json.dumps(line) + "\n"
 
 
 def _sound_rows(path: Path) -> Iterator[Row]:
@@ -191,25 +215,38 @@ def merged(journal: Journal, shard: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def imported(path: Path, lines: Iterable[str], name: str | Path) -> tuple[int, list[int]]:
+def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     """Record the replies of exported lines; those that a journal has already stay as they are.
 
     Args:
         path: The journal.
         lines: What was exported.
-        name: The file that holds them.
 
     Returns:
-        How many replies are new, and the numbers of the lines that hold none that can be read.
-
-    Raises:
-        InvalidInputError: If they are of another format.
+        How many replies are new, and the numbers of the lines, from 1, that are none, or whose key is not that of what
+        they hold.
     """
-    reader = LineReader(name)
+    faults: list[int] = []
+
+    def rows() -> Iterator[Row]:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield _row_of(json.loads(line))
+            except (ValueError, LookupError, TypeError, RecursionError):
+                faults.append(number)
+
     with Journal(path) as journal:
         before = journal.count()
-        _record(journal, reader.rows(lines))
-        return journal.count() - before, reader.faults
+        _record(journal, rows())
+        return journal.count() - before, faults
+
+
+def _row_of(line: dict[str, Any]) -> Row:
+    identity, request = canonical_json(line["identity"]), canonical_json(line["request"])
+    completion = json.dumps(line["completion"])
+    if line["key"] != request_key(identity, request) or not is_reply(completion):
+        raise KeyError(line["key"])
+    return Row(line["key"], identity, request, completion, datetime.fromisoformat(line["recorded_at"]).timestamp())
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from unitxt.task import Task
 
 import evenhand
 from evenhand.errors import ArtifactError, InvalidInputError
-from evenhand.evaluate import evaluation_module
+from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
@@ -187,10 +187,10 @@ def test_columns_that_the_judge_is_not_shown_are_task_data():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "no instances to judge"),
-        ({"question": QUESTIONS}, "no predictions to judge"),
-        ({"predictions": ANSWERS}, r"the judge is shown \['question'\], which are not given"),
-        ({"predictions": ANSWERS, "question": QUESTIONS[:2]}, "differ in length, {'predictions': 3, 'question': 2}"),
+        ({}, "no instances to score"),
+        ({"question": QUESTIONS}, r"the judge needs \['predictions'\]: pass predictions="),
+        ({"predictions": ANSWERS}, r"the judge needs \['question'\]: pass question="),
+        ({"predictions": ANSWERS, "question": QUESTIONS[:2]}, "differ in length, {3: 'predictions', 2: 'question'}"),
         ({"predictions": "one", "question": ["q"]}, "predictions is 'one'; give a list"),
         ({"predictions": {"a": "b"}, "question": ["q"]}, "predictions is {'a': 'b'}; give a list"),
         ({"predictions": 3, "question": ["q"]}, "predictions is 3; give a list"),
@@ -199,13 +199,6 @@ def test_columns_that_the_judge_is_not_shown_are_task_data():
 def test_what_cannot_be_judged_is_named(given, message):
     with pytest.raises(InvalidInputError, match=message):
         evaluation_module(metric_id()).compute(**given)
-
-
-def test_batches_have_the_same_columns():
-    module = evaluation_module(metric_id())
-    module.add_batch(predictions=ANSWERS[:1], question=QUESTIONS[:1])
-    with pytest.raises(InvalidInputError, match="those before had"):
-        module.add_batch(predictions=ANSWERS[1:2], question=QUESTIONS[1:2], references=["x"])
 
 
 def test_recorded_votes_are_aggregated():
@@ -235,12 +228,6 @@ def test_votes_in_an_array_are_votes():
     scores = module.compute(predictions=np.array(votes), references=np.array([True, True]))
     assert scores == module.compute(predictions=votes, references=[True, True])
     assert (scores["votes"], scores["votes_accuracy"]) == (0.5, 0.5)
-
-
-def test_votes_are_given_and_not_read_from_the_task_data():
-    metric = "metrics.evenhand.votes.binary.majority[prediction_field=votes]"
-    with pytest.raises(InvalidInputError, match=r"prediction_field is 'votes'.*given the votes as predictions="):
-        evaluation_module(metric)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from enum import Enum
 from os import PathLike
 from pathlib import PurePath
@@ -39,31 +38,18 @@ _ADDRESSES: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PublicFields:
-    """The fields that replies depend on.
+def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], list[str]]:
+    """Return the fields that replies depend on, as plain JSON, and the names of those that hold objects.
 
-    Attributes:
-        values: As plain JSON, without secrets and without what no reply depends on.
-        opaque: The names of the fields that hold objects, of which only the types are in ``values``: engines that
-            differ in nothing else cannot be told apart.
+    Left out are secrets: fields named like one, and values that look like one. The address among an engine's
+    credentials stays, because its replies depend on it. Of an object only the type is told: engines that differ in
+    nothing else cannot be told apart.
+
+    >>> public_fields({"model": "m", "hf_token": "t", "credentials": {"api_key": "k", "api_base": "http://a/v1"}})
+    ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
     """
-
-    values: Mapping[str, object]
-    opaque: tuple[str, ...] = ()
-
-
-def public_fields(fields: Mapping[object, object]) -> PublicFields:
-    """The fields without secrets: those named like one, and those whose values look like one.
-
-    The address among an engine's credentials stays, because its replies depend on it.
-
-    >>> public_fields({"model": "m", "hf_token": "t", "credentials": {"api_key": "k", "api_base": "http://a/v1"}}).values
-    {'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}
-    """
-    reading = _Reading()
-    values = reading.mapping(fields, guarded=False)
-    return PublicFields(values=values, opaque=tuple(dict.fromkeys(reading.opaque)))
+    opaque: list[str] = []
+    return _plain_fields(fields, opaque, guarded=False), list(dict.fromkeys(opaque))
 
 
 def secret_values(fields: object) -> Iterator[str]:
@@ -77,49 +63,38 @@ def secret_values(fields: object) -> Iterator[str]:
             yield from secret_values(value)
 
 
-@dataclass(slots=True)
-class _Reading:
-    """One reading of an engine's fields, and what could not be read."""
-
-    opaque: list[str] = field(default_factory=list)
-
-    def mapping(self, fields: Mapping[object, object], *, guarded: bool) -> dict[str, object]:
-        """Guarded are the fields of credentials and headers: there, a text that looks random is a key."""
-        read: dict[str, object] = {}
-        for key, value in fields.items():
-            name = str(key)
-            if not isinstance(key, str | int | float | None):
-                self.opaque.append(type(key).__name__)
-            if name.casefold() in _NOT_IN_REPLIES or _is_hidden(name, value):
-                continue
-            item = self.value(name, value, guarded=guarded)
-            if item == REDACTED or (item == {} and value):
-                continue
+def _plain_fields(fields: Mapping[object, object], opaque: list[str], *, guarded: bool) -> dict[str, object]:
+    """Fields as plain JSON. Guarded are those of credentials and headers: there, a text that looks random is a key."""
+    read: dict[str, object] = {}
+    for key, value in fields.items():
+        name = str(key)
+        if not isinstance(key, str | int | float | None):
+            opaque.append(type(key).__name__)
+        if name.casefold() in _NOT_IN_REPLIES or _is_hidden(name, value):
+            continue
+        item = _plain_value(name, value, opaque, guarded=guarded)
+        if item != REDACTED and (item != {} or not value):
             read[name] = item
-        return read
+    return read
 
-    def value(self, name: str, value: object, *, guarded: bool) -> object:
-        """One value as plain JSON."""
-        if isinstance(value, Enum):
-            return self.value(name, value.value, guarded=guarded)
-        if isinstance(value, Mapping):
-            return self.mapping(value, guarded=guarded or _holds_secrets(name))
-        if isinstance(value, AbstractSet) and all(isinstance(item, str) for item in value):
-            value = sorted(map(str, value))
-        if isinstance(value, list | tuple):
-            return [self.value(name, item, guarded=guarded) for item in value]
-        if isinstance(value, str | PurePath):
-            return _field_shown(name, str(value), guarded=guarded)
-        return self._number(name, value)
 
-    def _number(self, name: str, value: object) -> object:
-        """A number, a truth value or None; of anything else the type alone."""
-        if isinstance(value, float) and not math.isfinite(value):
-            return str(value)
-        if value is None or isinstance(value, bool | int | float):
-            return value
-        self.opaque.append(name)
-        return type(value).__name__
+def _plain_value(name: str, value: object, opaque: list[str], *, guarded: bool) -> object:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, Mapping):
+        return _plain_fields(value, opaque, guarded=guarded or _holds_secrets(name))
+    if isinstance(value, AbstractSet) and all(isinstance(item, str) for item in value):
+        value = sorted(map(str, value))
+    if isinstance(value, list | tuple):
+        return [_plain_value(name, item, opaque, guarded=guarded) for item in value]
+    if isinstance(value, str | PurePath):
+        return _field_shown(name, str(value), guarded=guarded)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    opaque.append(name)
+    return type(value).__name__
 
 
 def _field_shown(name: str, text: str, *, guarded: bool) -> str:
