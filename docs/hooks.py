@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, InclusionLevel
 NAMES = {
     "judging": ("Judging and reading", [
         "Judge", "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
-        "aggregate_votes", "aggregate", "agreement", "from_results", "open", "load", "register", "catalog_path",
+        "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
         "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
     "results": ("Results", [

@@ -46,7 +46,7 @@ def test_the_report_is_printed_and_written(kind, data, tmp_path, capsys):
     if kind == "json":
         found = ReliabilityReport.load(out)
         assert found.of().num_samples == 3
-        assert found.of().people.num_labels == 4
+        assert found.of().people.num_references == 4
         assert found.of().scale == "pairwise"
 
 

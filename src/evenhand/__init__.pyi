@@ -17,12 +17,11 @@ from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.functions import from_results as from_results
 from evenhand.functions import open as open  # noqa: A004 - a public name
 from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
-from evenhand.judge_reliability.columns import aggregate as aggregate
-from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
+from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
 from evenhand.judges import Judge as Judge
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
+from evenhand.labels.correct import CorrectedScores as CorrectedScores
 from evenhand.labels.correct import correct as correct
-from evenhand.labels.corrected import CorrectedScores as CorrectedScores
 from evenhand.labels.plan import Plan as Plan
 from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels

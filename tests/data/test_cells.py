@@ -55,7 +55,8 @@ def test_a_place_is_asked_for_by_name():
     assert read(LEVELS, [0, 1, "4", 2.0, np.int64(3)], as_index=True) == (0, 1, 4, 2, 3)
     assert read(GRADES, [0, "4"], as_index=True) == (0, 4)
     assert read(KINDS, [2, "Fact", None, True and 1], as_index=True) == (2, 0, None, 1)
-    assert evenhand.aggregate([0, 0, 1], YES_FIRST, as_index=True).selected_label == "Yes"
+    (majority,) = evenhand.aggregate_votes([{"a": [0, 0, 1]}], "a", YES_FIRST, as_index=True).verdicts
+    assert majority.selected_label == "Yes"
     rows = [{"a": 0, "gold": 0}, {"a": 1, "gold": 1}]
     table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold="gold", as_index=True)
     assert table.references == ("Yes", "No")

@@ -439,7 +439,10 @@ def test_a_page_is_answered_reloaded_and_saved_in_a_browser(judged, sheet, tmp_p
         assert window.run("return document.documentElement.scrollWidth <= innerWidth")
         unnamed = "return [...document.querySelectorAll('input')].filter((each) => !each.labels.length).length"
         assert window.run(unnamed) == 0
+        left = len(sheet.cards) - (3 if len(sheet.cards[2].questions) == 1 else 2)
+        assert f"{left} item{'' if left == 1 else 's'} unanswered" in window.text("#status")
         window.click("#save")
+        assert f"saved as labels-{sheet.draw.id}-Ann_1.json" in window.text("#status")
         saved = window.downloaded("labels-*.json")
         assert window.complaints() == []
     labels = evenhand.read_labels(saved, draw=tmp_path / "sheet.draw.json")

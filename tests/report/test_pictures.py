@@ -211,7 +211,7 @@ def test_reports_on_judges_and_panels_have_pictures_of_their_agreement():
     (agreement,) = [each for each in pictures_of(report) if each.kind == "agreement"]
     shown = {(mark.heading, mark.name): mark.estimate for panel in agreement.panels for mark in panel.rows}
     one = report.results[0]
-    assert shown[f"verdicts as people, {one.criterion}", one.judge_id] == one.people.verdict_accuracy.estimate
+    assert shown[f"verdicts as people, {one.criterion}", one.judge_id] == one.people.accuracy.estimate
     panel = runs.direct_panel()
     found = panel.panel("alder", "relevance")
     shown = {(mark.heading, mark.name): mark.estimate for each in only(panel, "agreement").panels for mark in each.rows}

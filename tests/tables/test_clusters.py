@@ -169,6 +169,6 @@ def test_a_report_on_judges_is_over_documents():
     first = report.results[0]
     assert (first.num_instances, first.num_clusters) == (40, 8)
     assert first.replies.parse_rate.n == first.position.n_clusters == 8
-    assert first.people.verdict_accuracy.n == first.people.cohen_kappa.interval.n == 8
+    assert first.people.accuracy.n == first.people.cohen_kappa.interval.n == 8
     assert report.agreements[0].all_judges.krippendorff_alpha.interval.n == 8
     assert "of 8 clusters" in str(report)

@@ -31,7 +31,7 @@ def test_comparisons_by_hand():
     assert found.position.position_consistency.estimate == pytest.approx(2 / 3)
     assert found.num_instances == 3
     # a tie where the orders disagree: right on prompt 0 alone
-    assert found.people.verdict_accuracy.estimate == pytest.approx(1 / 3)
+    assert found.people.accuracy.estimate == pytest.approx(1 / 3)
     assert report.parameters["judges"] == ["gpt"]
 
 
@@ -52,7 +52,7 @@ def test_assessments_by_hand():
     found = evenhand.reliability(votes=GRADES, criteria=QUALITY, gold_field="human").of()
     assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
     # Bad and Good come to Fair, which is what the person said
-    assert found.people.verdict_accuracy.estimate == 1.0
+    assert found.people.accuracy.estimate == 1.0
     votes = [{"id": n, "judge": judge, "vote": n % 2} for n in range(6) for judge in ("gpt", "llama")]
     report = evenhand.reliability(votes=votes)
     assert report.judges == ("gpt", "llama")

@@ -14,7 +14,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import written_whole
 
 if TYPE_CHECKING:
-    from evenhand.labels.corrected import CorrectedScores
+    from evenhand.labels.correct import CorrectedScores
     from evenhand.report.gates import CheckedCondition, CheckReport
     from evenhand.report.summaries import Summary
     from evenhand.results.compare import RunComparison

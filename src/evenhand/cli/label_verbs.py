@@ -92,8 +92,8 @@ def correct(
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
+    from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
-    from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
 
     place = check_out(out, [run] if gold is None else [run, str(gold)])
     if place is not None:

@@ -14,19 +14,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, check_layout, written_whole
-from evenhand.labels.drawing import Design
 from evenhand.numbers import format_count, format_range
 from evenhand.results.measures import QuestionName
 from evenhand.results.offline_page import offline_page, within_page
 from evenhand.results.render import PrintedTables, TextTable
 
 LAYOUT: Final = 1
+Design = Literal["random", "by_verdict"]
+DRAWN_BY: Final[tuple[Design, ...]] = get_args(Design)
+
 CANNOT_TELL: Final = "I cannot tell"
 """The answer that is offered beside the options of a criterion, where it is none of these."""
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.labels.correct import checked_design
+from evenhand.labels.correct import Sample, checked_design, samples_of
 from evenhand.labels.people import Labels, holds_labels, paired, read_gold
-from evenhand.labels.samples import Sample, Way, difference_of, samples_of
 from evenhand.numbers import Missing, format_count, format_interval, format_level, state_p_value
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
@@ -189,31 +188,28 @@ def by_group(
     over = kept if level is None else IntervalLevel(level, None, kept.method)
     wanted = float(over)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
-    way = Way(design=checked_design(design, labels), level=wanted, seed=seed) if asked else None
-    samples = samples_of(paired(results, labels))
+    chosen = checked_design(design, labels) if asked else None
+    samples = samples_of(paired(results, labels), chosen or "random", seed)
     told = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
     groups = list(dict.fromkeys(told[int(row)] for sample in samples for row in sample.instances))
-    parts = {ALL: samples, **{group: _of_group(samples, told, group) for group in groups}}
-    differences = _differences(parts, over, way, contests=results.kind == "winrates")
+    parts: dict[str, Sequence[Sample]] = {ALL: samples}
+    for group in groups:
+        parts[group] = [each.only(np.array([told[int(row)] == group for row in each.instances])) for each in samples]
+    differences = _differences(parts, over, corrects=asked, contests=results.kind == "winrates")
     return GroupedScores(
         by=what,
         groups={group: len({int(row) for sample in parts[group] for row in sample.instances}) for group in groups},
         scores={
-            (group, sample.system, _criterion(sample)): _score(sample, over, way)
+            (group, sample.system, _criterion(sample)): _score(sample, over, corrects=asked)
             for group, own in parts.items()
             for sample in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, wanted, by_people=way is not None)),
-        design=None if way is None else way.design,
+        reversals=tuple(_reversals(differences, what, wanted, by_people=asked)),
+        design=chosen,
         level=wanted,
         notes=results.outcome_notes,
     )
-
-
-def _of_group(samples: Sequence[Sample], told: Mapping[int, str], group: str) -> list[Sample]:
-    """The rows of a group."""
-    return [sample.only(np.array([told[int(row)] == group for row in sample.instances])) for sample in samples]
 
 
 def _criterion(sample: Sample) -> str:
@@ -225,14 +221,14 @@ def _bounds(bounds: tuple[float, float], scores: Numbers) -> tuple[float, float]
     return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
 
 
-def _score(sample: Sample, level: float, way: Way | None) -> GroupScore:
+def _score(sample: Sample, level: float, *, corrects: bool) -> GroupScore:
     judged = sample.judged
     over, bounds = level_over(level, sample.clusters), _bounds(sample.bounds, judged)
     score = mean_intervals(judged, level=over, bounds=bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
-    if way is not None:
+    if corrects:
         none = Missing("nobody labelled a row of the group")
-        corrected = sample.correction(way).corrected if sample.num_labelled else none
+        corrected = sample.correction(float(level)).corrected if sample.num_labelled else none
     return GroupScore(
         score=known(score, "no row has a score"),
         corrected=corrected,
@@ -256,26 +252,26 @@ class _SystemPair:
         bounds = _bounds(self.bounds, self.scores)
         return paired_differences(self.scores, level=level_over(level, self.clusters), bounds=bounds)[0]
 
-    def corrected(self, way: Way | None) -> Interval | Missing:
-        """What people would see; of contests, which people see as a whole, that of the first's win rate."""
-        if way is None or self.samples is None:
+    def corrected(self, level: float | None) -> Interval | Missing:
+        """What people would see; contests are seen as a whole."""
+        if level is None or self.samples is None:
             return NOT_ASKED
         one, other = self.samples
         if not (one.labelled.any() and other.labelled.any()):
             return Missing("nobody labelled rows of both in the group")
         if one.spared.any() or other.spared.any():
             return Missing("people say that it does not apply to some of the rows")
-        return difference_of(one, other, way).corrected
+        return one.minus(other, level).corrected
 
 
 def _differences(
-    parts: Mapping[str, Sequence[Sample]], level: float, way: Way | None, *, contests: bool
+    parts: Mapping[str, Sequence[Sample]], level: float, *, corrects: bool, contests: bool
 ) -> dict[ContrastName, GroupContrast]:
     """Every two systems in each group, one family for Holm's correction; and on all rows, another."""
     found: dict[ContrastName, GroupContrast] = {}
     for family in ([ALL], [group for group in parts if group != ALL]):
         pairs = [pair for group in family for pair in _pairs(group, parts[group], contests=contests)]
-        each = None if way is None else replace(way, level=round(1 - (1 - level) / max(len(pairs), 1), 6))
+        each = round(1 - (1 - level) / max(len(pairs), 1), 6) if corrects else None
         compared = over_one_family([pair.compared(level) for pair in pairs])
         for pair, told in zip(pairs, compared, strict=True):
             found[pair.name] = GroupContrast(

@@ -10,11 +10,10 @@ from typing import Any, Union
 
 from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
+from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError
 from evenhand.functions import results_of_run
-from evenhand.judge_reliability.columns import VoteReader
-from evenhand.labels.correct import DESIGNS, correct
-from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
+from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.results.measures import QuestionName, scores_of

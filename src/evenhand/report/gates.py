@@ -17,8 +17,7 @@ from itertools import product
 from typing import Any, Final, Self
 
 from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
-from evenhand.labels.correct import correct
-from evenhand.labels.corrected import Corrected, CorrectedScores
+from evenhand.labels.correct import Corrected, CorrectedScores, correct
 from evenhand.numbers import (
     Missing,
     format_apart,

@@ -26,9 +26,8 @@ from rich.cells import cell_len
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
-from evenhand.judge_reliability.agreement_with_people import Confidences, confidences_of
-from evenhand.judge_reliability.asked import NEITHER, SIDES, Asked, Categories
-from evenhand.judge_reliability.report import measure_at
+from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, Confidences, confidences_of
+from evenhand.judge_reliability.tables import measure_at
 from evenhand.modes.pairwise import unscored_pairs
 from evenhand.numbers import (
     Missing,
@@ -844,7 +843,7 @@ def _report_flips(report: Any) -> Drawn | None:  # noqa: ANN401 - a report of th
 
 def _report_agreement(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
     """How far each judge agrees with itself, with people, and with the others."""
-    shares = {"repetition.pair_agreement": "repeated draws that agree", "people.verdict_accuracy": "verdicts as people"}
+    shares = {"repetition.pair_agreement": "repeated draws that agree", "people.accuracy": "verdicts as people"}
     kappas = {"people.cohen_kappa": "Cohen's kappa with people", "pairs.cohen_kappa": "Cohen's kappa of judges"}
     found = [*_report_findings(report, shares), *_report_findings(report, ["people.cohen_kappa"], "number")]
     for each in report.agreements:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
-from evenhand.judge_reliability.raters import Scale
 from evenhand.modes.checklist import (
     RANGES,
     ChecklistReport,

@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 from evenhand.aggregation import VoteRules, mean_covered_mass, rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
-from evenhand.judge_reliability.raters import Scale
-from evenhand.judge_reliability.report import panel_tables
+from evenhand.judge_reliability.tables import panel_tables
 from evenhand.modes.direct_assessment import covered_mass, verdict_record
 from evenhand.modes.rubric import (
     RubricResult,

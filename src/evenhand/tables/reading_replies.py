@@ -13,20 +13,21 @@ from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
 from evenhand.data.fields import column_of, field_of, name_of, read_clusters, row_groups, row_ids, text_of
 from evenhand.data.rows import Row, read_rows
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import (
+from evenhand.data.vote_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
+    named_weights,
     read_column,
     recorded_columns,
-    recorded_verdict,
 )
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judge_reliability.against_people import recorded_verdict
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
 from evenhand.results.made_by import remembers
 from evenhand.run_options import RecordedOptions
-from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
+from evenhand.tables.recorded_votes import RecordedInstance, VoteTable
 from evenhand.tables.vote_rows import swapped_in
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
@@ -108,7 +109,7 @@ def read_replies(
         instances=tuple(
             RecordedInstance(
                 place,
-                recorded_verdict(own, criterion, rule, named, f"instance {place}"),
+                recorded_verdict(own, criterion, rule, named),
                 label,
                 None if clusters is None else clusters[place],
             )

@@ -8,9 +8,9 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.cells import set_aside
 from evenhand.data.fields import field_of, name_of, text_of
+from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.asked import Asked, Questions
-from evenhand.judge_reliability.columns import VoteReader
+from evenhand.judge_reliability.one_judge import Asked, Questions
 from evenhand.judging.settings import RunSettings
 from evenhand.tables.vote_rows import VoteRow, VoteRows, swapped_in
 from evenhand.votes import Vote, is_missing

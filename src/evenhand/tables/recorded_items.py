@@ -11,8 +11,8 @@ from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, fold_label, y
 from evenhand.data.cells import NOT_ASKED, LabelReader, OutOfScale, held_in, is_abstention, set_aside
 from evenhand.data.fields import field_of, field_or, name_of
 from evenhand.data.rows import Row
+from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.results.vote_columns import Cell
 from evenhand.run_options import ChecklistOptions

@@ -12,31 +12,34 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters, row_groups, row_ids
 from evenhand.data.rows import Row, read_rows
-from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import (
+from evenhand.data.vote_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
     cast_votes,
     categories_of,
     columns_of,
+    named_weights,
     read_column,
     recorded_columns,
-    recorded_verdict,
 )
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
-from evenhand.judge_reliability.raters import (
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.against_people import (
     Drawing,
+    GoldComparison,
+    JudgedRow,
     PanelAgreement,
     Rater,
     RaterPair,
     Scale,
     VoteSummary,
     all_pairs,
+    compare_with_gold,
     panels,
+    recorded_verdict,
     summarize_votes,
 )
-from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
+from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
 from evenhand.result_methods import ResultMethods
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
@@ -286,9 +289,7 @@ class VoteTable(ResultMethods[RecordedInstance]):
             instances=tuple(
                 RecordedInstance(
                     **cell.about,
-                    verdict=recorded_verdict(
-                        cell.votes, criterion, said["rule"], said["weights"], f"instance {cell.about['instance']}"
-                    ),
+                    verdict=recorded_verdict(cell.votes, criterion, said["rule"], said["weights"]),
                 )
                 for cell in cells
             ),
@@ -649,21 +650,3 @@ class _RecordedVotes:
             "votes": [column.name for column in self.judges],
             "as_index": self.reader.as_index,
         }
-
-
-def named_weights(weights: Mapping[str, float] | Sequence[float] | None, names: list[str]) -> dict[str, float] | None:
-    """The weights by judge; None for none.
-
-    Raises:
-        InvalidInputError: If they are not one per judge, or name somebody else.
-    """
-    if weights is None:
-        return None
-    if not isinstance(weights, Mapping):
-        if len(weights) != len(names):
-            raise InvalidInputError(f"there are {len(weights)} weights for the judges {names!r}; give one per judge")
-        return dict(zip(names, weights, strict=True))
-    unknown = [judge for judge in weights if judge not in names]
-    if unknown:
-        raise InvalidInputError(f"the weights name {unknown!r}, who did not vote; the judges are {names!r}")
-    return dict(weights)

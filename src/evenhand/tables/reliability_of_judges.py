@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, Self, overload
@@ -16,21 +16,32 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.fields import check_gold_criteria, field_of, text_of
 from evenhand.data.rows import Row, read_rows
+from evenhand.data.vote_columns import YES_OR_NO
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
-from evenhand.judge_reliability.agreement_with_people import JudgesAgreement
-from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
-from evenhand.judge_reliability.columns import YES_OR_NO
 from evenhand.judge_reliability.one_judge import (
+    FIRST,
+    NEITHER,
+    SECOND,
+    SIDES,
+    Asked,
     ChoiceReliability,
     CriterionReliability,
-    choice_reliability,
+    JudgesAgreement,
+    Questions,
     reliability_of_judges,
 )
-from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
-from evenhand.judge_reliability.words import Remark, finding_on_choices, findings, findings_on_judges
+from evenhand.judge_reliability.tables import (
+    Remark,
+    choices_table,
+    criterion_tables,
+    finding_on_choices,
+    findings,
+    findings_on_judges,
+    judges_table,
+)
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
@@ -53,7 +64,7 @@ from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
@@ -633,8 +644,11 @@ def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
 def _choices(table: GradeTable) -> list[ChoiceReliability]:
     """The Grade Score of every judge and prompt of a table."""
     return [
-        choice_reliability(
-            grading, table.criterion.name, prompt, table.unrelated_effects[judge_id, prompt] if unrelated else None
+        ChoiceReliability(
+            table.criterion.name,
+            prompt,
+            replace(grading, instances=()),
+            table.unrelated_effects[judge_id, prompt] if unrelated else None,
         )
         for (judge_id, prompt, unrelated), grading in table.gradings.items()
     ]

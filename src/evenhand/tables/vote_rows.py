@@ -11,11 +11,10 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import NOT_ASKED, OutOfScale
 from evenhand.data.fields import field_of, field_or, group_columns, name_of, named_groups, read_clusters
 from evenhand.data.rows import Row, read_rows
+from evenhand.data.vote_columns import VoteReader, columns_of, named_weights
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import VoteReader, columns_of
 from evenhand.judging.settings import RunSettings
 from evenhand.run_options import GroupOptions, IntervalOptions, RunOptions, Seeded, VoteFields
-from evenhand.tables.recorded_votes import named_weights
 from evenhand.version import __version__
 from evenhand.votes import UnscoredReason, Vote, is_missing
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.modes.contest import (
     Contest,
     Reduction,

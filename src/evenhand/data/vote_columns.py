@@ -1,6 +1,6 @@
-"""Votes as people record them: columns of what each judge or person said about every instance.
+"""Recorded votes: columns of what each judge or person said about every instance.
 
-Read :func:`aggregate` first; :mod:`evenhand.data.cells` says what may stand for a vote.
+:mod:`evenhand.data.cells` says what may stand for a vote.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, SupportsIndex, TypeAlias, cast
+from typing import Any
 
-from evenhand.aggregation import aggregate as aggregate_votes
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import (
     NOT_ASKED,
@@ -28,12 +26,6 @@ from evenhand.data.fields import column_of, columns_named
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion, Match, Verdict, Vote
 
-RecordedVote: TypeAlias = str | bool | float | SupportsIndex | None
-"""A label, the value of an option, whether it is so, or None for an abstention."""
-
-RecordedVotes: TypeAlias = Sequence[RecordedVote] | Mapping[str, RecordedVote]
-"""The votes on one instance: one per judge in a fixed order, or judge -> vote."""
-
 YES_OR_NO = Criterion(
     name="votes",
     description="Is it so?",
@@ -48,21 +40,6 @@ NO_VERDICT = Verdict(unscored_reason="not_asked")
 
 class VoteReader(LabelReader):
     """Reads the votes on one criterion."""
-
-    def votes(self, recorded: object, where: str) -> tuple[Vote, ...]:
-        """The votes of one instance.
-
-        Args:
-            recorded: A list with one vote per judge, or a mapping judge -> vote.
-            where: Which instance it is, for the messages.
-
-        Raises:
-            InvalidInputError: If it is something else, or a vote cannot be read.
-        """
-        named = {judge: vote for judge, vote in named_votes(recorded, where).items() if vote is not NOT_ASKED}
-        judges = list(named)
-        read = self.read(list(named.values()), lambda place: f"{where}: the judge {judges[place]!r} voted")
-        return tuple(self.vote(judge, index) for judge, index in zip(judges, read, strict=True))
 
     def vote(self, judge: str, index: int | OutOfScale | None) -> Vote:
         """The vote of a judge for an option; an abstention where there is none."""
@@ -112,36 +89,27 @@ def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[
     )
 
 
-def judge_weights(weights: object, votes: Sequence[Vote], where: str) -> dict[str, float] | None:
-    """The weight of each judge that voted on an instance.
+def named_weights(weights: object, judges: Sequence[str]) -> dict[str, float] | None:
+    """Name the weights of judges; None for none.
 
     Args:
-        weights: Judge -> weight, or for votes in a list one weight per vote; None for none.
-        votes: As they were read.
-        where: Which instance it is, for the message.
+        weights: Judge -> weight, or one weight per judge in their order.
+        judges: Who voted.
 
     Raises:
-        InvalidInputError: If a judge has no weight, or a list is not as long as that of the votes.
+        InvalidInputError: If they are not one per judge, or name another judge.
     """
     if weights is None:
         return None
-    judges = [vote.judge_id for vote in votes]
     if isinstance(weights, Mapping):
-        named = {str(judge): weight for judge, weight in weights.items()}
-        if missing := [judge for judge in judges if judge not in named]:
-            raise InvalidInputError(
-                f"{where}: the weights {named!r} name no weight for the judge {missing[0]!r}; give one for each of "
-                f"{judges!r}"
-            )
-        return {judge: named[judge] for judge in judges}
+        if unknown := [judge for judge in weights if judge not in judges]:
+            raise InvalidInputError(f"the weights name {unknown!r}, who did not vote; the judges are {judges!r}")
+        return dict(weights)
     if not isinstance(weights, Sequence) or isinstance(weights, str):
         raise InvalidInputError(f"the weights are {weights!r}; give a list, one per judge, or judge -> weight")
-    if judges != [f"judge_{place}" for place in range(len(weights))]:
-        raise InvalidInputError(
-            f"{where}: there are {len(weights)} weights in a list for the judges {judges!r}; give one per vote in the "
-            "order of the votes, or for judges with names a mapping judge -> weight"
-        )
-    return {judge: float(weight) for judge, weight in zip(judges, weights, strict=True)}
+    if len(weights) != len(judges):
+        raise InvalidInputError(f"there are {len(weights)} weights for the judges {judges!r}; give one per judge")
+    return dict(zip(judges, weights, strict=True))
 
 
 Row = Mapping[str, Any]
@@ -275,44 +243,6 @@ def cast_votes(
     return [tuple(own) for own in votes]
 
 
-def recorded_verdicts(
-    judges: Sequence[VoteColumn],
-    n_rows: int,
-    reader: VoteReader,
-    rule: str | None = None,
-    weights: Mapping[str, float] | Sequence[float] | None = None,
-) -> tuple[Verdict, ...]:
-    """The verdict on each instance, by the votes of the judges who were asked; `NO_VERDICT` where nobody was.
-
-    Args:
-        judges: Their columns.
-        n_rows: Instances.
-        reader: Of the criterion's votes.
-        rule: The panel rule; None for the scale's default.
-        weights: As in :func:`judge_weights`.
-
-    Raises:
-        InvalidInputError: If a vote cannot be read, or a judge has no weight.
-    """
-    return tuple(
-        recorded_verdict(votes, reader.criterion, rule, weights, f"instance {row}")
-        for row, votes in enumerate(cast_votes(judges, n_rows, reader))
-    )
-
-
-def recorded_verdict(
-    votes: Sequence[Vote],
-    criterion: Criterion,
-    rule: str | None,
-    weights: Mapping[str, float] | Sequence[float] | None,
-    where: str,
-) -> Verdict:
-    """The verdict by the votes on one instance; `NO_VERDICT` where nobody was asked."""
-    if not votes:
-        return NO_VERDICT
-    return aggregate_votes(votes, criterion, rule, weights=judge_weights(weights, votes, where))
-
-
 def _occurring(column: VoteColumn) -> dict[str, str]:
     """Folded label -> label, of those that occur in a column."""
     labels: dict[str, str] = {}
@@ -362,59 +292,3 @@ def recorded_columns(*given: str | Sequence[str] | None) -> set[str]:
     """
     named = [[each] if isinstance(each, str) else each or [] for each in given]
     return {column for columns in named for column in columns}
-
-
-@takes()
-def aggregate(
-    votes: Sequence[Vote] | RecordedVotes,
-    criterion: Criterion,
-    rule: str | None = None,
-    weights: Mapping[str, float] | Sequence[float] | None = None,
-    *,
-    on_position_bias: str | None = None,
-    as_index: bool = False,
-) -> Verdict:
-    """Collapse all votes on one question to one verdict: :func:`evenhand.aggregation.aggregate`, for plain votes too.
-
-    Args:
-        votes: Votes that judges of evenhand cast; or recorded ones, a list with one per judge or a mapping judge ->
-            vote, each a label, the value of an option, True or False, or None for an abstention (how they are read:
-            :mod:`evenhand.data.cells`).
-        criterion: Whose options were voted on.
-        rule: The panel rule; None for the scale's default.
-        weights: Judge -> weight, or for recorded votes in a list one weight per vote; None for equal weights (and for
-            the votes of evenhand's judges, their own).
-        on_position_bias: What to do when the orders of one judge disagree, which recorded votes have not.
-        as_index: Recorded votes that are numbers are places of options, 0 for the first.
-
-    Raises:
-        InvalidInputError: If there are no votes, a vote or a weight cannot be used, or votes are of both kinds.
-        UnknownRuleError: If ``rule`` does not exist or does not fit the criterion.
-
-    >>> from evenhand.criteria import Option
-    >>> levels = tuple(Option(label=name, value=value) for name, value in [("Bad", 0), ("Fair", 0.5), ("Good", 1)])
-    >>> criterion = Criterion(name="clear", description="", options=levels)
-    >>> aggregate(["Good", "Bad", None, "Good"], criterion, "median").selected_label
-    'Good'
-    >>> aggregate({"ann": 1, "bob": 0}, criterion, "weighted_mean", {"ann": 3, "bob": 1}).aggregated_value
-    0.75
-    """
-    if _are_cast(votes):
-        if weights is not None and not isinstance(weights, Mapping):
-            raise InvalidInputError(f"the weights are {weights!r}; name the judges: a mapping judge_id -> weight")
-        return aggregate_votes(
-            cast("Sequence[Vote]", votes), criterion, rule, weights=weights, on_position_bias=on_position_bias
-        )
-    read = VoteReader.of(criterion, as_index=as_index).votes(votes, "the votes")
-    by_judge = judge_weights(weights, read, "the votes")
-    return aggregate_votes(read, criterion, rule, weights=by_judge, on_position_bias=on_position_bias)
-
-
-def _are_cast(votes: object) -> bool:
-    """Whether all votes are :class:`~evenhand.votes.Vote` values, of which there is at least one."""
-    if isinstance(votes, Mapping) or not isinstance(votes, Sequence) or isinstance(votes, str):
-        return False
-    kinds = {isinstance(vote, Vote) for vote in votes}
-    if len(kinds) > 1:
-        raise InvalidInputError("some of the votes are Vote values and others plain labels; give one kind")
-    return kinds == {True}

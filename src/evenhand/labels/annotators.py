@@ -1,4 +1,4 @@
-"""May this judge stand in for annotators? The alternative annotator test on what judges and people said, in words."""
+"""May a judge stand in for annotators? The alternative annotator test on what judges and people said, in words."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
+from evenhand.data.vote_columns import VoteColumn, VoteReader, categories_of, read_column
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.against_people import Scale
 from evenhand.labels.people import Labels, paired
-from evenhand.numbers import (
-    Missing,
-    format_count,
-    format_level,
-    format_number,
-    format_p_value,
-    format_percent,
-    format_share,
-)
+from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
@@ -45,7 +40,7 @@ class Said:
 
     Attributes:
         judge: Its name.
-        criterion: What it is about; empty where that goes without saying.
+        criterion: What it is about; empty where there is one.
         labels: Of the judge, None where it said nothing.
         people: Annotator -> labels, None where there is none.
         scoring: How near two labels are.
@@ -91,7 +86,7 @@ class StandIn:
 
     Attributes:
         judge: Whose name.
-        criterion: What it is about; empty where that goes without saying.
+        criterion: What it is about; empty where there is one.
         passed: Whether it may, or why that cannot be said.
         winning_rate: The share of annotators that it outdoes; ω.
         advantage: How often it is at least as near to the other annotators as one of them is; ρ, the mean over them.
@@ -110,7 +105,7 @@ class StandIn:
     annotators: tuple[AnnotatorOutdone, ...]
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """The judge, and the criterion where there are several."""
         return (self.judge, *([self.criterion] if self.criterion else []))
 
@@ -138,41 +133,40 @@ class StandInTest(PrintedTables):
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, judge: str) -> StandIn:
-        found = [each for each in self.judges if judge in ("/".join(each.named), each.judge)]
+        found = [each for each in self.judges if judge in ("/".join(each.names), each.judge)]
         if len(found) != 1:
             raise InvalidInputError(
-                f"there is no test named {judge!r}; tests are named {['/'.join(each.named) for each in self.judges]!r}"
+                f"there is no test named {judge!r}; tests are named {['/'.join(each.names) for each in self.judges]!r}"
             )
         return found[0]
 
     def verdict(self, tested: StandIn) -> str:
         """The answer as a sentence."""
-        epsilon = format_number(self.parameters["epsilon"])
         about = f" on {tested.criterion}" if tested.criterion else ""
         if isinstance(tested.passed, Missing):
             return f"Whether {tested.judge} may stand in{about} cannot be said: {tested.passed.reason}."
-        may = "may stand in" if tested.passed else "may not stand in"
         return (
-            f"{tested.judge} {may} for these annotators{about}: at ε = {epsilon} it represents the others at least as "
-            f"well as {tested.num_outdone} annotators do (ω = {format_number(tested.winning_rate)}; "
+            f"{tested.judge} may {'' if tested.passed else 'not '}stand in for these annotators{about}: at ε = "
+            f"{format_number(self.parameters['epsilon'])} it represents the others at least as well as "
+            f"{tested.num_outdone} annotators do (ω = {format_number(tested.winning_rate)}; "
             f"{format_number(LEAST_WINNING_RATE)} or more is asked for)."
         )
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """A row a judge with its verdict, and a row a judge and annotator."""
-        labels = ("judge", "criterion")[: len(self.judges[0].named)]
+        labels = ("judge", "criterion")[: len(self.judges[0].names)]
         level = format_level(self.parameters["level"])
         judges = measures_table(
             "May the judge stand in for annotators?",
             labels,
-            [(each.named, each) for each in self.judges],
+            [(each.names, each) for each in self.judges],
             (
                 Column("may it", lambda each: each.answer),
                 Column("outdoes", lambda each: each.num_outdone),
                 Column("ω", "winning_rate"),
-                Column(f"ρ [{level}]", lambda each: format_share(each.advantage)),
+                Column(f"ρ [{level}]", "advantage"),
                 Column("instances", "num_instances"),
-                Column("silent on", lambda each: str(each.num_silent or ""), optional=True),
+                Column("silent on", "num_silent", optional=True),
             ),
             [*map(self.verdict, self.judges), *self._notes()],
             kind="judges",
@@ -180,13 +174,13 @@ class StandInTest(PrintedTables):
         compared = measures_table(
             "The judge against each annotator, by how near each is to the others",
             (*labels, "annotator"),
-            [((*each.named, own.annotator), own) for each in self.judges for own in each.annotators],
+            [((*each.names, own.annotator), own) for each in self.judges for own in each.annotators],
             (
                 Column("instances", "num_instances"),
-                Column(f"judge at least as near [{level}]", lambda own: format_share(own.advantage)),
+                Column(f"judge at least as near [{level}]", "advantage"),
                 Column("judge leads by", "lead"),
-                Column("p", lambda own: format_p_value(own.p_value)),
-                Column("p (BY)", lambda own: format_p_value(own.adjusted_p_value)),
+                Column("p", "p_value"),
+                Column("p (BY)", "adjusted_p_value"),
                 Column("test", lambda own: str(own.test) if own.test else ""),
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
@@ -220,7 +214,7 @@ class StandInTest(PrintedTables):
 
 
 def check_epsilon(epsilon: object) -> float:
-    """The ε that was stated.
+    """Check the ε that was stated.
 
     Raises:
         InvalidInputError: If none was, or it is no number in [0, 1).
@@ -247,29 +241,30 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
     """
     scorings = dict.fromkeys(each.scoring if isinstance(each.scoring, str) else "similarity" for each in said)
     parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval, "scoring": list(scorings)}
-    return StandInTest(tuple(_tested(each, epsilon, alpha, level, interval) for each in said), parameters)
-
-
-def _tested(said: Said, epsilon: float, alpha: float, level: float, interval: str) -> StandIn:
-    alignments = leave_one_out_alignment(said.labels, list(said.people.values()), said.scoring)
-    over = IntervalLevel(level, said.clusters or None, interval)
-    found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
-    comparable = [sum(label is not None for label in row) > 1 for row in zip(*said.people.values(), strict=True)]
-    annotators = tuple(
-        _outdone(name, each, clustered=bool(said.clusters))
-        for name, each in zip(said.people, found.annotators, strict=True)
-    )
-    rate = known(found.winning_rate, "no annotator could be compared")
-    return StandIn(
-        judge=said.judge,
-        criterion=said.criterion,
-        passed=_passed(rate, annotators),
-        winning_rate=rate,
-        advantage=known(found.advantage, "no two annotators labelled the same instance"),
-        num_instances=sum(comparable),
-        num_silent=sum(both and own is None for both, own in zip(comparable, said.labels, strict=True)),
-        annotators=annotators,
-    )
+    tested = []
+    for each in said:
+        over = IntervalLevel(level, each.clusters or None, interval)
+        alignments = leave_one_out_alignment(each.labels, list(each.people.values()), each.scoring)
+        found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
+        annotators = tuple(
+            _outdone(name, own, clustered=bool(each.clusters))
+            for name, own in zip(each.people, found.annotators, strict=True)
+        )
+        rate = known(found.winning_rate, "no annotator could be compared")
+        comparable = [sum(label is not None for label in row) > 1 for row in zip(*each.people.values(), strict=True)]
+        tested.append(
+            StandIn(
+                judge=each.judge,
+                criterion=each.criterion,
+                passed=_passed(rate, annotators),
+                winning_rate=rate,
+                advantage=known(found.advantage, "no two annotators labelled the same instance"),
+                num_instances=sum(comparable),
+                num_silent=sum(both and own is None for both, own in zip(comparable, each.labels, strict=True)),
+                annotators=annotators,
+            )
+        )
+    return StandInTest(tuple(tested), parameters)
 
 
 def _passed(rate: float | Missing, annotators: Sequence[AnnotatorOutdone]) -> bool | Missing:
@@ -304,19 +299,74 @@ def _outdone(name: str, found: AnnotatorComparison, *, clustered: bool) -> Annot
     )
 
 
+def said_in_columns(
+    judges: Sequence[VoteColumn],
+    people: Sequence[VoteColumn],
+    reader: VoteReader | None,
+    scoring: Any,  # noqa: ANN401 - checked
+    clusters: Sequence[Hashable] = (),
+) -> list[Said]:
+    """Read what judges and annotators said in columns.
+
+    Args:
+        judges: Of the judges, each tested.
+        people: Of the annotators.
+        reader: Of the criterion's votes; None for the labels that occur, or for numbers and texts.
+        scoring: How near two labels are; ``auto`` by the options.
+        clusters: What each instance belongs to.
+
+    Raises:
+        InvalidInputError: Labels that cannot be read, or fewer than two annotators.
+    """
+    names = [column.name for column in (*judges, *people)]
+    if len(people) < 2 or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"the annotators are {names[len(judges) :]!r} and the judges {names[: len(judges)]!r}: each is named once, "
+            "and an annotator is compared with the others, of whom there must be one at least, and should be two"
+        )
+    if reader is None and not callable(scoring) and scoring != "rmse":
+        reader = VoteReader.of(categories_of((*judges, *people)))
+    if reader is not None:
+        scale = Scale.of(reader.criterion)
+        rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)
+        if scoring == "rmse" and not rated:
+            raise InvalidInputError(f"the options of {reader.criterion.name!r} have no order: give scoring='exact'")
+        options: Sequence[Any] = scale.ratings if rated else scale.labels
+        scoring = scoring if callable(scoring) else "rmse" if rated else "exact"
+
+    def read(column: VoteColumn, kind: str) -> list[Any]:
+        if reader is not None:
+            return [None if place is None else options[place] for place in read_column(column, reader, kind)]
+        cells = [None if cell is NOT_ASKED or is_abstention(cell) else cell for cell in column.cells]
+        return cells if callable(scoring) else [_number(cell, row, column, kind) for row, cell in enumerate(cells)]
+
+    told = {column.name: read(column, "human") for column in people}
+    return [Said(column.name, "", read(column, "judge"), told, scoring, clusters) for column in judges]
+
+
+def _number(cell: object, row: int, column: VoteColumn, kind: str) -> float | None:
+    number = number_of(cell)
+    if cell is not None and number is None:
+        raise InvalidInputError(
+            f"instance {row}: the {kind} {column.name!r} said {cell!r}, which is no number: give criteria, or "
+            "scoring='exact'"
+        )
+    return number
+
+
 def said_of_results(results: Results[Any], labels: Labels, scoring: Literal["auto"] | Scoring) -> list[Said]:
-    """What the judge of a result and several annotators said, by criterion; the rows of all systems together.
+    """Take what the judge of a result and several annotators said, by criterion; the rows of all systems together.
 
     Raises:
         InvalidInputError: Labels that do not say who gave them, or of one annotator only.
     """
-    named = labels.annotators
-    if "" in named or len(named) < 2:
+    names = labels.annotators
+    if "" in names or len(names) < 2:
         raise InvalidInputError(
-            f"the labels are by {list(named)!r}: give a label a row with a column 'annotator' (or name it, "
+            f"the labels are by {list(names)!r}: give a label a row with a column 'annotator' (or name it, "
             "annotator_field=…), with two annotators at least, and better three"
         )
-    own = {name: paired(results, labels.of(name)) for name in named}
+    own = [paired(results, labels.of(name)) for name in names]
     judge = ", ".join(results.parameters["judges" if "judges" in results.parameters else "votes"])
     pooled: dict[str, list[tuple[Any, Hashable, list[Any]]]] = {}
     asked: set[object] = set()
@@ -326,7 +376,7 @@ def said_of_results(results: Results[Any], labels: Labels, scoring: Literal["aut
         if scoring == "rmse" and not rated:
             raise InvalidInputError(f"the options of {outcomes.criterion!r} have no values: give scoring='exact'")
         scorings[outcomes.criterion] = ("rmse" if rated else "exact") if scoring == "auto" else scoring
-        people = [pairs[place] for pairs in own.values()]
+        people = [pairs[place] for pairs in own]
         for row, (outcome, cluster) in enumerate(zip(outcomes.rows, outcomes.clusters, strict=True)):
             if outcomes.labels and outcome.questions in asked:  # a contest is a row of both of its systems
                 continue
@@ -338,14 +388,10 @@ def said_of_results(results: Results[Any], labels: Labels, scoring: Literal["aut
             label = outcome.score if rated else outcome.selected
             pooled.setdefault(outcomes.criterion, []).append((label, cluster, given))
     kept = {name: rows for name, rows in pooled.items() if any(set(given) != {None} for _, _, given in rows)}
-    return [
-        Said(
-            judge=judge,
-            criterion=criterion if len(kept) > 1 else "",
-            labels=[label for label, _, _ in rows],
-            people={name: [given[place] for _, _, given in rows] for place, name in enumerate(named)},
-            scoring=scorings[criterion],
-            clusters=clusters if len(set(clusters := [cluster for _, cluster, _ in rows])) < len(rows) else (),
-        )
-        for criterion, rows in kept.items()
-    ]
+    found = []
+    for criterion, rows in kept.items():
+        said, clusters, given_by = zip(*rows, strict=True)
+        told = dict(zip(names, zip(*given_by, strict=True), strict=True))
+        together = clusters if len(set(clusters)) < len(rows) else ()
+        found.append(Said(judge, criterion if len(kept) > 1 else "", said, told, scorings[criterion], together))
+    return found
