@@ -6,7 +6,7 @@ import pytest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.functions import open as open_results
+from evenhand.by_name import open as open_results
 from evenhand.prompts import whole_source
 from evenhand.results.fingerprint import ConfoundedComparisonWarning
 from tests.golden.runs import QUIET

@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import Any, SupportsIndex, TypeAlias, cast
 
 from evenhand.aggregation import aggregate as aggregate_votes
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import (
     NOT_ASKED,
@@ -364,7 +363,6 @@ def recorded_columns(*given: str | Sequence[str] | None) -> set[str]:
     return {column for columns in named for column in columns}
 
 
-@takes()
 def aggregate(
     votes: Sequence[Vote] | RecordedVotes,
     criterion: Criterion,

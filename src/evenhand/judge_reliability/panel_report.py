@@ -22,8 +22,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.raters import Drawing, Scale, defined
 from evenhand.modes.checklist import ChecklistResult
 from evenhand.numbers import Missing, format_level, format_percent
+from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
-from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
 from evenhand.statistics.consistency import draw_stability, greatest_unseen_share
@@ -520,7 +520,7 @@ class PanelRule:
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict:
         """The verdict of one judge, to which no panel rule applies."""
-        return self.rules.changed(aggregation=None).aggregate(votes, self.criterion)
+        return self.rules.model_copy(update={"aggregation": None}).aggregate(votes, self.criterion)
 
     def _weight(self, vote: Vote) -> float:
         if self.name not in WEIGHTED_RULES:

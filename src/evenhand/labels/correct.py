@@ -14,8 +14,8 @@ from evenhand.labels.corrected import CorrectedDifference, CorrectedMean, Correc
 from evenhand.labels.people import Labels, paired, read_gold
 from evenhand.labels.samples import Sample, Way, difference_of, samples_of
 from evenhand.numbers import format_count, state_p_value
+from evenhand.options import Design
 from evenhand.results.results import Results
-from evenhand.run_options import Design
 from evenhand.statistics.label_checks import draw_p_value
 from evenhand.statistics.resampling import check_level
 

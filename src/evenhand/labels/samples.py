@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.labels.people import Paired
 from evenhand.numbers import Missing
-from evenhand.run_options import Design
+from evenhand.options import Design
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, corrected_difference, corrected_mean
 from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
+from evenhand.by_name import results_of_run
 from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
 from evenhand.errors import InvalidInputError
-from evenhand.functions import results_of_run
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.correct import DESIGNS, correct
 from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
+from evenhand.options import Design, GoldOptions
 from evenhand.results.measures import scores_of
 from evenhand.results.outcomes import QuestionName
 from evenhand.results.results import Results
 from evenhand.results.votes_columns import Cell
-from evenhand.run_options import Design, GoldOptions
 
 logger = logging.getLogger(__name__)
 
@@ -193,7 +193,7 @@ def gold_options(metric: Any) -> Union[GoldOptions, None]:
     """What a metric says of labels; None where it takes none.
 
     Args:
-        metric: With the fields of :class:`~evenhand.run_options.GoldOptions`.
+        metric: With the fields of :class:`~evenhand.options.GoldOptions`.
     """
     design: Union[Design, None] = metric.gold_design
     fields = GoldOptions(

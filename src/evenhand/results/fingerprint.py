@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from evenhand.errors import EvenhandWarning
 from evenhand.numbers import Missing, format_count
+from evenhand.options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
 from evenhand.results.spending import LIMITS
-from evenhand.run_options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
 
 DIGITS: Final = 8
 """Of what was shown of one row."""

@@ -24,6 +24,7 @@ from evenhand.data.rows import KINDS
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
+from evenhand.options import Aggregation
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
 from evenhand.results.findings import Finding, Reported, unscored_findings
 from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
@@ -40,7 +41,6 @@ from evenhand.results.verdict_columns import VoteColumns
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
-from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE
 

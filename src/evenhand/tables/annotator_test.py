@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, Literal
 
-from evenhand.checked_options import takes
 from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
 from evenhand.data.fields import read_clusters
 from evenhand.data.rows import Row, read_rows
@@ -20,8 +20,8 @@ from evenhand.judge_reliability.columns import (
 from evenhand.judge_reliability.raters import Scale
 from evenhand.labels.people import read_gold
 from evenhand.labels.stand_in import Said, StandInTest, check_epsilon, said_of_results, stand_in_test
+from evenhand.options import IntervalOptions, takes
 from evenhand.results.results import Results
-from evenhand.run_options import IntervalOptions
 from evenhand.statistics.alternative_annotator import Similarity
 from evenhand.unitxt.loading import load_criterion
 
@@ -69,7 +69,7 @@ def alternative_annotator_test(
         label_field: Of labels for a result: the column with the label.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.IntervalOptions`. With ``cluster_field`` the
+        **options: Of the intervals; see :class:`~evenhand.options.IntervalOptions`. With ``cluster_field`` the
             tests are over clusters.
 
     Raises:
@@ -81,7 +81,8 @@ def alternative_annotator_test(
     >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
     (True, 1.0, 1.0)
     """
-    given, drawn = check_epsilon(epsilon), IntervalOptions(**options)
+    drawn = IntervalOptions.of_call(options, signature(alternative_annotator_test).parameters)
+    given = check_epsilon(epsilon)
     if not callable(scoring) and scoring not in ("auto", "exact", "rmse"):
         raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact', 'rmse' or a function of two labels")
     if annotators is None:

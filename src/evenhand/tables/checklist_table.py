@@ -31,6 +31,7 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
+from evenhand.options import ChecklistMetric
 from evenhand.result_methods import ResultMethods
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_table, plain
@@ -42,7 +43,6 @@ from evenhand.results.results import Rules, changed_rules, check_same_rows, name
 from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
-from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
