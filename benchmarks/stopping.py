@@ -27,10 +27,8 @@ from evenhand.aggregation import aggregate, draws_are_settled
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Scale, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.grid import Grid
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
-from evenhand.tables.comparing import winrates
+from evenhand.functions import checklist, judge, winrates
+from evenhand.options import Grid
 from evenhand.votes import Vote
 
 RECORDED = "data/composo_rewardbench2_k8.jsonl.gz"

@@ -116,8 +116,8 @@ def _escaped(text):
 
 def options():
     """Every option of a run, as it is declared."""
-    from evenhand import run_options
-    from evenhand.checked_options import Options
+    from evenhand import options as declared
+    from evenhand.options import Options
 
     lines = [
         "# Options of a run",
@@ -125,8 +125,8 @@ def options():
         "Keyword arguments of the functions, fields of the metrics, options of the shell (`--max-cost`) and keys of run "
         "files are the same, and are declared once.",
     ]
-    for name, model in vars(run_options).items():
-        if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == run_options.__name__):
+    for name, model in vars(declared).items():
+        if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == declared.__name__):
             continue
         own = {field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})}
         if own:

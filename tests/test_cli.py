@@ -12,16 +12,15 @@ from typing import Literal
 import datasets
 import pytest
 from cyclopts import App
+from evenhand.cli.options import Declared, model_options
 
-from evenhand.checked_options import option
 from evenhand.cli import main
 from evenhand.cli.command import LISTED
-from evenhand.cli.options import Declared, model_options
 from evenhand.cli.verb_table import VERBS
 from evenhand.cli.verbs import command_of, demo_command
 from evenhand.errors import InvalidInputError
 from evenhand.functions import FUNCTIONS
-from evenhand.run_options import RunOptions
+from evenhand.options import RunOptions, option
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.winrate_table import WinrateTable
 from tests.support.rows import write_rows

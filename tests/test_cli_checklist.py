@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.functions import FUNCTIONS
-from evenhand.run_options import ChecklistOptions
+from evenhand.options import ChecklistOptions
 from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet
 from tests.support.rows import write_rows

@@ -8,9 +8,9 @@ import pyarrow.parquet
 import pytest
 
 import evenhand
+from evenhand.by_name import open as open_results
 from evenhand.cli import main
 from evenhand.errors import CheckFailedError
-from evenhand.functions import open as open_results
 from tests.support.rows import write_rows
 
 JUDGE = ["--criteria", "criteria.evenhand.direct.relevance", "--engine", "engines.evenhand.baseline", "--no-progress"]

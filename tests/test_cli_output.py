@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.by_name import open as open_results
 from evenhand.cli import main, verbs
 from evenhand.data.rows import KINDS
-from evenhand.functions import open as open_results
 from tests.support.processes import Running
 from tests.support.rows import write_rows
 

@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.functions import FUNCTIONS
-from evenhand.run_options import AssessmentOptions
+from evenhand.options import AssessmentOptions
 from evenhand.tables.judgements import JudgementTable
 from tests.support.rows import write_rows
 

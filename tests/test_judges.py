@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from evenhand.judging.settings import AlikeDrawsWarning, NoLogprobsWarning
 
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
@@ -24,7 +25,6 @@ from evenhand.errors import (
     UnscoredError,
 )
 from evenhand.judges import Judge
-from evenhand.judging.settings import AlikeDrawsWarning, NoLogprobsWarning
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess

@@ -4,6 +4,7 @@ import re
 from importlib import resources
 
 import pytest
+from evenhand.tables.assessing import judge
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import DictLoader, Environment
@@ -24,7 +25,6 @@ from evenhand.prompts import (
     undeclared_placeholders,
 )
 from evenhand.question import Example, Question, choice_criterion, comparison_criterion
-from evenhand.tables.assessing import judge
 from tests.support.judges import ScriptedJudge, chooses
 
 HOSTILE = (

@@ -8,8 +8,8 @@ import evenhand
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.options import SCORERS, ChecklistOptions
 from evenhand.prompts import check_first_prompt, own_template, render_own_prompt
-from evenhand.run_options import SCORERS, ChecklistOptions
 from evenhand.unitxt.bases import fetch_artifact
 from tests.support.judges import ScriptedJudge
 

@@ -17,8 +17,8 @@ from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
 from evenhand.cli.verb_table import VERBS
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
+from evenhand.options import RunOptions
 from evenhand.results.made_by import JOBS, absolute, relative, run_yaml
-from evenhand.run_options import RunOptions
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 

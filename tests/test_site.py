@@ -11,7 +11,7 @@ import pytest
 import evenhand
 from evenhand.catalog import catalog_entries
 from evenhand.cli.verb_table import VERBS
-from evenhand.run_options import RunOptions
+from evenhand.options import RunOptions
 from tests.support.pages import ROOT
 
 LOADED = re.compile(

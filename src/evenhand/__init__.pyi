@@ -1,4 +1,6 @@
 # The public names for type checkers, as __init__.py has them.
+from evenhand.by_name import from_results as from_results
+from evenhand.by_name import open as open  # noqa: A004 - a public name
 from evenhand.catalog import catalog_path as catalog_path
 from evenhand.cli.run_verb import run as run
 from evenhand.criteria import Checklist as Checklist
@@ -14,8 +16,11 @@ from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAIC
 from evenhand.engines.replay import ReplayEngine as ReplayEngine
 from evenhand.engines.simulated import SimulatedEngine as SimulatedEngine
 from evenhand.errors import EvenhandError as EvenhandError
-from evenhand.functions import from_results as from_results
-from evenhand.functions import open as open  # noqa: A004 - a public name
+from evenhand.functions import checklist as checklist
+from evenhand.functions import grade_scores as grade_scores
+from evenhand.functions import judge as judge
+from evenhand.functions import run_mode as run_mode
+from evenhand.functions import winrates as winrates
 from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
 from evenhand.judges import Judge as Judge
@@ -39,24 +44,19 @@ from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
+from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
+from evenhand.reliability_report import reliability as reliability
 from evenhand.result_methods import Results as Results
 from evenhand.tables.annotator_test import alternative_annotator_test as alternative_annotator_test
-from evenhand.tables.assessing import judge as judge
-from evenhand.tables.checking import checklist as checklist
 from evenhand.tables.checklist_table import ChecklistTable as ChecklistTable
-from evenhand.tables.comparing import winrates as winrates
 from evenhand.tables.grade_table import GradeTable as GradeTable
-from evenhand.tables.grading import grade_scores as grade_scores
 from evenhand.tables.judgements import JudgementTable as JudgementTable
 from evenhand.tables.mode_results import ModeResults as ModeResults
-from evenhand.tables.mode_results import run_mode as run_mode
 from evenhand.tables.reading_replies import read_replies as read_replies
 from evenhand.tables.recorded_votes import AgreementTable as AgreementTable
 from evenhand.tables.recorded_votes import VoteTable as VoteTable
 from evenhand.tables.recorded_votes import aggregate_votes as aggregate_votes
 from evenhand.tables.recorded_votes import agreement as agreement
-from evenhand.tables.reliability_of_judges import ReliabilityReport as ReliabilityReport
-from evenhand.tables.reliability_of_judges import reliability as reliability
 from evenhand.tables.winrate_table import WinrateTable as WinrateTable
 from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load

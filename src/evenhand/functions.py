@@ -1,166 +1,181 @@
-"""What is found by its name: the functions that verbs run, and the class of a saved result."""
+"""Judge rows: by criteria or a rubric, by a checklist, in comparison, for a Grade Score, or in any way.
+
+The keywords of each function are one model of :mod:`evenhand.options`: they are checked when a function is called, and
+the object is handed on. ``functions.pyi`` writes them out for editors and type checkers; ``python -m
+tests.support.stubs`` generates it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
-from evenhand.data.rows import KINDS
-from evenhand.errors import InvalidInputError
-from evenhand.files import check_path
-from evenhand.result_methods import ResultMethods
-from evenhand.results.saved import cell_of, header_of
-from evenhand.results.vote_columns import Cell
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
+from evenhand.judging.estimate import RunEstimate
+from evenhand.options import (
+    ChecklistArguments,
+    GradeScoresArguments,
+    JudgeArguments,
+    RunModeArguments,
+    WinratesArguments,
+    takes,
+)
+from evenhand.row_runs import call
 from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.mode_results import ModeResults, run_mode
-from evenhand.tables.reading_replies import read_replies
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
-from evenhand.tables.reliability_of_judges import reliability
+from evenhand.tables.mode_results import ModeResults
 from evenhand.tables.winrate_table import WinrateTable
 
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "aggregate_votes": aggregate_votes,
-    "agreement": agreement,
-    "checklist": checklist,
-    "grade_scores": grade_scores,
-    "judge": judge,
-    "read_replies": read_replies,
-    "reliability": reliability,
-    "run_mode": run_mode,
-    "winrates": winrates,
-}
-"""What verbs and run files run."""
 
-RESULTS: Final[Mapping[str, type[ResultMethods[Any]]]] = {
-    table.kind: table
-    for table in (
-        JudgementTable,
-        WinrateTable,
-        ChecklistTable,
-        GradeTable,
-        ModeResults,
-        VoteTable,
-        AgreementTable,
-    )
-}
-"""What the header of a saved result calls it -> its class."""
-
-_RUN, _VOTES = "_run", "_votes"
-
-
-def open(path: str | Path) -> ResultMethods[Any]:  # noqa: A001 - the public name is evenhand.open
-    """Open a saved result of any kind: what ``save`` wrote.
-
-    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
-    when they are asked for.
-
-    Raises:
-        InvalidInputError: If the file cannot be read, or holds no result.
-    """
-    return RESULTS[header_of(check_path(path))["evenhand"]].load(path)
-
-
-def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> ResultMethods[Any]:
-    """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
-
-    A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
+@takes(JudgeArguments)
+def judge(
+    dataset: object, criteria: object, engine: object, **options: Any
+) -> JudgementTable | ModeResults | RunEstimate:
+    """Assess every response of a data set against one or more criteria, or against a rubric.
 
     Args:
-        results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
-        name: Of the metric's main score, with its prefix, where there are several metrics.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        criteria: A criterion, or several, or one rubric: catalog ids, paths, dicts, artifacts or frozen values. A
+            rubric also has a score of each response (``rubric_scores`` of the table). None with ``rubric_field``.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        **options: How to judge; see :class:`~evenhand.options.JudgeArguments`. Odd numbers of ``samples`` cannot tie,
+            and a spread of 0 from fewer than 5 proves little where a threshold decides.
 
     Returns:
-        The results, of the kind that the function of the same mode gives.
+        The table of judgements, or with ``rubric_field`` the score of each response and their mean; with ``dry_run``
+        the estimated calls, tokens and cost.
 
     Raises:
-        InvalidInputError: If the results hold no votes of evenhand, or those of several metrics and ``name`` is none of
-            them, or the instances were judged by criteria of their own, or they are of several subsets.
-
-    Example::
-
-        results = unitxt.evaluate(predictions=predictions, data=data)
-        print(evenhand.from_results(results).rescore(on_position_bias="first"))
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    given: object = results
-    rows = list(results) if isinstance(given, Iterable) else []
-    runs = _runs(rows) if all("score" in row for row in rows) else {}
-    if not runs:
-        raise InvalidInputError(
-            "the results hold no votes of evenhand: give what unitxt's evaluate returned for a recipe with a judge "
-            "metric of evenhand, such as metrics.evenhand.direct"
-        )
-    if name not in runs and (name is not None or len(runs) > 1):
-        raise InvalidInputError(
-            f"name is {name!r}, and the results are those of {len(runs)} metric(s); give the name of one: "
-            f"{', '.join(repr(each) for each in runs)}"
-        )
-    named = next(iter(runs)) if name is None else name
-    votes = [row["score"]["instance"].get(named + _VOTES) for row in rows]
-    if not all(isinstance(own, list) for own in votes):
-        raise InvalidInputError(
-            f"{named + _VOTES!r} of the instances holds no votes of {named!r}: another score has this name; give one "
-            "of the two metrics a score_prefix, or the record of the mode another name"
-        )
-    lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
-    run = _of_one_criterion(runs[named], lines, named)
-    cells = [cell_of(line, [key for key in line if key != "votes"]) for line in lines]
-    return results_of_run({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
+    return call("judge", dataset, {"criteria": criteria, "engine": engine, **options})
 
 
-def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> ResultMethods[Any]:
-    """The result of what a metric says of its run, and of votes.
+@takes(ChecklistArguments)
+def checklist(
+    dataset: object = None, checklist: object = None, engine: object = None, **options: Any
+) -> ChecklistTable | RunEstimate:
+    """Answer the yes/no questions of a checklist about every response of a data set.
+
+    With ``votes`` nothing is asked: recorded answers make the same table. A row is the answer of one judge to one
+    item of the response that its id (and system) names; or it is a response, and its cells hold the answers to all.
 
     Args:
-        run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
-        cells: The votes.
-    """
-    return RESULTS[run["evenhand"]].of_cells(run, cells)
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        checklist: A catalog id, the path of a YAML or JSON file, a list of questions, a dict, an artifact or a frozen
+            :class:`~evenhand.criteria.Checklist`; None with ``checklist_field``.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        **options: How to judge; see :class:`~evenhand.options.ChecklistArguments`.
 
-
-def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Name of a main score -> what its metric says of the run; of a benchmark, in the subset that the rows are of."""
-    if not rows:
-        return {}
-    first, *others = dict.fromkeys(tuple(row.get("subset") or ()) for row in rows)
-    if others:
-        raise InvalidInputError(
-            f"the results are those of {1 + len(others)} subsets of a benchmark, and a result is about one: give the "
-            f"rows of one, as in [row for row in results if row['subset'] == {list(first)!r}]"
-        )
-    scores = rows[0]["score"]["subsets" if first else "global"]
-    for subset in first:
-        scores = scores[subset]
-    return {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
-
-
-def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
-    """What a metric says of the run, where all that is left was judged by the same.
+    Returns:
+        The table of checked responses; with ``dry_run`` the estimated calls, tokens and cost.
 
     Raises:
-        InvalidInputError: If instances were judged by criteria of their own.
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    if "rubric" in run and run["rubric"] is None:
-        left = {line["criterion"] for line in lines}
-        criteria = [each for each in run["criteria"] if each["name"] in left]
-        if len(criteria) == 1:
-            return {**run, "criteria": criteria}
-        how = "give the rows of one criterion alone"
-    elif run.get("criterion", run) is None:
-        how = "evaluate the instances of one criterion alone"
-    else:
-        return run
-    raise InvalidInputError(
-        f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
-        f"all rows: {how}"
-    )
+    return call("checklist", dataset, {"checklist": checklist, "engine": engine, **options})
 
 
-def _is_run(given: object) -> bool:
-    return isinstance(given, Mapping) and given.get("evenhand") in KINDS
+@takes(WinratesArguments)
+def winrates(
+    dataset: object = None,
+    systems: Sequence[str] | None = None,
+    criteria: object = None,
+    engine: object = None,
+    **options: Any,
+) -> WinrateTable | RunEstimate:
+    """Which of these systems is better, by how much, and how sure is that.
+
+    Wide data have one column per system: ``systems=["gpt", "llama"]``. Long data have one row per response, and columns
+    for the system, the response and the prompt: ``systems_field="model", response_field="output",
+    id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its
+    contests are unscored, and counted.
+
+    With ``votes`` nothing is asked: recorded preferences make the same table. A vote is the name of a system or
+    ``tie``; ``first`` or ``second``, the system that this column of the row names; ``A`` or ``B``, the place at which
+    it was shown; or an option of the criterion. Both orders and all judges of a prompt are brought together by its id.
+
+    Args:
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        systems: Wide data: the columns. Long data: which systems to compare; all without it.
+        criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        **options: How to judge; see :class:`~evenhand.options.WinratesArguments`.
+
+    Returns:
+        The table of winrates; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    return call("winrates", dataset, {"systems": systems, "criteria": criteria, "engine": engine, **options})
+
+
+@takes(GradeScoresArguments)
+def grade_scores(
+    dataset: object = None,
+    candidates: str | Sequence[str] | None = None,
+    criteria: object = None,
+    engine: object = None,
+    **options: Any,
+) -> GradeTable | RunEstimate:
+    """How good judges are at choosing the best of several candidates: the Grade Score, by judge and prompt.
+
+    Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
+    instance with fewer than two left is unscored (``missing_response``) and counted.
+
+    With ``votes`` nothing is asked: recorded choices make the same table. A row is the choice of a judge among
+    candidates in one order; a vote is the name of a candidate, or the place (``A`` the first) at which it was shown.
+
+    Args:
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        candidates: The column that holds each instance's list of candidates (or dict of name and candidate), or several
+            columns, one per candidate. Of recorded choices: the names of the candidates in their own order (by default
+            the first order of each instance).
+        criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
+        engine: The judge, or several, each of which gets its own scores: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        **options: How to judge; see :class:`~evenhand.options.GradeScoresArguments`. Orders, rules and flow are those
+            of a Grade Score. With ``samples`` each draw is a set of rotations of its own. ``max_calls`` and
+            ``max_cost`` are for all prompts together.
+
+    Returns:
+        The table of scores; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    return call("grade_scores", dataset, {"candidates": candidates, "criteria": criteria, "engine": engine, **options})
+
+
+@takes(RunModeArguments)
+def run_mode(dataset: object, mode: object, engine: object, **options: Any) -> ModeResults | RunEstimate:
+    """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
+
+    Args:
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        mode: A class derived from :class:`evenhand.Mode`, or the ``kind`` of one.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        **options: How to judge; see :class:`~evenhand.options.RunModeArguments`.
+
+    Returns:
+        The results; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: Data, fields, a mode or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    return call("run_mode", dataset, {"mode": mode, "engine": engine, **options})

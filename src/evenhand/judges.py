@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Final, Self, TypedDict, Unpack
 
 from evenhand.aggregation import LengthPenalty
-from evenhand.checked_options import check_names
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
 from evenhand.data.plain import briefly
@@ -21,17 +20,24 @@ from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
 from evenhand.judging.grid import checked_weights
 from evenhand.judging.loop import Panel, Run, StandingLoop
-from evenhand.judging.settings import RunSettings, warn_of_missing_logprobs
+from evenhand.judging.run import as_asked, journal_for, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
-from evenhand.modes.contest import Contest, check_scale
+from evenhand.modes.contest import Contest
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.pairwise import PairwiseMode
 from evenhand.modes.rubric import RubricMode, RubricResult
+from evenhand.options import (
+    GUIDELINES,
+    AssessmentOptions,
+    ChecklistOptions,
+    ContestOptions,
+    GroupOptions,
+    IntervalOptions,
+    unknown_option,
+)
 from evenhand.question import Question
-from evenhand.run_options import AssessmentOptions, ChecklistOptions, GroupOptions, IntervalOptions, RunOptions
-from evenhand.tables.assessing import Assessing
-from evenhand.tables.comparing import read_comparison
+from evenhand.row_runs import as_judged, assessment_options, example_pools, read_comparison
 from evenhand.unitxt.loading import load
 from evenhand.votes import Verdict, Vote, is_missing
 
@@ -41,6 +47,12 @@ Votes = list[tuple[Vote, ...]]
 TIE: Final = "tie"
 OF_MANY_ROWS: Final = (*IntervalOptions.model_fields, *GroupOptions.model_fields, "max_failure_rate", "batch")
 """The options of a run that say nothing about one response."""
+
+
+class _ChecklistOptions(ChecklistOptions):
+    """How a checklist is put to judges about one response."""
+
+    guidelines: str = GUIDELINES
 
 
 class SubjectFields(TypedDict, total=False):
@@ -79,9 +91,9 @@ class Judge:
         engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers' addresses with
             ``model``, catalog ids or engines.
         strict: Raise :class:`~evenhand.errors.UnscoredError` instead of returning a result without a score.
-        **options: How to judge: see :class:`~evenhand.run_options.RunOptions`, and with a criterion or rubric
-            :class:`~evenhand.run_options.AssessmentOptions`, with a checklist
-            :class:`~evenhand.run_options.ChecklistOptions`, with a pairwise criterion ``allow_ties`` and ``scale``.
+        **options: How to judge: with a criterion or rubric see :class:`~evenhand.options.AssessmentOptions`, with a
+            checklist :class:`~evenhand.options.ChecklistOptions` and ``guidelines``, with a pairwise criterion
+            :class:`~evenhand.options.ContestOptions`.
 
     Raises:
         InvalidInputError: Criteria, an engine or options that cannot be used; nothing has been called then.
@@ -95,19 +107,15 @@ class Judge:
 
     def __init__(self, criteria: object, engine: object, *, strict: bool = False, **options: Any) -> None:  # noqa: ANN401 - each option says its own type
         self._task = _Task.of(criteria, options)
-        self._settings = self._task.mode.settings
-        judges = judges_of(engine, options.get("model"))
-        weights = checked_weights(judges, self._settings.judge_weights)
-        self._panel = Panel(judges, weights, self._settings.limits)
-        self._grid = self._settings.grid
-        self._budget = Budget(self._settings.limits.max_calls, self._settings.limits.max_cost)
+        self._options, self._flow = self._task.mode.options, self._task.mode.flow
+        judges = judges_of(engine, self._options.model)
+        self._panel = Panel(judges, checked_weights(judges, self._options.judge_weights), self._options)
+        self._budget = Budget(self._options.max_calls, self._options.max_cost)
         self._strict = strict
         self._lock = threading.Lock()
         self._loop: StandingLoop | None = None
-        example = self._task.mode.questions(self._task.example())
-        self._settings.check_prompt(example)
-        self._settings.warn_of_alike_draws(judges)
-        self._run_of(example)
+        self._run_of(self._questions(self._task.example()))
+        warn_of_alike_draws(judges, self._options.samples)
 
     def __repr__(self) -> str:
         return f"Judge({self.name!r}, {[judge.judge_id for judge in self._panel.judges]!r})"
@@ -168,7 +176,7 @@ class Judge:
 
     def _begin(self, given: SubjectFields) -> tuple[Subject, Future[Votes]]:
         about = self._task.subject(given)
-        questions = self._settings.classified(self._task.mode.questions(about))
+        questions = self._questions(about)
         check_classified(questions, self._panel.judges)
         run = self._run_of(questions)
         with self._lock:
@@ -176,14 +184,17 @@ class Judge:
                 if self._loop is not None:  # an engine or the journal failed, which may be over by now
                     threading.Thread(target=self._loop.leave, daemon=True).start()
                 self._budget = self._budget.left()
-                self._loop = StandingLoop(self, self._budget, self._settings.journal_for(self._panel.judges))
+                self._loop = StandingLoop(self, self._budget, journal_for(self._panel.judges, self._options))
             return about, self._loop.ask(run, self._panel)
 
+    def _questions(self, about: Subject) -> Sequence[Question]:
+        return as_asked(self._task.mode.questions(about), self._options, self._flow)
+
     def _run_of(self, questions: Sequence[Question]) -> Run:
-        return Run.of(questions, self._grid, self._settings.flow, len(self._panel.judges), block=True)
+        return Run.of(questions, self._options, self._flow, len(self._panel.judges), block=True)
 
     def _result(self, about: Subject, votes: Votes) -> Result:
-        if self._settings.flow.logprobs:
+        if self._flow.logprobs:
             warn_of_missing_logprobs(votes)
         found = self._task.mode.result(about, votes)
         result: Result = _verdict_of(*found) if isinstance(found, tuple) else found
@@ -225,47 +236,39 @@ class _Task:
                     f"{name} is about many rows, and a Judge judges one response at a time: leave it out, or use "
                     "evenhand.judge, evenhand.checklist or evenhand.winrates"
                 )
-        judged = load(criteria)
-        run = {name: value for name, value in options.items() if name in RunOptions.model_fields}
-        run = {**run, "progress": False}
+        judged, given = load(criteria), {**options, "progress": False}
         if isinstance(judged, Checklist):
-            return cls._of_checklist(judged, options, run)
+            return cls._of_checklist(judged, _ChecklistOptions(**given))
         if isinstance(judged, Criterion) and judged.scale == "pairwise":
-            check_names(options, [*RunOptions.model_fields, "allow_ties", "scale"])
-            scale = options.get("scale", "choice")
-            check_scale(scale)
-            ties = options.get("allow_ties", False)
-            criterion = read_comparison(criteria, allow_ties=ties, graded=scale == "graded")
-            mode = PairwiseMode(RunSettings.from_options(run, [criterion.scale]))
+            asked = ContestOptions(**given)
+            criterion = read_comparison(criteria, asked)
+            mode = PairwiseMode(asked)
+            mode.check_rules([criterion])
             return cls(mode, criterion, criterion.context_fields)
-        return cls._of_assessment(judged, options, run)
+        return cls._of_assessment(judged, AssessmentOptions(**given))
 
     @classmethod
-    def _of_checklist(cls, judged: Checklist, options: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
-        check_names(options, [*RunOptions.model_fields, *ChecklistOptions.model_fields, "guidelines"])
-        own = {name: value for name, value in options.items() if name in ChecklistOptions.model_fields}
-        mode = ChecklistMode.from_options(own, run)
-        told = AssessmentOptions(guidelines=options.get("guidelines", ""))
-        return cls(mode, mode.offered(judged), judged.context_fields, told.guidelines)
+    def _of_checklist(cls, judged: Checklist, options: _ChecklistOptions) -> Self:
+        mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
+        return cls(mode, mode.offered(judged), judged.context_fields, options.guidelines)
 
     @classmethod
-    def _of_assessment(cls, judged: Criterion | Rubric, options: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
-        check_names(options, [*RunOptions.model_fields, *AssessmentOptions.model_fields])
-        assessing, run = Assessing.from_options({**options, **run}, rubric=isinstance(judged, Rubric))
+    def _of_assessment(cls, judged: Criterion | Rubric, options: AssessmentOptions) -> Self:
+        options = assessment_options(options, (), rubric=isinstance(judged, Rubric))
         if isinstance(judged, Rubric):
-            judged = assessing.as_judged(judged)
-        elif assessing.auto_na_option:
+            judged = as_judged(judged, options)
+        elif options.auto_na_option:
             judged = with_na_option(judged)
         criteria = judged.criteria if isinstance(judged, Rubric) else (judged,)
-        settings = assessing.settings(run, criteria)
-        pools = assessing.pools(criteria, settings.seed)
-        shown = {name: field for each in criteria for name, field in each.context_fields.items()}
+        pools = example_pools(criteria, options)
         mode = (
-            RubricMode(settings, pools, together=assessing.together)
+            RubricMode(options, pools, together=options.calls == "per_item")
             if isinstance(judged, Rubric)
-            else DirectMode(settings, pools)
+            else DirectMode(options, pools)
         )
-        return cls(mode, judged, shown, assessing.guidelines, assessing.length_penalty)
+        mode.check_rules(criteria)
+        shown = {name: field for each in criteria for name, field in each.context_fields.items()}
+        return cls(mode, judged, shown, options.guidelines, options.length_penalty)
 
     def example(self) -> Subject:
         """A subject such as may come."""
@@ -280,7 +283,9 @@ class _Task:
         Raises:
             InvalidInputError: If they cannot be judged.
         """
-        check_names(given, SubjectFields.__annotations__)
+        for name in given:
+            if name not in SubjectFields.__annotations__:
+                raise unknown_option(name, SubjectFields.__annotations__)
         texts = self._pair(given) if self.mode.compares_two else self._response(given)
         references = texts_of(given.get("reference"), "the reference")
         about = Subject(

@@ -48,7 +48,7 @@ def assert_judged(judged: Any, /, *conditions: str, at_least: float | None = Non
     from evenhand.visible import visible  # noqa: PLC0415 - as above
 
     if isinstance(judged, (str, Path)):
-        from evenhand.functions import open as open_results  # noqa: PLC0415 - as above
+        from evenhand.by_name import open as open_results  # noqa: PLC0415 - as above
 
         judged = open_results(judged)
     if hasattr(judged, "findings") and conditions and at_least is None and not fields:

@@ -14,14 +14,13 @@ from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoo
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, wraps
-from inspect import signature
+from functools import cached_property, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, cast
 
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
-from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
+from evenhand.data.rows import IdentifiedRows, RowBatch
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.names import judges_of
@@ -31,7 +30,8 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.loop import shared_judging
 from evenhand.judging.progress import tell
 from evenhand.numbers import format_count
-from evenhand.results.made_by import JOBS, run_record, write_run
+from evenhand.options import FunctionArguments
+from evenhand.results.made_by import write_run
 from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
@@ -45,9 +45,8 @@ from evenhand.results.resumed import (
     write_part,
 )
 from evenhand.results.saved import header_of
-from evenhand.run_options import StreamOptions
 
-__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "stream_call", "streamed", "write_part"]
+__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "write_part"]
 
 BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096
@@ -63,8 +62,6 @@ _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 """Arguments of functions that judge -> whether what is given needs all rows at once."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 
 class StreamedRowsWarning(EvenhandWarning):
     """The folder of a streamed run holds rows that its data do not have."""
@@ -72,50 +69,58 @@ class StreamedRowsWarning(EvenhandWarning):
 
 @dataclass(frozen=True)
 class Job:
-    """A function that judges rows, with all that it is given but the rows. It can be pickled.
+    """The call of a function over rows, with all that it is given but the rows. It can be pickled.
 
     Attributes:
-        function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
-        given: Its other arguments.
+        name: Of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
+        function: What it does with checked options.
+        places: Its other arguments that are not keywords, ``engine`` among them.
+        options: Its keywords, checked.
     """
 
+    name: str
     function: Callable[..., Any]
-    given: Mapping[str, Any]
+    places: Mapping[str, Any]
+    options: FunctionArguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Job, (self.function, dict(self.given))
+        return Job, (self.name, self.function, dict(self.places), self.options)
 
     @cached_property
     def judges(self) -> tuple[JudgeEngine, ...]:
         """Who judges: the same engines, with their connections, for all blocks."""
-        return judges_of(self.given.get("engine"), self.given.get("model"), batch=self.given.get("batch"))
+        return judges_of(self.places["engine"], self.options.model, batch=self.options.batch)
 
     @property
     def id_field(self) -> str | None:
         """The column that names a row."""
-        return cast("str | None", self.given.get("id_field"))
+        return self.options.id_field
 
     @property
     def is_long(self) -> bool:
         """Whether a row of the data is one response, and those of a prompt belong together."""
-        return self.given.get("systems_field") is not None
+        return getattr(self.options, "systems_field", None) is not None
 
     def judge(self, rows: IdentifiedRows) -> Results[Any]:
-        """What these rows come to."""
-        result: Results[Any] = self._called(rows)
+        """Judge some of the rows."""
+        result: Results[Any] = self._run_block(rows)
         said = {name: value for name, value in result.parameters.items() if name not in LIMITS}
         said["fingerprint"] = {**said["fingerprint"], "contents": rows.contents}
         return replace(result, parameters=said)
 
-    def estimate(self, rows: IdentifiedRows, **otherwise: Any) -> RunEstimate:  # noqa: ANN401 - arguments
-        """What judging them would take."""
-        return cast("RunEstimate", self._called(rows, dry_run=True, **otherwise))
+    def estimate(self, rows: IdentifiedRows, **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
+        """Estimate what judging some of the rows would take."""
+        return cast("RunEstimate", self._run_block(rows, dry_run=True, **changes))
 
     def unasked(self, rows: IdentifiedRows) -> Results[Any]:
-        """The same result without a call: what was judged, and how."""
+        """Return the same result without a call: what was judged, and how."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenhandWarning)
-            return cast("Results[Any]", self._called(rows, offline=True, journal=None, progress=False))
+            return cast("Results[Any]", self._run_block(rows, offline=True, journal=None, progress=False))
+
+    def changed(self, **options: Any) -> Job:  # noqa: ANN401 - as above
+        """Return the same call with other options."""
+        return replace(self, options=self.options.model_copy(update=options))
 
     def check(self) -> None:
         """Check that what is asked for can be told block by block.
@@ -124,22 +129,21 @@ class Job:
             InvalidInputError: If it needs all rows at once.
         """
         for name, needs_all in _NEEDS_ALL.items():
-            if name in self.given and needs_all(self.given[name]):
+            value = getattr(self.options, name, None)
+            if value is not None and needs_all(value):
                 raise InvalidInputError(
-                    f"{name} is {self.given[name]!r}, which needs all rows at once, and stream_to judges some at a "
+                    f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
                     "time: leave one of them out"
                 )
-        if self.is_long and self.given.get("systems") is None:
+        if self.is_long and self.places.get("systems") is None:
             raise InvalidInputError(
                 "stream_to reads some rows at a time, and does not know all systems of data with a row a response: "
                 "name them with systems=[…]"
             )
 
-    def _called(self, rows: IdentifiedRows, **otherwise: Any) -> Any:  # noqa: ANN401 - as the function gives it
-        how = {name: value for name, value in self.given.items() if name != "model"}
-        _, *others = signature(self.function).parameters.values()
-        needed = [each.name for each in others if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
-        return self.function(rows, **{**dict.fromkeys(needed), **how, "engine": list(self.judges), **otherwise})
+    def _run_block(self, rows: IdentifiedRows, **changes: Any) -> Any:  # noqa: ANN401 - as the function returns it
+        block = self.changed(**{"model": None, "dry_run": False, **changes})
+        return self.function(rows, **{**self.places, "engine": list(self.judges)}, options=block.options)
 
 
 class Block(NamedTuple):
@@ -158,71 +162,21 @@ class Block(NamedTuple):
     again: bool = False
 
 
-class StreamCall(NamedTuple):
-    """What a function that judges rows was given, where its result goes to a folder.
-
-    Attributes:
-        job: Who judges, and how.
-        data: The rows.
-        how: To which folder, and in which parts.
-        split: Of the data.
-        dry_run: Only estimate.
-        record: The run, as results keep it.
-    """
-
-    job: Job
-    data: object
-    how: StreamOptions
-    split: str | None
-    dry_run: bool
-    record: Mapping[str, Any]
-
-
-def stream_call(function: Callable[..., Any], how: StreamOptions, *given: object, **keyed: object) -> StreamCall:
-    """Read the arguments of a function that judges rows, which are others than those of ``how``."""
-    said = dict(signature(function).bind(*given, **keyed).arguments)
-    said |= said.pop("options", {})
-    to = {name: value for name, value in how.given().items() if value is not None}
-    record = {"data" if name == "dataset" else name: value for name, value in {**said, **to}.items()}
-    data, split, dry_run = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
-    record = run_record(JOBS.get(function.__name__, function.__name__), record)
-    return StreamCall(Job(function, said), data, how, split, dry_run, record)
-
-
-def streamed(function: Function) -> Function:
-    """Make a function that judges rows take ``stream_to``."""
-
-    @wraps(function)
-    def judged(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
-        how = StreamOptions(**{name: keyed.pop(name) for name in StreamOptions.model_fields if name in keyed})
-        if how.stream_to is None:
-            return function(*given, **keyed)
-        call = stream_call(judged, how, *given, **keyed)
-        batches, count = row_batches(call.data, call.split), rows_known(call.data, call.split)
-        return judge_stream(call.job, batches, how, count=count, dry_run=call.dry_run, record=call.record)
-
-    return cast(Function, judged)
-
-
 def judge_stream(
     job: Job,
     batches: Iterable[RowBatch],
-    how: StreamOptions,
     *,
     count: int | None = None,
     limit: int | None = None,
-    dry_run: bool = False,
     record: Mapping[str, Any] | None = None,
 ) -> Results[Any] | RunEstimate:
     """Judge rows some at a time, and write what they come to, a part after the other.
 
     Args:
-        job: Who judges, and how.
+        job: Who judges, and how: to which folder, and in which parts.
         batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
-        how: Where to, and in which parts.
         count: How many rows there are, where that is known.
         limit: Only so many rows.
-        dry_run: Return what the run would take, without a call.
         record: The run, as results keep it.
 
     Raises:
@@ -231,15 +185,15 @@ def judge_stream(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     job.check()
-    folder = expanded(str(how.stream_to))
+    folder = expanded(str(job.options.stream_to))
     part_numbers(folder)
     rows = islice(RowStream(batches, job.id_field, together=job.is_long), limit)
     first = list(islice(rows, _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
     votes = job.estimate(shown, journal=None).votes
-    most = how.part_rows or max(FEWEST_ROWS, _votes_of_a_part(job) * len(first) // max(votes, len(first)))
+    most = job.options.part_rows or max(FEWEST_ROWS, _votes_of_a_part(job) * len(first) // max(votes, len(first)))
     read = blocks(chain(first, rows), most)
-    if dry_run:
+    if job.options.dry_run:
         todo = _blocks(read, _known_rows(job, folder, shown))
         return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
     judged: list[type[Results[Any]]] = []

@@ -11,6 +11,7 @@ import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
+from evenhand.tables.assessing import judge
 
 import evenhand
 from evenhand.criteria import Criterion, Option
@@ -21,7 +22,6 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.resumed import rows_of_part
 from evenhand.results.saved import header_of, read, read_abouts, read_columns, read_schema
-from evenhand.tables.assessing import judge
 
 NAME = "ray.data.arrow_pickled_object"
 CALLS = []

@@ -8,6 +8,7 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 import pytest
+from evenhand.tables.assessing import judge
 
 import evenhand
 from evenhand.criteria import Criterion, Option
@@ -15,7 +16,6 @@ from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.saved import PART
-from evenhand.tables.assessing import judge
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))

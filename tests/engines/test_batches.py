@@ -25,7 +25,7 @@ from evenhand.engines.names import judges_of, one_step_in_batches
 from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.errors import EngineError, InvalidInputError
 from evenhand.functions import FUNCTIONS
-from evenhand.run_options import StreamOptions
+from evenhand.options import StreamOptions
 from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_part
 from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan

@@ -5,13 +5,13 @@ import sqlite3
 import sys
 
 import pytest
+from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines import journal as journal_file
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError
 from evenhand.files import written_whole
-from evenhand.tables.assessing import judge
 from tests.support.judges import http_judge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer

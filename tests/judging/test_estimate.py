@@ -8,8 +8,8 @@ from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
+from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer, conversation

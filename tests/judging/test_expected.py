@@ -1,10 +1,10 @@
 """Expected values from log-probabilities, over real HTTP: exact for a judge whose probabilities are known."""
 
 import pytest
+from evenhand.judging.settings import NoLogprobsWarning, RunSettings
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
-from evenhand.judging.settings import NoLogprobsWarning, RunSettings
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge

@@ -7,7 +7,7 @@ import evenhand
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.labels.by_group import ALL
-from evenhand.run_options import FOR_INDEPENDENT_ROWS, INTERVALS
+from evenhand.options import FOR_INDEPENDENT_ROWS, INTERVALS
 from evenhand.statistics import mean_intervals
 from tests.golden.runs import QUIET, TONE
 

@@ -208,7 +208,11 @@ def test_by_catalog_ids():
     [
         ({"on_position_bias": "tie"}, UnknownRuleError, "'average', 'abstain', 'first'"),
         ({"aggregation": "mean"}, UnknownRuleError, "'mode', 'weighted_mode', 'unanimous'"),
-        ({"judge_weights": [1.0, -2.0]}, InvalidInputError, "'1' has the weight -2"),
+        (
+            {"judge_weights": [1.0, -2.0]},
+            InvalidInputError,
+            r"judge_weights is \[1.0, -2.0\]; give a list with one positive",
+        ),
         ({"prompt": "What of {{ response }}?"}, InvalidPromptError, "names 'response', with which it is not filled"),
         ({"scoring": "expected"}, InvalidInputError, "scoring"),
     ],

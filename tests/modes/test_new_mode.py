@@ -54,11 +54,7 @@ class ToneMode(Mode[Verdict]):
         ]
 
     def result(self, about: Subject, votes):
-        return (
-            self.settings.rules.aggregate(votes[0], self._tone())
-            if votes
-            else Verdict(unscored_reason="missing_response")
-        )
+        return self.rules.aggregate(votes[0], self._tone()) if votes else Verdict(unscored_reason="missing_response")
 
     def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
         tone = result.selected_label

@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import evenhand
+from evenhand.by_name import open as open_results
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.functions import open as open_results
 from evenhand.prompts import whole_source
 from evenhand.results.made_by import ConfoundedComparisonWarning
 from tests.golden.runs import QUIET

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 from datasets import load_dataset
+from evenhand.tables.assessing import judge
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.results.saved import read, write
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
-from evenhand.tables.assessing import judge
 from evenhand.tables.judgements import JudgementTable
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows

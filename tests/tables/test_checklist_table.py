@@ -121,7 +121,7 @@ def test_gold_by_item_and_system():
         ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is no option"),
         ({"gold_fields": "topic"}, "has 1 answer"),
         ({"checklist_field": "topic"}, "give one of them"),
-        ({"response_field": []}, "name at least one column"),
+        ({"response_field": []}, "give the name of a column, or several"),
         ({"response_field": "aldre"}, "Did you mean 'alder'"),
         ({"mood": "batch"}, "there is no option 'mood'"),
         ({"flow": "one_step"}, "does not belong to a checklist"),

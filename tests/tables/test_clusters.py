@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
+from evenhand.tables.assessing import judge
+from evenhand.tables.checking import checklist
+from evenhand.tables.comparing import winrates
+from evenhand.tables.grading import grade_scores
+from evenhand.tables.reliability_of_judges import reliability
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
 from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
-from evenhand.tables.reliability_of_judges import reliability
 from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 

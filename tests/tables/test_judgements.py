@@ -4,6 +4,7 @@ import json
 
 import datasets
 import pytest
+from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import (
@@ -13,7 +14,6 @@ from evenhand.errors import (
     TooManyFailuresError,
     UnknownRuleError,
 )
-from evenhand.tables.assessing import judge
 from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 

@@ -280,7 +280,7 @@ def test_the_budget_is_for_all_runs_together():
         ({"criteria": [BETTER, BETTER], "response_field": None}, "give at least one, each once"),
         ({"criteria": []}, "give at least one, each once"),
         ({"gold_field": "preferred"}, "is for one criterion"),
-        ({"gold_fields": {"best": "preferred"}}, "not judged; judged:"),
+        ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
         ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
         ({"stop_early": True}, "the agreement of draws is measured"),
         ({"judge_weights": [1.0]}, "belongs to panels"),

@@ -1,6 +1,9 @@
 """Votes whose draws could stop early, read again: from memory, and from a file."""
 
 import pytest
+from evenhand.tables.assessing import judge
+from evenhand.tables.checking import checklist
+from evenhand.tables.comparing import winrates
 
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
@@ -8,10 +11,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
 from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.comparing import winrates
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.winrate_table import WinrateTable
 

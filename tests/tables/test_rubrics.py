@@ -5,6 +5,7 @@ import math
 from collections import Counter
 
 import pytest
+from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
@@ -12,7 +13,6 @@ from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import Missing, format_interval
 from evenhand.statistics.paired_differences import paired_differences
-from evenhand.tables.assessing import judge
 from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 

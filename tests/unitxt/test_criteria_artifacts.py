@@ -4,13 +4,13 @@ import json
 import warnings
 
 import pytest
+from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
 from evenhand.metrics import register
 from evenhand.question import comparison_criterion
-from evenhand.tables.assessing import judge
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion, to_artifact
 from evenhand.unitxt.loading import (

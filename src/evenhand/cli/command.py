@@ -142,7 +142,7 @@ def _named_in_a_file(error: CycloptsError) -> str | None:
     verb, *_ = error.command_chain or [""]
     if not isinstance(error, UnknownOptionError) or verb not in LISTED:
         return None
-    from evenhand.cli.options import flag_of  # noqa: PLC0415 - only who is refused needs it
+    from evenhand.cli.flags import flag_of  # noqa: PLC0415 - only who is refused needs it
     from evenhand.cli.run_file import other_names  # noqa: PLC0415 - as above
     from evenhand.cli.verb_table import VERBS  # noqa: PLC0415 - as above
 

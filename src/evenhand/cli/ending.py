@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from evenhand.cli.flags import flag_of
 from evenhand.cli.gating import EXIT_CHECK_FAILED, NOTHING, Gating
-from evenhand.cli.options import flag_of
 from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
 from evenhand.cli.verb_table import Verb
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, expanded, write_as_it_ends
 from evenhand.numbers import format_count, format_number, format_percent
-from evenhand.run_options import JobOptions
+from evenhand.options import JobOptions
 
 if TYPE_CHECKING:
     from evenhand.report.gates import CheckedCondition
@@ -215,7 +215,7 @@ def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
     if verb.kind:
         saved.check_suffix(out)
     else:
-        from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
+        from evenhand.reliability_report import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
 
         check_ending(out, REPORT_SUFFIXES)
 

@@ -121,7 +121,7 @@ def correct(
 
 def opened(path: str) -> ResultMethods[Any]:
     """A saved result."""
-    from evenhand.functions import open as open_results  # noqa: PLC0415 - seconds of import
+    from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 
     return open_results(path)
 
@@ -234,7 +234,7 @@ def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int
 
 def _plan_command() -> Callable[..., int]:
     """``evenhand plan``, with the options of a plan."""
-    from evenhand.cli.options import model_options  # noqa: PLC0415 - as above
+    from evenhand.cli.flags import model_options  # noqa: PLC0415 - as above
     from evenhand.labels.plan import PlanOptions  # noqa: PLC0415 - as above
 
     _plan.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # as inspect reads

@@ -64,6 +64,6 @@ def report(
 def _opened(path: str) -> Any:  # noqa: ANN401 - a result of any kind
     if Path(path).suffix.lower() != ".json":
         return opened(path)
-    from evenhand.tables.reliability_of_judges import ReliabilityReport  # noqa: PLC0415 - seconds of import
+    from evenhand.reliability_report import ReliabilityReport  # noqa: PLC0415 - seconds of import
 
     return ReliabilityReport.load(path)

@@ -40,12 +40,12 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from evenhand.checked_options import Options
-from evenhand.cli.options import FLAGS, SPELLED, Declared, Words, declared, text_or_file, value_of
+from evenhand.cli.flags import FLAGS, SPELLED, Declared, Words, declared, text_or_file, value_of
 from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded, is_opened
+from evenhand.options import Options
 from evenhand.results.made_by import LEFT_OUT, absolute
 
 PREFIX = "EVENHAND_RUN_"

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from pydantic.fields import FieldInfo
 
-from evenhand.checked_options import Options
-from evenhand.cli.options import Declared, Words, declared, flag_of
+from evenhand.cli.flags import Declared, Words, declared, flag_of
 from evenhand.errors import InvalidInputError
-from evenhand.run_options import JobOptions
+from evenhand.options import JobOptions, Options
 
 OUT = declared(str, None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
 CRITERIA = declared(Words, None, "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no).")

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import ArgumentCollection, Group, Parameter
 
 from evenhand.cli.ending import Ending, too_many_unscored
+from evenhand.cli.flags import Declared, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.gating import EXIT_CHECK_FAILED
-from evenhand.cli.options import Declared, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import check_out, complain, is_quiet, note, say
 from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 from evenhand.numbers import format_cost
-from evenhand.run_options import JobOptions, RunOptions, StreamOptions
+from evenhand.options import JobOptions, RunOptions
 
 if TYPE_CHECKING:
     from evenhand.data.rows import RowBatch
@@ -100,15 +100,15 @@ def result_of(verb: Verb, given: Mapping[str, Any], ending: Ending) -> Any:  # n
         ending: What is done with it, which was checked.
     """
     how = {name: value for name, value in given.items() if name not in {*NO_ARGUMENTS, *JobOptions.model_fields}}
-    stream = StreamOptions(**{name: how.pop(name) for name in StreamOptions.model_fields if name in how})
-    _check_cluster(ending.options, stream)
-    batches = iter(()) if stream.stream_to is None else _batches(verb, given)
+    to = how.get("stream_to")
+    _check_cluster(ending.options, to)
+    batches = iter(()) if to is None else _batches(verb, given)
     first = next(batches, None)
     rows = _rows(verb, given, ending.options.limit) if first is None else first
-    if is_quiet() and RunOptions in verb.models:
+    if is_quiet() and any(issubclass(model, RunOptions) for model in verb.models):
         how.setdefault("progress", False)
     _split(verb, rows, how)
-    from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - seconds of import
+    from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - seconds of import
 
     function = FUNCTIONS[verb.function]
     _prepare(verb, how)
@@ -116,13 +116,11 @@ def result_of(verb: Verb, given: Mapping[str, Any], ending: Ending) -> Any:  # n
         ranges, systems = _ranges(verb, how), _systems(verb, rows, how)
         ending.gating.check_before_run(ranges, systems, complete=verb.kind == "judgements" and bool(ranges))
     if ending.options.ray is not None or first is not None:
-        from evenhand.streams import Job  # noqa: PLC0415 - as above
+        from evenhand.row_runs import job_of  # noqa: PLC0415 - as above
 
-        dry_run = how.pop("dry_run", False)
-        job = Job(function, how)
         if ending.options.ray is not None:
-            return _on_cluster(verb, job, given, stream, ending, dry_run=dry_run)
-        return _streamed(job, given, chain(() if first is None else [first], batches), stream, ending, dry_run=dry_run)
+            return _on_cluster(verb, job_of(verb.function, {**how, "split": given.get("split")}), given, ending)
+        return _streamed(job_of(verb.function, how), given, chain(() if first is None else [first], batches), ending)
     required = [name for name, info in Declared.of(verb.function).own.items() if info.is_required()]
     places = [how.pop(name, None) for name in required if name != "dataset"]
     result = function(rows, *places, **how)
@@ -138,15 +136,7 @@ def _batches(verb: Verb, given: Mapping[str, Any]) -> Iterator[RowBatch]:
     return row_batches(_rows(verb, given, None) if _is_demo(given) else given["data"], given.get("split"))
 
 
-def _streamed(
-    job: Job,
-    given: Mapping[str, Any],
-    batches: Iterable[RowBatch],
-    stream: StreamOptions,
-    ending: Ending,
-    *,
-    dry_run: bool,
-) -> Any:  # noqa: ANN401 - of the function
+def _streamed(job: Job, given: Mapping[str, Any], batches: Iterable[RowBatch], ending: Ending) -> Any:  # noqa: ANN401 - of the function
     """The result in the folder to which it is written."""
     from evenhand.data.rows import rows_known  # noqa: PLC0415 - as above
     from evenhand.streams import judge_stream  # noqa: PLC0415 - as above
@@ -154,17 +144,13 @@ def _streamed(
     return judge_stream(
         job,
         batches,
-        stream,
         count=None if _is_demo(given) else rows_known(given["data"], given.get("split")),
         limit=ending.options.limit,
-        dry_run=dry_run,
         record=ending.record,
     )
 
 
-def _on_cluster(
-    verb: Verb, job: Job, given: Mapping[str, Any], stream: StreamOptions, ending: Ending, *, dry_run: bool
-) -> Any:  # noqa: ANN401 - of the function
+def _on_cluster(verb: Verb, job: Job, given: Mapping[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
     """The same, judged by workers, who read the rows, too."""
     from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
 
@@ -172,10 +158,7 @@ def _on_cluster(
     return judge_on_ray(
         job,
         _rows(verb, given, None) if _is_demo(given) else given["data"],
-        stream,
-        split=given.get("split"),
         limit=options.limit,
-        dry_run=dry_run,
         record=ending.record,
         address=None if options.ray == HERE else options.ray,
         workers=options.workers,
@@ -193,7 +176,7 @@ def _ranges(verb: Verb, how: Mapping[str, Any]) -> dict[str, tuple[float, float]
     """Name of a score -> its range, as far as scores are known before the first call."""
     from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
-    from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
+    from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
 
     if verb.kind == "winrates":
@@ -280,8 +263,8 @@ def _is_demo(given: Mapping[str, Any]) -> bool:
     return isinstance(given["data"], str) and given["data"] == DEMO and not Path(DEMO).exists()
 
 
-def _check_cluster(options: JobOptions, stream: StreamOptions) -> None:
-    if options.ray is not None and stream.stream_to is None:
+def _check_cluster(options: JobOptions, stream_to: object) -> None:
+    if options.ray is not None and stream_to is None:
         raise InvalidInputError(
             f"--ray is {options.ray!r} and --stream-to is missing: name the folder to which the verdicts go, which all "
             "machines of the cluster share"
@@ -378,8 +361,8 @@ def demo_command() -> Callable[..., int]:
 def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     report = _place_of_report(out)
     from evenhand import demo  # noqa: PLC0415 - seconds of import
-    from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - as above
-    from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
+    from evenhand.aggregation import VoteRules  # noqa: PLC0415 - as above
+    from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - as above
 
     if engine == BASELINE:
         say(
@@ -388,7 +371,9 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
             "questions of the checklist alike."
         )
     rows = demo.load_rows()
-    RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
+    rules = VoteRules.from_parameters(dict(RunOptions(**how)))
+    for scale in demo.SCALES:  # what the second part refuses is refused before the first
+        rules.check(scale)
     judged = FUNCTIONS["judge"](
         rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how
     )

@@ -19,12 +19,12 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Final
 
+from evenhand.by_name import open as open_results
 from evenhand.distributed.coordinator import Amount
 from evenhand.distributed.lease import Ledger
 from evenhand.engines.journal import SELECT_REPLY, Journal, Process, failure, is_running, reply_of, this_process
 from evenhand.engines.journal_tools import merged
 from evenhand.errors import InvalidInputError
-from evenhand.functions import open as open_results
 from evenhand.results.resumed import part_path, with_rows, write_part
 from evenhand.votes import Completion
 

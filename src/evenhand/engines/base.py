@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
 
-from evenhand.checked_options import Options, option
 from evenhand.errors import RejectedRequestError
+from evenhand.options import Options, option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, Message, TokenLogprob
 
@@ -166,6 +166,10 @@ class Engine(Options):
             InvalidInputError: If the engine lacks a setting that a judge needs.
         """
         raise NotImplementedError
+
+    def changed(self, **fields: Any) -> Self:  # noqa: ANN401 - each option says its own type
+        """Return the same engine with other values of these options, which are checked."""
+        return type(self)(**{**dict(self), **fields})
 
 
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
@@ -334,7 +338,7 @@ class FreeEngine(Engine):
 
     def settings(self) -> dict[str, Any]:
         """Return the options that are plain values, by which results tell engines apart."""
-        return {name: value for name, value in self.given().items() if isinstance(value, str | int | float | None)}
+        return {name: value for name, value in self if isinstance(value, str | int | float | None)}
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return None: its replies cost nothing."""

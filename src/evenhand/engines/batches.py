@@ -24,7 +24,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from evenhand.checked_options import option
 from evenhand.engines.base import Request
 from evenhand.engines.batch_providers import BatchHttp, BatchProvider, Standing, unfinished
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
@@ -42,6 +41,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.numbers import format_count, format_duration
+from evenhand.options import option
 from evenhand.votes import Completion, Message
 
 MOST_WAITING: Final = 50_000

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final
 import aiohttp
 from pydantic import field_validator
 
-from evenhand.checked_options import option
 from evenhand.engines.batch_providers import ANTHROPIC_URL, AnthropicBatches, BatchProvider, OpenAIBatches
 from evenhand.engines.batches import BatchableEngine
 from evenhand.engines.http import (
@@ -42,6 +41,7 @@ from evenhand.errors import (
     MissingDependencyError,
     origins,
 )
+from evenhand.options import option
 from evenhand.votes import Completion
 
 NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own needs none

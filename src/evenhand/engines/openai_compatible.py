@@ -10,7 +10,6 @@ import aiohttp
 from pydantic import ValidationInfo, field_validator
 from yarl import URL
 
-from evenhand.checked_options import option
 from evenhand.engines.batch_providers import AnthropicBatches, BatchProvider, OpenAIBatches, is_anthropic
 from evenhand.engines.batches import BatchableEngine
 from evenhand.engines.http import (
@@ -33,6 +32,7 @@ from evenhand.engines.replies import (
     redact,
 )
 from evenhand.errors import FatalEngineError, InvalidInputError
+from evenhand.options import option
 from evenhand.votes import Completion, json_bytes
 
 

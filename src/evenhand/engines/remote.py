@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, field_validator
 
-from evenhand.checked_options import option
 from evenhand.engines.base import HOSTED, Engine, Request
 from evenhand.engines.budget import CallSize, TokenForecast, believed_tokens
 from evenhand.engines.http import MOST_BYTES
@@ -39,6 +38,7 @@ from evenhand.errors import (
     UnreachableError,
 )
 from evenhand.numbers import format_number
+from evenhand.options import option
 from evenhand.visible import visible
 from evenhand.votes import Completion, Message
 

@@ -20,12 +20,12 @@ from typing import Any, Self
 from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ConfigDict, PrivateAttr, StrictInt, StrictStr, ValidationError, model_validator
 
-from evenhand.checked_options import option
 from evenhand.data.plain import unique_keys
 from evenhand.engines.base import FreeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request
 from evenhand.errors import InvalidInputError, RejectedRequestError, did_you_mean
 from evenhand.files import read_bytes
+from evenhand.options import option
 from evenhand.votes import Completion
 
 

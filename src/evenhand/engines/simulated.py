@@ -44,7 +44,6 @@ from anyio.lowlevel import checkpoint
 from pydantic import ConfigDict
 from scipy.special import expit, ndtr
 
-from evenhand.checked_options import option
 from evenhand.engines.base import (
     SHEET_STAGES,
     FreeEngine,
@@ -59,6 +58,7 @@ from evenhand.engines.base import (
 )
 from evenhand.engines.baseline import option_positions
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.options import option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion
 

@@ -22,8 +22,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.modes.checklist import ChecklistResult
 from evenhand.numbers import Missing, format_level, format_percent
+from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
-from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
 from evenhand.statistics.consistency import draw_stability, greatest_unseen_share
@@ -532,7 +532,7 @@ class PanelRule:
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict | None:
         """The verdict of one judge, to which no panel rule applies; None when there is no vote."""
-        return self.rules.changed(aggregation=None).aggregate(votes, self.criterion) if votes else None
+        return self.rules.model_copy(update={"aggregation": None}).aggregate(votes, self.criterion) if votes else None
 
     def limits(self, verdicts: Iterable[Verdict | None]) -> FloatArray:
         """The least and the greatest score if every vote had been read, (n, 2); NaN where there is none in any case."""

@@ -15,7 +15,8 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls, check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid, checked_weights, sheets_of, tasks_of
+from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
+from evenhand.options import Grid
 from evenhand.question import Question
 from evenhand.votes import Completion
 

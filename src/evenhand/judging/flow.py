@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Any, Final, Self, cast
 
-from evenhand.checked_options import option
+from evenhand.options import FlowName, FlowOptions, RunOptions, option
 from evenhand.prompts import (
     FIRST_PROMPTS,
     FirstStage,
@@ -16,7 +16,6 @@ from evenhand.prompts import (
     whole_source,
 )
 from evenhand.question import Mode, Question
-from evenhand.run_options import FlowName, FlowOptions
 
 SUBJECTS: Final[Mapping[Mode, Subject]] = {
     "assess": "response",
@@ -43,6 +42,14 @@ class Flow(FlowOptions):
     coded: bool = option(
         False, "Let the judge name options by a digit or letter where their labels may need several tokens."
     )
+
+    @classmethod
+    def of(cls, options: RunOptions, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a flow
+        """Return how the options of a run have judges asked, with what a mode makes of it."""
+        expected = options.scoring == "expected"
+        asked = {name: getattr(options, name) for name in FlowOptions.model_fields}
+        probabilities = {"logprobs": TOP_LOGPROBS if expected else 0, "coded": expected}
+        return cls.model_construct(**{**asked, **probabilities, **changes})
 
     def check_prompt(self, mode: Mode, *, sheet: bool = False) -> None:
         """Check the prompt, where one is named or given, before anything is asked.

@@ -26,12 +26,12 @@ from evenhand.engines.calls import Calls, Turns
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import EvenhandError, Terminated, TooManyFailuresError, UnreachableError, ungrouped
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid, Sheet, Task, sheets_of, tasks_of
+from evenhand.judging.grid import Sheet, Task, sheets_of, tasks_of
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.judging.progress import Progress, progress_bar, tell
+from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.results.notes import Spending
-from evenhand.run_options import LimitOptions
 from evenhand.votes import EarlyStop, Vote, held_once
 
 GRACE_SECONDS: Final = 60.0
@@ -60,7 +60,7 @@ class Panel:
 
     judges: Sequence[JudgeEngine]
     weights: Sequence[float]
-    limits: LimitOptions
+    limits: Limits
     journal: Journal | None = None
 
 

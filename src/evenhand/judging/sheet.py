@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
 
 from evenhand.engines.base import SheetItem, Stage
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import (
     UNDIGESTED,
     Caller,
@@ -223,41 +222,6 @@ def _shown(item: SheetItem) -> _ShownItem:
         options=shown_options(shown),
         codes=shown.answers if shown.coded else (),
     )
-
-
-Calls = Literal["per_criterion", "per_item"]
-
-
-def check_calls(calls: str, options: Mapping[str, Any], *, examples: object) -> None:
-    """Check how a rubric is asked.
-
-    Args:
-        calls: ``per_criterion``: a call for each criterion; ``per_item``: one for the whole rubric.
-        options: The options of the run.
-        examples: Whether examples are shown.
-
-    Raises:
-        InvalidInputError: If there is no such way, or it does not go with the other settings.
-    """
-    if calls not in get_args(Calls):
-        raise InvalidInputError(f"calls is {calls!r}. {did_you_mean(calls, get_args(Calls))}")
-    if calls == "per_criterion":
-        return
-    if options.get("flow") == "two_step":
-        raise InvalidInputError(
-            "calls='per_item' asks for one reply a response, and flow is 'two_step'; accepted: 'one_step', or "
-            "'verdict_only' for answers without reasons"
-        )
-    if options.get("generate_summaries"):
-        raise InvalidInputError(
-            "calls='per_item' brings a sentence or two a criterion, which nothing summarizes; drop generate_summaries, "
-            "or use calls='per_criterion'"
-        )
-    if examples:
-        raise InvalidInputError(
-            "calls='per_item' shows no examples, because each criterion has cases of its own; drop examples, or use "
-            "calls='per_criterion'"
-        )
 
 
 def asked_together(questions: Sequence[Question], sheet: str) -> list[Question]:

@@ -24,10 +24,10 @@ from evenhand.numbers import (
     format_share,
     state_p_value,
 )
+from evenhand.options import Design
 from evenhand.results.measures import Column, as_json, measure, measures_table, plain
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.run_options import Design
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction, Worth, corrected_difference, corrected_mean
 from evenhand.statistics.label_checks import draw_p_value

@@ -16,8 +16,8 @@ from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.options import IntervalOptions
 from evenhand.results.measures import UnscoredCounts
-from evenhand.run_options import IntervalOptions
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
 from evenhand.unitxt.bases import (
     Artifact,
@@ -71,7 +71,7 @@ class InstanceScores(Dict[str, float]):
 if TYPE_CHECKING:
 
     class IntervalFields(MapReduceMetric):
-        """How intervals are made: see :class:`~evenhand.run_options.IntervalOptions`."""
+        """How intervals are made: see :class:`~evenhand.options.IntervalOptions`."""
 
         interval: str = "auto"
         cluster_field: Maybe[Union[str, bool]] = None
@@ -112,9 +112,13 @@ class EvenhandMetric(IntervalFields):
         super().__setattr__(name, field_value(type(self), name, value))
 
     def verify(self) -> None:
-        """Check what the intervals are over, and how they are made."""
+        """Check every setting that can be checked before there is data."""
         super().verify()
         self._check_fields_of_unitxt()
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Check what the intervals are over, and how they are made."""
         given: dict[str, Any] = {"interval": self.interval, "cluster_field": self.cluster_field}
         IntervalOptions(**given)
 

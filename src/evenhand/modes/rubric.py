@@ -9,6 +9,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast, get_args
@@ -28,6 +29,7 @@ from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judging.examples import ExamplePool
+from evenhand.judging.flow import Flow
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
@@ -164,6 +166,18 @@ class RubricMode(Mode[RubricResult]):
     kind: ClassVar = "rubric"
     function: ClassVar = "judge"
 
+    def __post_init__(self) -> None:
+        if self.together and self.options.flow == "two_step":
+            raise InvalidInputError(
+                "calls='per_item' asks for one reply a response, and flow is 'two_step'; accepted: 'one_step', or "
+                "'verdict_only' for answers without reasons"
+            )
+
+    @cached_property
+    def flow(self) -> Flow:
+        """How a judge is asked; without reasons where one reply holds verdicts alone."""
+        return Flow.of(self.options, reasoning=self.options.flow != "verdict_only" or not self.together)
+
     def questions(self, about: Subject) -> Sequence[Question]:
         """One question for each criterion for which there is a response."""
         (name,) = about.texts
@@ -175,7 +189,7 @@ class RubricMode(Mode[RubricResult]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> RubricResult:
         """The verdicts and the score."""
-        rubric, rules = about.judged, self.settings.rules
+        rubric, rules = about.judged, self.rules
         asked = about.parts or ([criterion.name for criterion in rubric.criteria] if votes else ())
         cast = dict(zip(asked, votes, strict=True))
         verdicts = _verdicts([cast.get(criterion.name, ()) for criterion in rubric.criteria], rubric, rules)
@@ -228,7 +242,7 @@ class RubricMode(Mode[RubricResult]):
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: float) -> RubricSummary:
         """See :func:`summarize_rubric`."""
-        expected = self.settings.rules.scoring == "expected"
+        expected = self.rules.scoring == "expected"
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
         return summarize_rubric(results, *rubrics, expected=expected, level=level)
 

@@ -29,8 +29,8 @@ from evenhand.engines.replies import redactor
 from evenhand.errors import EvenhandWarning
 from evenhand.files import check_path, expanded, is_opened, written_whole
 from evenhand.numbers import Missing, format_count
+from evenhand.options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
 from evenhand.results.notes import LIMITS
-from evenhand.run_options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
 from evenhand.version import __version__
 
 DIGITS: Final = 8

@@ -24,6 +24,7 @@ from evenhand.data.fields import clustered_level
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
+from evenhand.options import Aggregation
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
 from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
@@ -52,7 +53,6 @@ from evenhand.results.saved import (
     write,
 )
 from evenhand.results.vote_columns import OF_VOTES, TOLD, BoolArray, Cell, VoteColumns, check_left_out, votes_table
-from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE
 

@@ -25,7 +25,7 @@ from scipy.sparse import csc_array
 from scipy.special import expit, logit
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.run_options import INTERVALS, check_takes_clusters
+from evenhand.options import INTERVALS, check_takes_clusters
 from evenhand.statistics.anytime import ConfidenceSequence
 from evenhand.statistics.resampling import (
     CELLS_AT_ONCE,
@@ -50,7 +50,7 @@ class IntervalLevel(float):
 
     Attributes:
         clusters: One label per row, in their order; None if every row stands for itself.
-        method: One of `evenhand.run_options.INTERVALS`; `ratio_intervals` says what each does.
+        method: One of `evenhand.options.INTERVALS`; `ratio_intervals` says what each does.
         sorted: Whether clusters are numbered in the order of their labels, and not as they occur.
 
     Raises:

@@ -15,7 +15,7 @@ from scipy.fft import irfft, next_fast_len
 from scipy.special import expit, logit, ndtr
 
 from evenhand.errors import InvalidInputError
-from evenhand.run_options import FOR_INDEPENDENT_ROWS
+from evenhand.options import FOR_INDEPENDENT_ROWS
 from evenhand.statistics.contests import Contests, win_rate_intervals
 from evenhand.statistics.intervals import (
     Interval,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, Literal
 
-from evenhand.checked_options import takes
 from evenhand.data.fields import read_clusters
 from evenhand.data.rows import read_rows
 from evenhand.data.vote_columns import VoteReader, columns_of
 from evenhand.errors import InvalidInputError
 from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_columns, said_of_results, stand_in_test
 from evenhand.labels.people import read_gold
+from evenhand.options import IntervalOptions, takes
 from evenhand.results.results import Results
-from evenhand.run_options import IntervalOptions
 from evenhand.statistics.alternative_annotator import Similarity
 from evenhand.unitxt.loading import load_criterion
 
@@ -59,7 +59,7 @@ def alternative_annotator_test(
         label_field: Of labels for a result: the column with the label.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.IntervalOptions`. With ``cluster_field`` the
+        **options: Of the intervals; see :class:`~evenhand.options.IntervalOptions`. With ``cluster_field`` the
             tests are over clusters.
 
     Raises:
@@ -71,7 +71,8 @@ def alternative_annotator_test(
     >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
     (True, 1.0, 1.0)
     """
-    given, drawn = check_epsilon(epsilon), IntervalOptions(**options)
+    drawn = IntervalOptions.of_call(options, signature(alternative_annotator_test).parameters)
+    given = check_epsilon(epsilon)
     if not callable(scoring) and scoring not in ("auto", "exact", "rmse"):
         raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact', 'rmse' or a function of two labels")
     if annotators is None:

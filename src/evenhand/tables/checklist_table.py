@@ -30,6 +30,7 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
+from evenhand.options import ChecklistMetric
 from evenhand.result_methods import ResultMethods
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
@@ -46,7 +47,6 @@ from evenhand.results.notes import baseline_note, early_stop_note, unscored_boun
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, part_by_part, with_ids
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
-from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel

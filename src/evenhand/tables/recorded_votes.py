@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, NoReturn, Self
 
 from evenhand.aggregation import check_rule
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters, row_groups, row_ids
 from evenhand.data.rows import Row, read_rows
@@ -41,6 +41,7 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
+from evenhand.options import RecordedOptions, takes
 from evenhand.result_methods import ResultMethods
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.made_by import remembers
@@ -49,7 +50,6 @@ from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import with_ids
 from evenhand.results.vote_columns import Cell, vote_row
-from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
@@ -510,13 +510,13 @@ def aggregate_votes(
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
+        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
-    drawn = RecordedOptions(**options)
+    drawn = RecordedOptions.of_call(options, signature(aggregate_votes).parameters)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, lambda _: criterion, as_index=as_index)
@@ -536,7 +536,7 @@ def aggregate_votes(
             **read.parameters(drawn),
             **row_ids(read.rows, id_field),
             **said,
-            **drawn.given(),
+            **dict(drawn),
         },
     }
     return VoteTable.of_cells(header, cells)
@@ -569,7 +569,7 @@ def agreement(
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
+        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
@@ -586,7 +586,7 @@ def agreement(
             raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
         return categories_of(columns) if criteria is None else load_criterion(criteria)
 
-    drawn = RecordedOptions(**options)
+    drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
     clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
     judges = cast_votes(read.judges, len(read.rows), read.reader)
@@ -598,7 +598,7 @@ def agreement(
         **row_ids(read.rows, id_field),
         **named,
         "numbers_read_as": read.note,
-        **drawn.given(),
+        **dict(drawn),
     }
     return AgreementTable.of_cells({"criterion": read.reader.criterion, "parameters": parameters}, cells)
 

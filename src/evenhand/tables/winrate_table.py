@@ -17,7 +17,6 @@ from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow,
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.modes.contest import (
     Contest,
-    Reduction,
     check_reduction,
     cluster_numbers,
     is_graded,
@@ -44,6 +43,7 @@ from evenhand.numbers import (
     format_share,
     state_p_value,
 )
+from evenhand.options import Reduction
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.result_methods import ResultMethods
 from evenhand.results.looking import QuestionAsked

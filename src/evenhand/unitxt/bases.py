@@ -12,8 +12,8 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin
 
-from evenhand.checked_options import Options, kinds_of, with_attributes
 from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.options import Options, kinds_of, with_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

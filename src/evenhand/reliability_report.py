@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
-from typing import Any, Final, Literal, Self, overload
+from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation import VoteRules
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, names_of
-from evenhand.data.fields import check_gold_criteria, field_of, text_of
+from evenhand.data.fields import check_label_columns, field_of, text_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.data.vote_columns import YES_OR_NO
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
+from evenhand.functions import grade_scores, judge, winrates
 from evenhand.judge_reliability.one_judge import (
     FIRST,
     NEITHER,
@@ -43,22 +44,21 @@ from evenhand.judge_reliability.tables import (
     judges_table,
 )
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings, made_by
+from evenhand.judging.flow import Flow
+from evenhand.judging.run import limits_after, parameters_of
+from evenhand.judging.run_fingerprint import made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
+from evenhand.options import PairVoteFields, ReliabilityOptions, ReportVoteFields, RunOptions, takes
 from evenhand.report.explorer import report_page
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import VoteColumns
-from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.assessing import judge
-from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradedInstance, GradeTable
-from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.recorded_assessments import recorded_assessments
-from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
+from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
 from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
@@ -206,29 +206,7 @@ NOT_OF_CHOICES = (
 """Options that a Grade Score has of its own, or not at all."""
 
 
-@overload
-def reliability(
-    dataset: object = ...,
-    criteria: object = ...,
-    engine: object = ...,
-    *,
-    dry_run: Literal[True],
-    **options: Any,
-) -> RunEstimate: ...
-
-
-@overload
-def reliability(
-    dataset: object = ...,
-    criteria: object = ...,
-    engine: object = ...,
-    *,
-    dry_run: Literal[False] = ...,
-    **options: Any,
-) -> ReliabilityReport: ...
-
-
-@takes(RunOptions, ReportVoteFields)
+@takes(ReliabilityOptions)
 def reliability(
     dataset: object = None,
     criteria: object = None,
@@ -247,7 +225,6 @@ def reliability(
     confidences: bool = False,
     prompts: str | Sequence[str] | None = None,
     unrelated_option: bool = False,
-    resamples: int = 1000,
     split: str | None = None,
     dry_run: bool = False,
     **options: Any,
@@ -289,16 +266,16 @@ def reliability(
             more that is done in any case, with ``evaluate_first``, unless this is ``()``; of two the orders say it
             without further calls.
         unrelated_option: Ask for the best of all a second time, with a response to another row among them.
-        resamples: Draws for the intervals of kappa and alpha.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the runs would take, without a call.
-        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`. ``samples=3`` or more measures
-            whether repeated draws agree. For recorded votes :class:`~evenhand.run_options.ReportVoteFields`.
+        **options: How to judge; see :class:`~evenhand.options.ReliabilityOptions`. ``samples=3`` or more measures
+            whether repeated draws agree.
 
     Raises:
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
+    given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
     if votes is not None:
         refuse_asking(
             engine=engine,
@@ -310,23 +287,21 @@ def reliability(
             prompts=prompts,
             unrelated_option=unrelated_option,
         )
-        check_resamples(resamples)
         pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
         said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
-        how = {**options, "split": split, "resamples": resamples}
-        return _recorded_report((dataset, votes), criteria, pairs, said, how)
-    options = one_step_in_batches(of_run(options, ReportVoteFields), engine)
+        return _recorded_report((dataset, votes, split), criteria, pairs, said, given)
+    refuse_vote_columns(given, ReportVoteFields)
+    given = given.or_else(**one_step_in_batches({"batch": given.batch}, engine))
     rows = read_rows(dataset, split)
-    judges = judges_of(engine, options.pop("model", None), batch=options.pop("batch", None))
+    judges = judges_of(engine, given.model, batch=given.batch)
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
     _check_subjects(assessed, compared, response_field, systems)
-    check_resamples(resamples)
     if not compared and (allow_ties or scale != "choice"):
         raise InvalidInputError(
             f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
             "them out"
         )
-    settings = _checked_settings(options, (*assessed, *compared), confidences=confidences)
+    rules = _check_options(given, (*assessed, *compared), confidences=confidences)
     gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
     asked = _choice_prompts(prompts, systems, unrelated_option=unrelated_option)
     columns = {
@@ -347,11 +322,11 @@ def reliability(
         "confidences": confidences,
         "prompts": list(asked),
         "unrelated_option": unrelated_option,
-        "resamples": resamples,
-        **settings.parameters(),
+        "resamples": given.resamples,
+        **parameters_of(given, rules, Flow.of(given)),
     }
-    wanted = {**options, **({"scoring": "expected"} if confidences else {})}
-    plan = _ReliabilityPlan(rows, _runs(rows, judges, assessed, compared, parameters), wanted, settings, parameters)
+    runs = _runs(rows, judges, assessed, compared, parameters)
+    plan = _ReliabilityPlan(rows, runs, given, rules, parameters, confidences=confidences)
     if dry_run:
         return plan.estimate()
     if len(plan.runs) > 1:  # what a later run cannot use is an error before the first; one alone checks by itself
@@ -360,16 +335,16 @@ def reliability(
 
 
 def _recorded_report(
-    recorded: tuple[object, object],
+    recorded: tuple[object, object, str | None],
     criteria: object,
     compared: Mapping[str, Any],
     said: Mapping[str, Any],
-    how: dict[str, Any],
+    how: ReliabilityOptions,
 ) -> ReliabilityReport:
     """The report on the judges who cast recorded votes."""
-    (dataset, votes), split, resamples = recorded, how.pop("split"), how.pop("resamples")
+    dataset, votes, split = recorded
     _refuse_panels(how)
-    fields = vote_fields(how, ReportVoteFields)
+    fields = vote_columns(how, ReportVoteFields)
     read = VoteRows.of(dataset, votes, fields, split=split)
     given = list(listed(criteria)) if criteria is not None else []
     if len(given) > 1:
@@ -382,13 +357,15 @@ def _recorded_report(
         criterion = YES_OR_NO
     if criterion is not None and criterion.scale != "pairwise":
         swapped = read.column("swapped_field", "swapped") is not None
-        settings = read.settings(how, criterion.scale, check_positional_bias=swapped)
+        options = read.run_options(how, check_positional_bias=swapped)
+        rules = VoteRules.from_parameters(dict(options))
+        rules.check(criterion.scale)
         gold = _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
         questions = recorded_assessments(
             read,
             criterion,
-            settings.rules,
-            settings,
+            rules,
+            options,
             gold_field=gold.get(criterion.name),
             as_index=said["as_index"],
         )
@@ -397,37 +374,42 @@ def _recorded_report(
         column = said["gold_field"] if criterion is None else gold.get(criterion.name)
         asked = {name: value for name, value in fields.items() if name in (*PairVoteFields.model_fields, "id_field")}
         table = winrates(
-            dataset, criteria=criteria, votes=votes, split=split, gold_field=column, **compared, **asked, **how
+            dataset,
+            criteria=criteria,
+            votes=votes,
+            split=split,
+            gold_field=column,
+            **compared,
+            **asked,
+            **_of_runs(how),
         )
-        settings = read.settings(
-            how, "pairwise", check_positional_bias=table.parameters["grid"]["check_positional_bias"]
-        )
-        questions = _comparisons(table, settings.rules)
+        options = read.run_options(how, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
+        questions = _comparisons(table, VoteRules.from_parameters(dict(options)))
     parameters = {
-        **read.parameters(settings),
+        **read.parameters(options),
         "criteria": [questions.criterion.model_dump(mode="json")],
         **compared,
         "gold_fields": gold,
         "as_index": said["as_index"],
-        "resamples": resamples,
+        "resamples": how.resamples,
     }
-    return _reported([questions], (), parameters, settings)
+    return _reported([questions], (), parameters, options)
 
 
 def _reported(
     questions: Sequence[Questions],
     choices: Sequence[ChoiceReliability],
     parameters: Mapping[str, Any],
-    settings: RunSettings,
+    options: RunOptions,
     graded: Sequence[GradedInstance] = (),
 ) -> ReliabilityReport:
     """The report on the judges of these questions; ``graded`` holds the votes behind the choices."""
     results, agreements = reliability_of_judges(
         questions,
         parameters["judges"],
-        level=IntervalLevel(settings.level, None, settings.interval),
+        level=IntervalLevel(options.level, None, options.interval),
         resamples=parameters["resamples"],
-        seed=settings.seed,
+        seed=options.seed,
     )
     held = [(each.instance, each.verdict.votes) for own in questions for each in own.asked]
     held += [(each.instance, each.votes) for each in graded]
@@ -435,12 +417,11 @@ def _reported(
     return ReliabilityReport(results, tuple(choices), agreements, parameters, counts)
 
 
-def _refuse_panels(options: Mapping[str, Any]) -> None:
+def _refuse_panels(options: RunOptions) -> None:
     for name in OF_PANELS:
-        if options.get(name) is not None:
+        if (value := getattr(options, name)) is not None:
             raise InvalidInputError(
-                f"{name} is {options[name]!r}, which belongs to panels; here every judge is reported by itself: leave "
-                "it out"
+                f"{name} is {value!r}, which belongs to panels; here every judge is reported by itself: leave it out"
             )
 
 
@@ -491,24 +472,30 @@ def _choice_prompts(
     return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
 
 
-def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion], *, confidences: bool) -> RunSettings:
+def _of_runs(options: ReliabilityOptions) -> dict[str, Any]:
+    """Return the options that were given, as the functions that judge take them with the engines built."""
+    given = options.model_fields_set & RunOptions.model_fields.keys() - {"model", "batch"}
+    return {name: getattr(options, name) for name in sorted(given)}
+
+
+def _check_options(options: RunOptions, criteria: Sequence[Criterion], *, confidences: bool) -> VoteRules:
+    """Check that the options fit a report on these criteria, and return the rules."""
     without = [criterion.name for criterion in criteria if not criterion.has_values]
     if confidences and without:
         raise InvalidInputError(
             f"confidences=True needs a value for each option, as scoring='expected' does, and the criteria "
             f"{without!r} have options without one: give them values, or leave confidences out"
         )
-    if options.get("stop_early"):
+    if options.stop_early:
         raise InvalidInputError(
             "stop_early=True leaves out draws because of what the others say, and the agreement of draws is measured "
             "here; leave it out"
         )
     _refuse_panels(options)
-    return RunSettings.from_options(
-        options,
-        list(dict.fromkeys(criterion.scale for criterion in criteria)),
-        has_values=all(criterion.has_values for criterion in criteria),
-    )
+    rules, has_values = VoteRules.from_parameters(dict(options)), all(criterion.has_values for criterion in criteria)
+    for scale in dict.fromkeys(criterion.scale for criterion in criteria):
+        rules.check(scale, has_values=has_values)
+    return rules
 
 
 def _gold_columns(
@@ -523,7 +510,7 @@ def _gold_columns(
                 "column belongs to which with gold_fields={criterion: column}"
             )
         return {names[0]: gold_field}
-    check_gold_criteria(gold_fields, names)
+    check_label_columns(gold_fields, names, "gold_fields")
     return dict(gold_fields or {})
 
 
@@ -565,31 +552,39 @@ class _ReliabilityPlan:
     Attributes:
         rows: The data.
         runs: What is asked, one run after the other.
-        options: Of the runs, as they were given; with ``scoring`` where log-probabilities are wanted.
-        settings: The options, checked.
+        options: Of the runs.
+        rules: How the votes on a question become a verdict.
         parameters: What the report repeats.
+        confidences: Log-probabilities are wanted.
     """
 
     rows: Sequence[Row]
     runs: tuple[Callable[..., Any], ...]
-    options: Mapping[str, Any]
-    settings: RunSettings
+    options: ReliabilityOptions
+    rules: VoteRules
     parameters: Mapping[str, Any]
+    _: KW_ONLY
+    confidences: bool
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of each run."""
+        return {**_of_runs(self.options), **({"scoring": "expected"} if self.confidences else {})}
 
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of all runs; what cannot be used is an error."""
-        return RunEstimate.total([run(**self.options, dry_run=True) for run in self.runs])
+        return RunEstimate.total([run(**self.keywords, dry_run=True) for run in self.runs])
 
     def report(self) -> ReliabilityReport:
         """Ask, one run after the other within one budget, and report."""
-        rules = self.settings.rules
+        rules = self.rules
         questions: list[Questions] = []
         choices: list[ChoiceReliability] = []
         votes: list[Vote] = []
         graded: list[GradedInstance] = []
         for run in self.runs:
-            left = self.settings.limits.after(votes)
-            table = run(**{**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost})
+            left = limits_after(self.options, votes)
+            table = run(**{**self.keywords, "max_calls": left.max_calls, "max_cost": left.max_cost})
             if isinstance(table, GradeTable):
                 choices += _choices(table)
                 graded += table.instances
@@ -599,9 +594,9 @@ class _ReliabilityPlan:
             found = _assessments(table, rules, self.rows) if assessed else [_comparisons(table, rules)]
             questions += found
             votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
-        spent = Spending.of(votes, self.settings.options.given())
+        spent = Spending.of(votes, dict(self.options))
         parameters = self.parameters if spent is None else {**self.parameters, "spending": asdict(spent)}
-        return _reported(questions, choices, parameters, self.settings, graded)
+        return _reported(questions, choices, parameters, self.options, graded)
 
 
 def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:

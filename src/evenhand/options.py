@@ -1,21 +1,210 @@
-"""Every option that all ways of judging share, declared once: type, default, bounds and one sentence.
+"""Every option that a user sets, declared once: name, type, default, bounds and one sentence.
 
-Keyword arguments, the fields of metrics, the options of the shell, and what a result says of how it came about are read
-from these classes; what an option does is where it is used: :class:`~evenhand.judging.grid.Grid`,
-:class:`~evenhand.judging.flow.Flow`, :class:`~evenhand.aggregation.VoteRules`, :class:`~evenhand.judging.run.Limits`.
+Keyword arguments, the fields of metrics, the options of the shell, and what a result says of how it was made are read
+from these models. An options object is checked when it is built, and is the proof of it: code below reads its fields
+and checks nothing again. A run is described by one object: :class:`Grid`, :class:`FlowOptions`, :class:`RuleOptions`
+and :class:`Limits` are the sections of :class:`RunOptions` that one part of the code reads, and each function over rows
+has a model of all its keywords.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import math
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
-from evenhand.checked_options import Options, option
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def option(default: Any, sentence: str, *, accepted: str = "", **bounds: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
+    """Declare an option of an :class:`Options` model.
+
+    Args:
+        default: What holds when it is not given.
+        sentence: What it does.
+        accepted: What a refusal says is accepted, where the type and bounds do not say it well enough.
+        **bounds: ``ge``, ``gt``, ``le``, ``lt``, as pydantic's ``Field`` takes them.
+    """
+    return Field(
+        default, description=sentence, json_schema_extra={"accepted": accepted} if accepted else None, **bounds
+    )
+
+
+class Options(BaseModel):
+    """Options that are checked once, when they are given, and never change.
+
+    Raises:
+        InvalidInputError: An option that does not exist, or a value that is not accepted; the message names it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each option says its own type
+        try:
+            super().__init__(**{name: _plain(value) for name, value in given.items()})
+        except ValidationError as error:
+            raise _refused(type(self), given, error) from error
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        """List the options in the docstring of their class."""
+        cls.__doc__ = with_attributes(cls.__doc__, cls)
+
+    @classmethod
+    def of_call(cls, given: Mapping[str, Any], others: Iterable[str]) -> Self:
+        """Check the further keywords of a function, which shows them by :func:`takes`.
+
+        Args:
+            given: The keywords.
+            others: The function's other arguments, with which a mistyped name is compared too.
+
+        Raises:
+            InvalidInputError: As above.
+        """
+        for name in given:
+            if name not in cls.model_fields:
+                raise unknown_option(name, list(dict.fromkeys([*others, *cls.keywords()])))
+        return cls(**given)
+
+    @classmethod
+    def keywords(cls) -> dict[str, FieldInfo]:
+        """Name -> option: those that the class itself declares come first."""
+        own = [name for name in vars(cls).get("__annotations__", {}) if name in cls.model_fields]
+        return {name: cls.model_fields[name] for name in dict.fromkeys([*own, *cls.model_fields])}
+
+    def changed_from_default(self, *names: str) -> dict[str, Any]:
+        """Return those of the named options that do not have their default."""
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value != type(self).model_fields[name].default}
+
+    def or_else(self, **defaults: Any) -> Self:  # noqa: ANN401 - as above
+        """Return the same options with other defaults: values for those that were not given."""
+        return self.model_copy(
+            update={name: value for name, value in defaults.items() if name not in self.model_fields_set}
+        )
+
+
+def takes(model: type[Options]) -> Callable[[Function], Function]:
+    """Show the options of a model as keywords of a function that takes them as ``**options``.
+
+    They are in its signature, and those that the model itself declares in its docstring, before ``**options``.
+    """
+
+    def with_keywords(function: Function) -> Function:
+        own = inspect.signature(function)
+        named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        keywords = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=info.default, annotation=info.annotation)
+            for name, info in model.keywords().items()
+        ]
+        function.__signature__ = own.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined] # as inspect reads
+        function.option_model = model  # type: ignore[attr-defined] # for the shell
+        before, marked, after = (function.__doc__ or "").partition("        **options:")
+        declared = vars(model).get("__annotations__", {}) if marked else ()
+        sentences = [f"        {name}: {model.model_fields[name].description}\n" for name in declared]
+        function.__doc__ = "".join([before, *sentences, marked, after])
+        return function
+
+    return with_keywords
+
+
+def unknown_option(name: str, known: Collection[str]) -> InvalidInputError:
+    """Return the error for a name that is none of the options; it names the nearest one."""
+    return InvalidInputError(f"there is no option {name!r}. {did_you_mean(name, known)}")
+
+
+def _refused(model: type[Options], given: Mapping[str, Any], error: ValidationError) -> InvalidInputError:
+    """Return the first of pydantic's errors in our words: names that do not exist before values."""
+    errors = error.errors()
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+    name = str(first["loc"][0])
+    info = model.model_fields.get(name)
+    if info is None:
+        return unknown_option(name, model.model_fields)
+    return InvalidInputError(refusal(name, given[name], info))
+
+
+def _plain(value: object) -> object:
+    """Return a value as Python and an immutable option have it: no NumPy scalar, no list."""
+    numpy = sys.modules.get("numpy")  # where it was not imported, nothing is of its kinds
+    if numpy is not None and isinstance(value, numpy.generic):
+        return value.item()
+    return tuple(value) if isinstance(value, list) else value
+
+
+def with_attributes(text: str | None, options: type[Options], left_out: Collection[str] = ()) -> str:
+    """Return a docstring with a list of what the options are, but for those that are left out."""
+    own, _, listed = (text or "").rstrip().partition("\n\n    Attributes:\n")
+    sentences = [
+        f"        {name}: {info.description}" for name, info in options.model_fields.items() if name not in left_out
+    ]
+    return "\n".join([own, "", "    Attributes:", *([listed] if listed else []), *sentences, ""])
+
+
+def refusal(name: str, value: object, info: FieldInfo) -> str:
+    """Say why a value is not a value of an option, and what is."""
+    extra = info.json_schema_extra
+    accepted = extra.get("accepted") if isinstance(extra, Mapping) else None
+    choices = literal_choices(info.annotation)
+    if accepted is None and choices:
+        return f"{name} is {value!r}. {did_you_mean(value, choices)}"
+    if accepted is None and name.endswith("_field") and {*kinds_of(info.annotation)} == {str, NoneType}:
+        accepted = "the name of a column, or None"
+    return f"{name} is {value!r}; give {accepted or _accepted(info)}"
+
+
+def literal_choices(annotation: object) -> tuple[str, ...]:
+    """Return the texts that an option chooses among; none where it is open.
+
+    >>> literal_choices(Literal["a", "b"] | None)
+    ('a', 'b')
+    """
+    if get_origin(annotation) is Literal:
+        return tuple(choice for choice in get_args(annotation) if isinstance(choice, str))
+    kinds = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else ()
+    return tuple(choice for kind in kinds for choice in literal_choices(kind))
+
+
+def kinds_of(annotation: object) -> tuple[object, ...]:
+    """Return the types that a value may have, one by one, without their bounds.
+
+    >>> kinds_of(Annotated[int, Field(ge=1)] | None) == (int, NoneType)
+    True
+    """
+    kinds = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
+    return tuple(get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds)
+
+
+_NAMED: Mapping[object, str] = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    NoneType: "None",
+}
+
+
+def _accepted(info: FieldInfo) -> str:
+    kinds = kinds_of(info.annotation)
+    names = [_NAMED[kind] for kind in kinds if kind in _NAMED]
+    names += [f"a list, {_NAMED[get_args(kind)[0]]} each" for kind in kinds if get_origin(kind) is tuple]
+    least, most = (
+        next((getattr(each, end) for each in info.metadata if hasattr(each, end)), None) for end in ("ge", "le")
+    )
+    if least is not None:
+        names[0] += f" of at least {least}" if most is None else f" between {least} and {most}"
+    return ", or ".join(names)
+
 
 Orders = Literal["given", "reversed", "both", "cyclic", "shuffled"]
 FlowName = Literal["two_step", "one_step", "verdict_only"]
@@ -33,6 +222,7 @@ NEEDS_ALL_DRAWS = (
 
 CheckMode = Literal["batch", "item"]
 ChecklistMetric = Literal["pass", "weighted", "normalized"]
+Reduction = Literal["win_rate", "weighted_win_rate"]
 Scorer = Literal["batch", "item", "weighted", "normalized", "rlcf", "rocketeval"]
 SCORERS: Mapping[Scorer, Mapping[str, Any]] = {
     "batch": {"mode": "batch", "primary_metric": "pass"},
@@ -45,6 +235,23 @@ SCORERS: Mapping[Scorer, Mapping[str, Any]] = {
 """The scorers of autochecklist (https://pypi.org/project/autochecklist) by their names, as options of a checklist."""
 
 
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names or "" in names or len(set(names)) < len(names):
+        raise ValueError
+    return names
+
+
+def _weights(weights: tuple[float, ...]) -> tuple[float, ...]:
+    if not all(0 <= weight < math.inf for weight in weights):
+        raise ValueError
+    return weights
+
+
+Column = Annotated[str, Field(min_length=1)]
+Columns = Column | Annotated[tuple[str, ...], AfterValidator(_each_once)]
+"""The name of a column, or several, each once."""
+
+
 class Seeded(Options):
     """What is random is drawn from a seed."""
 
@@ -53,7 +260,7 @@ class Seeded(Options):
     )
 
 
-class GridOptions(Seeded):
+class Grid(Seeded):
     """How often every question is put, and under which changed conditions.
 
     ``check_positional_bias`` draws each instance with its probability, at least one. The orders ``both`` (given, then
@@ -62,7 +269,7 @@ class GridOptions(Seeded):
     """
 
     orders: Orders = option("given", "``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.")
-    check_positional_bias: bool | float = option(
+    check_positional_bias: bool | Annotated[float, Field(ge=0, le=1)] = option(
         True,
         "True shows every instance in both orders; a share such as 0.2 shows a seeded sample of the instances so; "
         "False none.",
@@ -75,27 +282,13 @@ class GridOptions(Seeded):
         "Make no further draw once all draws would come to the same outcome. What needs all draws (spread, "
         "confidences, expected values) is missing then.",
     )
-    confidence: float | Literal["predictive"] | None = option(
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] | Literal["predictive"] | None = option(
         "predictive",
         "When that is, with ``stop_early``: ``predictive``, when it is 98.5 % probable; a number such as 0.95, when "
         "the posterior of the leading option reaches it; None, when nothing else is possible.",
         accepted="a number between 0.5 and 1, such as 0.95, 'predictive', or None to stop only when the remaining "
         "draws cannot change the outcome",
     )
-
-    @field_validator("check_positional_bias")
-    @classmethod
-    def _is_a_share(cls, share: bool | float) -> bool | float:
-        if not 0 <= share <= 1:
-            raise ValueError
-        return share
-
-    @field_validator("confidence")
-    @classmethod
-    def _is_a_confidence(cls, confidence: float | str | None) -> float | str | None:
-        if isinstance(confidence, float) and not 0.5 < confidence < 1:
-            raise ValueError
-        return confidence
 
 
 class FlowOptions(Seeded):
@@ -143,7 +336,7 @@ class RuleOptions(Options):
     )
 
 
-class LimitOptions(Options):
+class Limits(Options):
     """When a run stops, and what it puts up with.
 
     Replies in the journal are not calls. A vote that begins sets aside the calls that it is expected to need, and for
@@ -188,7 +381,7 @@ class IntervalOptions(Options):
         "``mid_p``, ``exact`` or ``anytime`` (which holds however often one looks); "
         ":func:`~evenhand.statistics.ratio_intervals` says what each promises.",
     )
-    cluster_field: str | Literal[False] | None = option(
+    cluster_field: Column | Literal[False] | None = option(
         None,
         "The column whose equal values mark rows that belong together: a document, a conversation, a user. Intervals "
         "and tests are over these clusters then, and their number stands beside n. False says that the rows do not "
@@ -197,36 +390,22 @@ class IntervalOptions(Options):
         "each other",
     )
 
-    @field_validator("cluster_field")
-    @classmethod
-    def _names_a_column(cls, field: str | Literal[False] | None) -> str | Literal[False] | None:
-        if field == "":
-            raise ValueError
-        return field
-
     @model_validator(mode="after")
     def _takes_clusters(self) -> Self:
-        check_takes_clusters(self.interval, clustered=isinstance(self.cluster_field, str))
+        if isinstance(self.cluster_field, str):
+            check_takes_clusters(self.interval, clustered=True)
         return self
 
 
 class GroupOptions(Options):
     """Which groups of rows a result can be told by."""
 
-    group_fields: str | tuple[str, ...] | None = option(
+    group_fields: Columns | None = option(
         None,
         "The column, or the columns, whose values group the rows, such as a topic or a language: the result keeps "
         "them, and ``by`` of it tells scores and differences by group.",
         accepted="the name of a column, several, or None",
     )
-
-    @field_validator("group_fields")
-    @classmethod
-    def _names_columns(cls, fields: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-        named = (fields,) if isinstance(fields, str) else fields
-        if named is not None and (not named or "" in named or len(set(named)) < len(named)):
-            raise ValueError
-        return fields
 
 
 Design = Literal["random", "by_verdict", "probabilities"]
@@ -269,7 +448,7 @@ def check_takes_clusters(method: str, *, clustered: bool) -> None:
         )
 
 
-class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOptions, GroupOptions):
+class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupOptions):
     """How a run judges: every option that all modes share, with its default.
 
     Keyword arguments, metric fields, the options of the shell, and what a result says of how it came about are read
@@ -294,10 +473,10 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         "``data_classification_policy`` counts besides.",
         accepted="a class of data such as 'pii', a list of classes of which an engine must allow one, or None",
     )
-    judge_weights: tuple[float, ...] | None = option(
+    judge_weights: Annotated[tuple[float, ...], AfterValidator(_weights)] | None = option(
         None,
         "One positive weight per judge, in the order of the panel.",
-        accepted="a list with one number a judge, or None",
+        accepted="a list with one positive number per judge, or None",
     )
     journal: str | Path | None = option(
         "default",
@@ -327,7 +506,7 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         return journal
 
     @model_validator(mode="after")
-    def _go_together(self) -> Self:
+    def _takes_all_draws(self) -> Self:
         if self.scoring == "expected" and self.stop_early:
             raise InvalidInputError(
                 f"stop_early does not go with scoring='expected': {NEEDS_ALL_DRAWS}; drop one of the two"
@@ -438,52 +617,6 @@ class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
     resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
 
 
-class StopOptions(Options):
-    """When a comparison of systems stops asking."""
-
-    stop: Literal["decided"] | None = option(
-        None,
-        "``decided``: ask prompts in a seeded random order, and ask about a pair of systems no further once it is "
-        "decided which of the two is better. Intervals and tests hold at all looks together then.",
-    )
-    alpha: float | None = option(
-        None,
-        "With ``stop``: how probable it may be, at most, that any pair of equal systems is ever decided; 1 - ``level`` "
-        "by default, and else that is the ``level``.",
-        gt=0,
-        le=0.5,
-        accepted="a number such as 0.05: an error rate lies in (0, 0.5]",
-    )
-
-    def applied(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a run, with the intervals that hold wherever it stops.
-
-        Raises:
-            InvalidInputError: If they contradict each other.
-        """
-        if self.stop is None:
-            if self.alpha is not None:
-                raise InvalidInputError(
-                    f"alpha is {self.alpha!r}, the error rate of stop='decided', and stop is None: give both, or "
-                    f"level={1 - self.alpha!r} for intervals"
-                )
-            return dict(options)
-        if options.get("interval", "auto") not in {"auto", "anytime"}:
-            raise InvalidInputError(
-                f"interval is {options['interval']!r}, which holds for a sample of a fixed size, and stop='decided' "
-                "makes its size depend on the results: leave it out, or give interval='anytime'"
-            )
-        usual = RunOptions.model_fields["level"].default
-        level = options.get("level", usual)
-        if self.alpha is not None:
-            if level not in (usual, 1 - self.alpha):
-                raise InvalidInputError(
-                    f"alpha is {self.alpha!r} and level is {level!r}, and the one is 1 less the other: give one of them"
-                )
-            level = 1 - self.alpha
-        return {**options, "interval": "anytime", "level": level}
-
-
 class VoteFields(Options):
     """The columns of recorded votes, which stand a row a vote; a column of the usual name need not be named."""
 
@@ -542,21 +675,21 @@ class ChoiceVoteFields(VoteFields):
     )
 
 
-class AssessmentOptions(Options):
-    """What an assessment is told beside the options of a run. Those from ``calls`` on are for a rubric.
+class ExampleOptions(Options):
+    """Labelled cases that a judge is shown before its own."""
 
-    A rubric has defaults of its own: ``flow="one_step"``, since it asks many questions a response, and
-    ``check_positional_bias=False`` with ``orders="shuffled"``.
-    """
-
-    guidelines: str = option("", "What the judge is told about judging, beside the criteria.")
     examples: Any = option(
         None,
         "Labelled rows (or the path of a file with them) from which each question draws cases that are shown first: "
         "balanced over the labels, seeded, never the row itself. They have the response columns (or ``response``), the "
         "context columns and the labels.",
     )
-    num_examples: Any = option(None, "How many cases each question is shown; one of each label in the rows by default.")
+    num_examples: int | None = option(
+        None,
+        "How many cases each question is shown; one of each label in the rows by default.",
+        ge=1,
+        accepted="a whole number of at least 1, or None for one of each label",
+    )
     label_fields: Mapping[str, str] | None = option(
         None,
         "Criterion name -> column of ``examples`` with the label; ``{system}`` stands for the system. Without it the "
@@ -568,6 +701,25 @@ class AssessmentOptions(Options):
         "Labels in ``gold_fields`` and ``label_fields`` that are numbers are places of options, 0 for the first "
         "(default: values of options; :mod:`evenhand.data.cells` says how labels are read).",
     )
+
+    @model_validator(mode="after")
+    def _has_examples(self) -> Self:
+        none = self.examples is None or (isinstance(self.examples, tuple) and not self.examples)
+        if self.num_examples is not None and none:
+            raise InvalidInputError(
+                f"num_examples is {self.num_examples!r}, but there are no examples to choose from: give examples"
+            )
+        return self
+
+
+class AssessmentOptions(ExampleOptions, RunOptions):
+    """How responses are assessed by criteria or a rubric. The options from ``shuffle_options`` on say how.
+
+    Those from ``calls`` on are for a rubric, which has defaults of its own: ``flow="one_step"``, since it asks many
+    questions a response, and ``check_positional_bias=False`` with ``orders="shuffled"``.
+    """
+
+    guidelines: str = option("", "What the judge is told about judging, in addition to the criteria.")
     shuffle_options: bool | None = option(
         None,
         "Show the options in a seeded random order (the default for a rubric), or as written (the default for "
@@ -577,7 +729,7 @@ class AssessmentOptions(Options):
         None,
         "Offer an option that says that it does not apply to each criterion that has none (the default for a rubric).",
     )
-    calls: Any = option(
+    calls: Literal["per_criterion", "per_item"] = option(
         "per_criterion",
         "``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric.",
     )
@@ -592,15 +744,29 @@ class AssessmentOptions(Options):
         "A :class:`~evenhand.aggregation.LengthPenalty`, or its fields: what a response that is too long loses.",
     )
 
+    @model_validator(mode="after")
+    def _fits_in_one_call(self) -> Self:
+        if self.calls == "per_item" and self.generate_summaries:
+            raise InvalidInputError(
+                "calls='per_item' brings a sentence or two per criterion, which nothing summarizes; drop "
+                "generate_summaries, or use calls='per_criterion'"
+            )
+        if self.calls == "per_item" and self.examples is not None:
+            raise InvalidInputError(
+                "calls='per_item' shows no examples, because each criterion has cases of its own; drop examples, or "
+                "use calls='per_criterion'"
+            )
+        return self
 
-class ChecklistOptions(Options):
-    """How a checklist is put to judges, beside the options of a run.
+
+class ChecklistOptions(RunOptions):
+    """How a checklist is put to judges.
 
     ``check_positional_bias`` is False by default; ``flow``, ``scoring`` and ``generate_summaries`` do not belong to a
     checklist, and are refused.
     """
 
-    mode: CheckMode = option("batch", "``batch``: one call answers all items; ``item``: one call an item.")
+    mode: CheckMode = option("batch", "``batch``: one call answers all items; ``item``: one call per item.")
     primary_metric: ChecklistMetric = option(
         "pass",
         "``pass`` (the share of yes), ``weighted`` (by the items' weights) or ``normalized`` (the mean probability of "
@@ -625,7 +791,7 @@ class ChecklistOptions(Options):
     @model_validator(mode="before")
     @classmethod
     def _as_scored(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """The options with those that the scorer stands for."""
+        """Add the options that the scorer stands for, and the order of shuffled items."""
         scorer = given.get("scorer")
         stands_for: Mapping[str, Any] = SCORERS.get(scorer, {}) if isinstance(scorer, str) else {}  # type: ignore[call-overload] # another name is refused as a value
         for name, value in stands_for.items():
@@ -634,28 +800,242 @@ class ChecklistOptions(Options):
                 raise InvalidInputError(
                     f"scorer={scorer!r} is {name}={value!r}, and {name}={given[name]!r} is given: drop one of the two"
                 )
-        return {**given, **stands_for}
+        if given.get("shuffle_items") is not True:
+            return {**given, **stands_for}
+        if (orders := given.get("orders", "given")) not in {"given", "shuffled"}:
+            raise InvalidInputError(
+                f"shuffle_items=True shows the items in random orders, and orders is {orders!r}: give one of the two"
+            )
+        return {**given, **stands_for, "orders": "shuffled"}
 
     @model_validator(mode="after")
-    def _go_together(self) -> Self:
+    def _takes_its_metric(self) -> Self:
         if self.primary_metric == "normalized" and self.use_logprobs is False:
             raise InvalidInputError(
                 "primary_metric='normalized' is the mean probability of yes, and use_logprobs=False asks for none: "
                 "leave use_logprobs out, or take primary_metric='pass'"
+            )
+        if self.primary_metric == "normalized" and self.stop_early:
+            raise InvalidInputError(
+                f"stop_early does not go with primary_metric='normalized': {NEEDS_ALL_DRAWS}; drop one of the two"
             )
         if self.shuffle_items and self.mode == "item":
             raise InvalidInputError(
                 "shuffle_items=True is the order of the items within one call, and mode='item' asks about each item in "
                 "a call of its own: leave it out, or take mode='batch'"
             )
+        for name, (left_alone, instead) in NOT_OF_A_CHECKLIST.items():
+            if getattr(self, name) != left_alone:
+                raise InvalidInputError(f"{name}={getattr(self, name)!r} does not belong to a checklist: {instead}")
         return self
 
 
-def check_resamples(resamples: object) -> None:
-    """Check how many draws an interval is made of.
+class ContestOptions(RunOptions):
+    """How two responses are compared."""
 
-    Raises:
-        InvalidInputError: If it is no whole number from 1.
-    """
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
-        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
+    allow_ties: bool = option(False, "Offer the judge a tie; the graded scale always does.")
+    scale: Literal["choice", "graded"] = option(
+        "choice", "``choice`` (which one is better) or ``graded`` (five levels)."
+    )
+
+
+class PairwiseOptions(ContestOptions):
+    """How the responses of systems are compared."""
+
+    design: str = option(
+        "all",
+        "Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs a prompt>`` or ``swiss:<rounds>``.",
+    )
+    reduction: Reduction = option("win_rate", "``win_rate``, or, with the graded scale, ``weighted_win_rate``.")
+
+
+NOT_OF_A_CHECKLIST: Mapping[str, tuple[object, str]] = {
+    "flow": ("two_step", "mode and capture_reasoning say how a checklist is asked"),
+    "scoring": ("selected", "primary_metric='normalized' scores a checklist by probabilities"),
+    "generate_summaries": (False, "the answers to a checklist have no assessments to summarize"),
+}
+"""The options of a run that would do nothing here: what they are when they are left alone, and what stands in."""
+
+ContextFields = str | tuple[str, ...] | Mapping[str, str] | None
+CONTEXT_FIELDS = option(
+    None,
+    "What the judge is shown in addition: a column, several, or name shown -> column. Without it, what is judged by "
+    "says.",
+    accepted="a column, a list of columns, or name shown -> column",
+)
+REFERENCE_FIELD = option(None, "The column with a known good answer; ``reference`` when there is one.")
+ID_FIELD = option(
+    None,
+    "The column with the id of each row, which records and saved files have next to its index.",
+    accepted="the name of a column",
+)
+SPLIT = option(None, "Which split of a ``DatasetDict``.")
+DRY_RUN = option(False, "Return what the run would take, without a call.")
+GUIDELINES = option("", "What the judge is told about judging.")
+RESPONSE_FIELD = option(
+    "response",
+    "The column with the responses; several columns are several systems.",
+    accepted="the name of a column, or several, each once",
+)
+
+
+class JudgeArguments(StreamOptions, AssessmentOptions):
+    """The keywords of :func:`evenhand.judge`."""
+
+    response_field: Columns = RESPONSE_FIELD
+    context_fields: ContextFields = CONTEXT_FIELDS
+    reference_field: str | None = REFERENCE_FIELD
+    id_field: str | None = ID_FIELD
+    gold_fields: str | Mapping[str, str] | None = option(
+        None,
+        "Criterion name -> column with the label that a person gave; ``{system}`` stands for the system.",
+        accepted="a mapping: criterion -> column",
+    )
+    rubric_field: str | None = option(
+        None,
+        "The column that holds each row's own rubric: a list or mapping of criteria, in the form of another tool too "
+        "(such as the ``rubrics`` of HealthBench), a JSON text of one, or the id of a rubric.",
+    )
+    split: str | None = SPLIT
+    dry_run: bool = DRY_RUN
+
+
+class ChecklistArguments(StreamOptions, ItemVoteFields, ChecklistOptions):
+    """The keywords of :func:`evenhand.checklist`."""
+
+    votes: Any = option(
+        None,
+        "Recorded answers instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
+        "without a ``dataset`` the data themselves, with the column ``vote``. Without a ``checklist`` the items are "
+        "those that occur, of equal weight.",
+    )
+    response_field: Columns = RESPONSE_FIELD
+    checklist_field: str | None = option(
+        None,
+        "The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON text of one, "
+        "or the id of a checklist.",
+    )
+    context_fields: ContextFields = CONTEXT_FIELDS
+    reference_field: str | None = REFERENCE_FIELD
+    id_field: str | None = ID_FIELD
+    gold_fields: str | Mapping[str, str] | None = option(
+        None,
+        "Item name -> column with the answer that a person gave; or one column with the answers to all items, as a "
+        "list in their order or as a mapping by their names. ``{system}`` stands for the system.",
+        accepted="a column, or item name -> column",
+    )
+    split: str | None = SPLIT
+    guidelines: str = GUIDELINES
+    dry_run: bool = DRY_RUN
+
+
+class WinratesArguments(StreamOptions, PairVoteFields, PairwiseOptions):
+    """The keywords of :func:`evenhand.winrates`."""
+
+    votes: Any = option(
+        None,
+        "Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
+        "without a ``dataset`` the data themselves, with the column ``vote``.",
+    )
+    systems_field: str | None = option(None, "Long data: the column that names the system.")
+    response_field: str | None = option(None, "Long data: the column with the response.")
+    id_field: str | None = option(
+        None,
+        'The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.',
+    )
+    context_fields: ContextFields = CONTEXT_FIELDS
+    reference_field: str | None = REFERENCE_FIELD
+    gold_field: str | None = option(
+        None,
+        "Wide data: the column with the preference of a person, the name of a system or ``tie``; ``{first}`` and "
+        "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
+    )
+    split: str | None = SPLIT
+    resamples: int = option(1000, "For the expected ranks.", ge=1, accepted="a whole number from 1")
+    stop: Literal["decided"] | None = option(
+        None,
+        "``decided``: ask prompts in a seeded random order, and ask about a pair of systems no further once it is "
+        "decided which of the two is better. Intervals and tests hold at all looks together then.",
+    )
+    alpha: float | None = option(
+        None,
+        "With ``stop``: how probable it may be, at most, that any pair of equal systems is ever decided; 1 - ``level`` "
+        "by default, and else that is the ``level``.",
+        gt=0,
+        le=0.5,
+        accepted="a number such as 0.05: an error rate lies in (0, 0.5]",
+    )
+    dry_run: bool = DRY_RUN
+
+    @model_validator(mode="after")
+    def _stops_by_one_rate(self) -> Self:
+        if self.alpha is not None and self.stop is None:
+            raise InvalidInputError(
+                f"alpha is {self.alpha!r}, the error rate of stop='decided', and stop is None: give both, or "
+                f"level={1 - self.alpha!r} for intervals"
+            )
+        if self.stop is not None and self.interval not in {"auto", "anytime"}:
+            raise InvalidInputError(
+                f"interval is {self.interval!r}, which holds for a sample of a fixed size, and stop='decided' "
+                "makes its size depend on the results: leave it out, or give interval='anytime'"
+            )
+        if self.alpha is not None and self.level not in (type(self).model_fields["level"].default, 1 - self.alpha):
+            raise InvalidInputError(
+                f"alpha is {self.alpha!r} and level is {self.level!r}, and the one is 1 less the other: give one of "
+                "them"
+            )
+        return self
+
+    def holding_at_any_time(self) -> Self:
+        """Return the same options, where the run may stop early with intervals that hold wherever it does."""
+        if self.stop is None:
+            return self
+        level = self.level if self.alpha is None else 1 - self.alpha
+        return self.model_copy(update={"interval": "anytime", "level": level})
+
+
+class GradeScoresArguments(StreamOptions, ChoiceVoteFields, RunOptions):
+    """The keywords of :func:`evenhand.grade_scores`."""
+
+    votes: Any = option(
+        None,
+        "Recorded choices instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
+        "without a ``dataset`` the data themselves, with the column ``vote``.",
+    )
+    prompts: str | tuple[str, ...] = option(
+        ("evaluate_first",),
+        "``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.",
+        accepted="at least one prompt, each once, or 'all'",
+    )
+    unrelated_option: bool = option(
+        False, "Ask everything a second time with a candidate of another instance among the candidates."
+    )
+    context_fields: ContextFields = CONTEXT_FIELDS
+    reference_field: str | None = REFERENCE_FIELD
+    id_field: str | None = ID_FIELD
+    split: str | None = SPLIT
+    dry_run: bool = DRY_RUN
+
+
+class RunModeArguments(StreamOptions, RunOptions):
+    """The keywords of :func:`evenhand.run_mode`."""
+
+    mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
+    response_field: Columns = RESPONSE_FIELD
+    criteria: Any = option(None, "The criterion, where the mode takes one.")
+    context_fields: ContextFields = CONTEXT_FIELDS
+    reference_field: str | None = REFERENCE_FIELD
+    id_field: str | None = ID_FIELD
+    split: str | None = SPLIT
+    guidelines: str = GUIDELINES
+    dry_run: bool = DRY_RUN
+
+
+class ReliabilityOptions(ReportVoteFields, RunOptions):
+    """How judges are asked whose reliability is reported, and how recorded votes are read."""
+
+    resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
+
+
+FunctionArguments = JudgeArguments | ChecklistArguments | WinratesArguments | GradeScoresArguments | RunModeArguments
+"""The keywords of any function over rows."""

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import evenhand
-from evenhand.checked_options import Options, option, takes
+import evenhand.functions
 from evenhand.errors import InvalidInputError
+from evenhand.options import Options, option, takes
+from evenhand.row_runs import ROW_FUNCTIONS
+from tests.support.stubs import STUB, stub
 
 
 class Oven(Options):
@@ -19,15 +22,25 @@ class Oven(Options):
 
 @takes(Oven)
 def bake(cake, *, minutes=30, **options):
-    return cake, minutes, Oven(**options)
+    """Bake a cake.
+
+    Args:
+        cake: Which.
+        minutes: How long.
+        **options: See the oven.
+    """
+    return cake, minutes, Oven.of_call(options, inspect.signature(bake).parameters)
 
 
 def test_values_are_checked_once_and_never_change():
     oven = Oven(heat=np.int64(200))
     assert (type(oven.heat), oven.heat, oven.shelf) == (int, 200, None)
-    assert oven.changed(shelf="top").given() == {"heat": 200, "shelf": "top"}
     with pytest.raises(Exception, match="frozen"):
         oven.heat = 10
+
+
+def test_other_defaults_hold_for_what_was_not_given():
+    assert Oven(heat=200).or_else(heat=90, shelf="top") == Oven(heat=200, shelf="top")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +63,7 @@ def test_options_stand_in_the_docstring_of_their_class():
 
 def test_a_function_shows_its_options_and_answers_a_mistyped_keyword_with_the_nearest_one():
     assert str(inspect.signature(bake)) == "(cake, *, minutes=30, heat: int = 180, shelf: str | None = None)"
+    assert "        heat: Degrees Celsius.\n" in bake.__doc__
     assert bake("plum", heat=150) == ("plum", 30, Oven(heat=150))
     with pytest.raises(InvalidInputError, match=r"there is no option 'minuets'. Did you mean 'minutes'\?"):
         bake("plum", minuets=3)
@@ -71,3 +85,17 @@ def test_a_function_shows_its_options_and_answers_a_mistyped_keyword_with_the_ne
 def test_every_function_knows_its_keywords(function, mistyped, meant):
     with pytest.raises(InvalidInputError, match=f"there is no option '{mistyped}'. Did you mean '{meant}'"):
         getattr(evenhand, function)([{"a": "b"}], "a", "b", **{mistyped: 1})
+
+
+def test_the_stub_of_the_functions_over_rows_says_what_the_models_declare():
+    """``python -m tests.support.stubs`` writes it anew."""
+    assert STUB.read_text(encoding="utf-8") == stub()
+
+
+@pytest.mark.parametrize("name", ROW_FUNCTIONS)
+def test_help_shows_every_keyword(name):
+    function, model = getattr(evenhand.functions, name), ROW_FUNCTIONS[name].arguments
+    named = ["dataset", *ROW_FUNCTIONS[name].places]
+    assert [*inspect.signature(function).parameters] == [*named, *model.keywords()]
+    for keyword in vars(model)["__annotations__"]:
+        assert f"        {keyword}: {model.model_fields[keyword].description}\n" in function.__doc__

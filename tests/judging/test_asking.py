@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from evenhand.judging.settings import RunSettings
 
 from evenhand.aggregation import VoteRules
 from evenhand.engines.baseline import BaselineEngine
@@ -11,8 +12,7 @@ from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits
-from evenhand.judging.settings import RunSettings
-from evenhand.run_options import RunOptions
+from evenhand.options import RunOptions
 from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
 

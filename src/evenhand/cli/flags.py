@@ -15,11 +15,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from cyclopts import Group, Parameter, Token
 from pydantic.fields import FieldInfo
 
-from evenhand import run_options
-from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
 from evenhand.data.plain import read_text
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
+from evenhand.options import FunctionArguments, Options, RunOptions, kinds_of, literal_choices, option, refusal
 
 Words = tuple[str, ...]
 KINDS: Mapping[str, Any] = {
@@ -88,8 +87,11 @@ METAVARS: Mapping[str, str] = {
 }
 """What a text is."""
 
+_ASSESSMENT = Group("What the judge is shown, and how a rubric is judged", sort_key=1)
 GROUPS: Mapping[str, Group] = {
-    "AssessmentOptions": Group("What the judge is shown, and how a rubric is judged", sort_key=1),
+    "AssessmentOptions": _ASSESSMENT,
+    "ExampleOptions": _ASSESSMENT,
+    "PairwiseOptions": Group("How to compare", sort_key=1),
     "ChecklistOptions": Group("How to check", sort_key=1),
     "JobOptions": Group("How much, what else is written, and what must hold", sort_key=3),
     "PlanOptions": Group("What to plan for, and what is assumed without a pilot", sort_key=1),
@@ -125,24 +127,26 @@ class Declared:
     @cache
     def of(cls, name: str) -> Declared:
         """The function of this name."""
-        from evenhand.functions import FUNCTIONS  # noqa: PLC0415 - seconds of import, which no help of all verbs needs
+        from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - seconds of import, which no help of all verbs needs
 
         function = FUNCTIONS[name]
-        parameters = inspect.signature(inspect.unwrap(function)).parameters.values()
+        model: type[Options] = function.option_model  # type: ignore[attr-defined] # as takes sets it
+        parameters = inspect.signature(function).parameters
         text = inspect.getdoc(function) or ""
         summary, arguments = text.partition("\n\n")[0], re.sub(r"\n {8}", " ", text.partition("\nArgs:\n")[2])
-        return cls(
-            doc=f"{summary}\n\nArgs:\n{arguments}",
-            own={each.name: _own(each) for each in parameters if each.kind is not each.VAR_KEYWORD},
-            models=getattr(function, "option_models", ()),
-        )
+        own = {name: _own(each) for name, each in parameters.items() if name not in model.model_fields}
+        models: tuple[type[Options], ...] = (model,)
+        if model in get_args(FunctionArguments):  # what the model declares itself is the function's own
+            own |= {name: _spelled(name, model.model_fields[name]) for name in vars(model)["__annotations__"]}
+            models = model.__bases__[::-1]
+        return cls(doc=f"{summary}\n\nArgs:\n{arguments}", own=own, models=models)
 
 
 def _own(parameter: inspect.Parameter) -> FieldInfo:
     """A parameter as the shell takes it; one that is an option of runs is declared there."""
     name, value = parameter.name, ... if parameter.default is parameter.empty else parameter.default
-    if name in run_options.RunOptions.model_fields:
-        return run_options.RunOptions.model_fields[name]
+    if name in RunOptions.model_fields:
+        return RunOptions.model_fields[name]
     kinds = [KINDS[each] for each in str(parameter.annotation).split(" | ") if each in KINDS]
     kind, sentence = SPELLED.get(name, (reduce(or_, kinds) if kinds else str, ""))
     return declared(kind, value, sentence)
@@ -151,9 +155,17 @@ def _own(parameter: inspect.Parameter) -> FieldInfo:
 def model_options(model: type[Options], names: Collection[str]) -> Iterator[inspect.Parameter]:
     """One option of the shell for each of a model."""
     for name, info in model.model_fields.items():
-        kind, sentence = SPELLED.get(name, (info.annotation, ""))
-        spelled = declared(kind, info.default, sentence or info.description or "") if name in SPELLED else info
-        yield shell_option(name, spelled, names, group=GROUPS.get(model.__name__, HOW))
+        owner = next(each for each in model.__mro__ if name in vars(each).get("__annotations__", {}))
+        usual = HOW if issubclass(model, RunOptions) else GROUPS.get(model.__name__, HOW)
+        yield shell_option(name, _spelled(name, info), names, group=GROUPS.get(owner.__name__, usual))
+
+
+def _spelled(name: str, info: FieldInfo) -> FieldInfo:
+    """An option as the shell takes it."""
+    if name not in SPELLED:
+        return info
+    kind, sentence = SPELLED[name]
+    return declared(kind, info.default, sentence or info.description or "")
 
 
 def shell_option(
@@ -207,7 +219,7 @@ def flag_of(name: str) -> str:
 def plain(text: str, names: Collection[str]) -> str:
     """A docstring without its markup, with options under their names in the shell.
 
-    >>> plain("As ``gold_fields`` say; see :class:`~evenhand.run_options.RunOptions`.", ["gold_fields"])
+    >>> plain("As ``gold_fields`` say; see :class:`~evenhand.options.RunOptions`.", ["gold_fields"])
     'As --gold say; see RunOptions.'
     """
     text = re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"\1", text)
