@@ -125,7 +125,7 @@ LIGHT = [
     "evenhand.tables",
     "evenhand.unitxt.loading",
     "evenhand.judges",
-    "evenhand.judging.settings",
+    "evenhand.judging.run",
     "evenhand.modes.pairwise",
     "evenhand.modes.checklist",
     "evenhand.judge_reliability",

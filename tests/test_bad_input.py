@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import evenhand
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
-from evenhand.functions import FUNCTIONS
 from tests.support.judges import ScriptedJudge
 from tests.support.rows import write_rows
 

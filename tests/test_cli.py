@@ -12,14 +12,14 @@ from typing import Literal
 import datasets
 import pytest
 from cyclopts import App
-from evenhand.cli.options import Declared, model_options
 
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.cli.command import LISTED
+from evenhand.cli.flags import Declared, model_options
 from evenhand.cli.verb_table import VERBS
 from evenhand.cli.verbs import command_of, demo_command
 from evenhand.errors import InvalidInputError
-from evenhand.functions import FUNCTIONS
 from evenhand.options import RunOptions, option
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.winrate_table import WinrateTable
@@ -610,7 +610,9 @@ def test_what_is_read_of_a_function_is_its_signature(verb):
     function = FUNCTIONS[verb.function]
     parameters = inspect.signature(function).parameters
     declared = Declared.of(verb.function)
-    assert [*declared.own, *(name for model in declared.models for name in model.model_fields)] == [*parameters]
+    further = {name for model in declared.models for name in model.model_fields}
+    assert [*declared.own] == [name for name in parameters if name in declared.own]
+    assert further == parameters.keys() - declared.own.keys()
     for name, info in declared.own.items():
         default = parameters[name].default
         assert info.is_required() if default is inspect.Parameter.empty else info.default == default

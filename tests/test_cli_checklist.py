@@ -5,9 +5,9 @@ from functools import wraps
 
 import pytest
 
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
-from evenhand.functions import FUNCTIONS
-from evenhand.options import ChecklistOptions
+from evenhand.options import ChecklistOptions, RunOptions
 from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet
 from tests.support.rows import write_rows
@@ -121,8 +121,9 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
 def test_every_option_of_a_checklist_has_one_in_the_shell_with_the_same_default(jsonl, called):
     assert main(["checklist", str(jsonl), "--checklist", "c", "--engine", "e", "--response", "answer"]) == 0
     [(_, options)] = called
-    assert not options.keys() & ChecklistOptions.model_fields.keys()
-    assert {name for _, name, _ in OPTIONS} >= ChecklistOptions.model_fields.keys()
+    own = ChecklistOptions.model_fields.keys() - RunOptions.model_fields.keys()
+    assert not options.keys() & own
+    assert {name for _, name, _ in OPTIONS} >= own
     assert options.get("check_positional_bias", False) is False
 
 

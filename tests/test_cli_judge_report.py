@@ -3,10 +3,10 @@
 from functools import wraps
 
 import pytest
-from evenhand.tables.reliability_of_judges import ReliabilityReport
 
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
-from evenhand.functions import FUNCTIONS
+from evenhand.reliability_report import ReliabilityReport
 from tests.support.rows import write_rows
 
 ROWS = [

@@ -5,9 +5,9 @@ from functools import wraps
 
 import pytest
 
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
-from evenhand.functions import FUNCTIONS
-from evenhand.options import AssessmentOptions
+from evenhand.options import AssessmentOptions, RunOptions
 from evenhand.tables.judgements import JudgementTable
 from tests.support.rows import write_rows
 
@@ -64,7 +64,10 @@ def test_a_file_behind_rubric_is_read_as_a_rubric(jsonl, tmp_path, capsys):
 OPTIONS = [
     (["--guidelines", "Be strict."], {"guidelines": "Be strict."}),
     (["--examples", "cases.jsonl"], {"examples": "cases.jsonl"}),
-    (["--num-examples", "3"], {"num_examples": 3}),
+    (
+        ["--examples", "cases.jsonl", "--num-examples", "3"],
+        {"examples": "cases.jsonl", "num_examples": 3},
+    ),
     (["--label", "a=b", "c=d"], {"label_fields": {"a": "b", "c": "d"}}),
     (["--no-shuffle-options"], {"shuffle_options": False}),
     (["--auto-na-option"], {"auto_na_option": True}),
@@ -100,7 +103,8 @@ def test_an_option_reaches_the_function_and_nothing_else_does(arguments, expecte
 
 
 def test_every_option_of_judge_has_one_in_the_shell():
-    assert {name for _, expected in OPTIONS for name in expected} - {"flow"} == AssessmentOptions.model_fields.keys()
+    own = AssessmentOptions.model_fields.keys() - RunOptions.model_fields.keys()
+    assert {name for _, expected in OPTIONS for name in expected} - {"flow"} == own
 
 
 def test_guidelines_from_a_file(jsonl, tmp_path, called):

@@ -10,7 +10,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from evenhand.judging.settings import AlikeDrawsWarning, NoLogprobsWarning
 
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
@@ -25,6 +24,7 @@ from evenhand.errors import (
     UnscoredError,
 )
 from evenhand.judges import Judge
+from evenhand.judging.run import AlikeDrawsWarning, NoLogprobsWarning
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
@@ -120,7 +120,7 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rows_first", [True, False])
-@pytest.mark.filterwarnings("ignore::evenhand.judging.settings.NoLogprobsWarning")
+@pytest.mark.filterwarnings("ignore::evenhand.judging.run.NoLogprobsWarning")
 def test_rows_and_calls_come_to_the_same_votes_and_share_a_journal(way, rows_first, server, tmp_path):
     kind, criteria, how = way
     how = {**how, "journal": tmp_path / "journal.sqlite3"}

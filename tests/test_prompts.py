@@ -4,7 +4,6 @@ import re
 from importlib import resources
 
 import pytest
-from evenhand.tables.assessing import judge
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import DictLoader, Environment
@@ -12,9 +11,10 @@ from jinja2 import DictLoader, Environment
 from evenhand import prompts
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidPromptError
+from evenhand.functions import judge
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
+from evenhand.options import Grid, Limits
 from evenhand.prompts import (
     PLACEHOLDERS,
     check_first_prompt,

@@ -4,12 +4,12 @@ import logging
 import traceback
 
 import pytest
-from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.names import as_judge
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import EvenhandError, TooManyFailuresError
+from evenhand.functions import judge
 from evenhand.unitxt.bases import InferenceEngine
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.judges import http_judge

@@ -13,10 +13,10 @@ from evenhand.cli import main
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.data.identified import IdentifiedRow, as_rows
 from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
-from evenhand.functions import FUNCTIONS
 from evenhand.judging.loop import Judging
 from evenhand.results.resumed import held_alone
-from evenhand.streams import Job, StreamedRowsWarning
+from evenhand.row_runs import job_of
+from evenhand.streams import StreamedRowsWarning
 from tests.support.judges import ScriptedJudge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer
@@ -273,7 +273,7 @@ def test_a_warning_is_given_once_and_not_once_a_part(tmp_path):
 
 
 def test_a_job_is_the_same_in_another_process():
-    job = Job(FUNCTIONS["judge"], {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
+    job = job_of("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
     other = pickle.loads(pickle.dumps(job))
     stream = [IdentifiedRow(row["id"], "0" * 16, 10, (row,), "row") for row in rows(5)]
     assert told(other.judge(as_rows(stream, "id"))) == told(job.judge(as_rows(stream, "id")))

@@ -11,7 +11,6 @@ import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
-from evenhand.tables.assessing import judge
 
 import evenhand
 from evenhand.criteria import Criterion, Option
@@ -20,6 +19,7 @@ from evenhand.data.rows import read_rows, rows_known
 from evenhand.distributed.sources import rows_of
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.functions import judge
 from evenhand.results.resumed import rows_of_part
 from evenhand.results.saved import header_of, read, read_abouts, read_columns, read_schema
 

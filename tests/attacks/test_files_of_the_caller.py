@@ -9,7 +9,6 @@ import zipfile
 import pyarrow
 import pyarrow.parquet
 import pytest
-from evenhand.tables.reliability_of_judges import ReliabilityReport
 
 import evenhand
 from evenhand import files
@@ -18,6 +17,7 @@ from evenhand.data import plain
 from evenhand.data.rows import read_file
 from evenhand.engines.replay import ReplayEngine
 from evenhand.errors import InvalidInputError
+from evenhand.reliability_report import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
 
 READERS = {

@@ -8,13 +8,13 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 import pytest
-from evenhand.tables.assessing import judge
 
 import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.functions import judge
 from evenhand.results.saved import PART
 
 LEVELS = Criterion(

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import pytest
-from evenhand.tables.assessing import judge
 
 import evenhand
 from evenhand.cli import main
@@ -14,6 +13,7 @@ from evenhand.engines.journal import Journal
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import UnwritableFileError
 from evenhand.files import written_whole
+from evenhand.functions import judge
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))

@@ -24,9 +24,8 @@ from evenhand.engines.journal import Journal, canonical_json, describe_request
 from evenhand.engines.names import judges_of, one_step_in_batches
 from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.errors import EngineError, InvalidInputError
-from evenhand.functions import FUNCTIONS
-from evenhand.options import StreamOptions
-from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_part
+from evenhand.row_runs import job_of
+from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, _votes_of_a_part
 from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
@@ -480,11 +479,11 @@ def test_two_processes_with_one_journal_send_a_batch_once(server, tmp_path):
 def test_metrics_are_asked_in_one_step_in_batches_where_a_flow_is_theirs_to_choose():
     fields = {"inference_engine": evenhand.OpenAICompatibleEngine(base_url="http://localhost:1/v1", model="m")}
     direct = {"criteria": "criteria.evenhand.direct.relevance", **fields}
-    assert evenhand.DirectJudge(**direct).run_options()["flow"] == "two_step"
-    assert evenhand.DirectJudge(**direct, batch=True).run_options()["flow"] == "one_step"
-    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").run_options()["flow"] == "two_step"
+    assert evenhand.DirectJudge(**direct).run_options().flow == "two_step"
+    assert evenhand.DirectJudge(**direct, batch=True).run_options().flow == "one_step"
+    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").run_options().flow == "two_step"
     checklist = evenhand.ChecklistJudge(checklist="checklists.evenhand.summary", batch=True, **fields)
-    assert checklist.run_options()["flow"] == "two_step"  # which a checklist does not take: its mode says how it asks
+    assert checklist.run_options().flow == "two_step"  # which a checklist does not take: its mode says how it asks
     [judge] = checklist.panel()
     assert judge.identity() == fields["inference_engine"].to_judge().identity()
     assert judge.concurrency > 1000
@@ -507,7 +506,7 @@ def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
 
 
 def test_blocks_of_a_stream_are_as_large_as_waves(server):
-    direct, waves = (Job(FUNCTIONS["judge"], {"engine": engine(server, batch=batch)}) for batch in (False, True))
+    direct, waves = (job_of("judge", {"engine": engine(server, batch=batch)}) for batch in (False, True))
     assert _votes_of_a_part(direct) == VOTES_OF_A_PART
     assert 49_990 <= BLOCKS_AT_ONCE * _votes_of_a_part(waves) <= 50_000
 
@@ -523,9 +522,11 @@ def test_batches_are_not_for_a_cluster(server, tmp_path, monkeypatch):
     monkeypatch.setattr("evenhand.distributed.cluster._ray", lambda: None)
     with pytest.raises(InvalidInputError, match="sends batches"):
         judge_on_ray(
-            Job(FUNCTIONS["judge"], {"engine": engine(server, batch=False), "batch": True}),
+            job_of(
+                "judge",
+                {"engine": engine(server, batch=False), "batch": True, "stream_to": str(tmp_path / "verdicts")},
+            ),
             [{"response": "x"}],
-            StreamOptions(stream_to=str(tmp_path / "verdicts")),
         )
 
 

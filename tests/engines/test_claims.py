@@ -332,7 +332,7 @@ def test_a_killed_owner_is_not_waited_for(path):
 RUNNER = """
 import json, sys
 from evenhand.criteria import Criterion, Option
-from evenhand.tables.assessing import judge
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 
 levels = Criterion(name="level", description="How good?", options=(Option(label="High", value=1.0),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand import aggregate_votes
 from evenhand.aggregation import RULES
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
+from evenhand.tables.recorded_votes import aggregate_votes
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 CASES = [(criterion, rule) for criterion in (LEVELS, SAFE, KINDS) for rule in RULES[criterion.scale]]

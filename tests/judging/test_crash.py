@@ -4,10 +4,9 @@ import json
 import time
 from itertools import pairwise
 
-from evenhand.tables.assessing import judge
-
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal, canonical_json
+from evenhand.functions import judge
 from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import http_judge
 from tests.support.processes import Running

@@ -6,9 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.server import JudgeServer
 

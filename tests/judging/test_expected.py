@@ -1,10 +1,13 @@
 """Expected values from log-probabilities, over real HTTP: exact for a judge whose probabilities are known."""
 
 import pytest
-from evenhand.judging.settings import NoLogprobsWarning, RunSettings
 
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.judging.flow import Flow
+from evenhand.judging.run import NoLogprobsWarning, ask
+from evenhand.options import RunOptions
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge
@@ -39,15 +42,18 @@ def questions(criterion, count=6, **more):
 
 
 def settings(**options):
-    return RunSettings.from_options(
-        {"flow": "verdict_only", "scoring": "expected", "journal": None, "progress": False, **options}
-    )
+    return RunOptions(**{"flow": "verdict_only", "scoring": "expected", "journal": None, "progress": False, **options})
 
 
-def verdicts(run, asked, judge):
+def votes_on(asked, judge, options):
+    return ask(asked, [judge], options, Flow.of(options))
+
+
+def verdicts(options, asked, judge):
+    rules = VoteRules.from_parameters(dict(options))
     return [
-        run.rules.aggregate(votes, question.criterion)
-        for question, votes in zip(asked, run.run(asked, [judge]), strict=True)
+        rules.aggregate(votes, question.criterion)
+        for question, votes in zip(asked, votes_on(asked, judge, options), strict=True)
     ]
 
 
@@ -68,14 +74,14 @@ def test_one_reply_gives_the_expected_value_and_not_a_draw_from_it(criterion, fl
 def test_labels_of_several_words_are_chosen_by_a_digit_and_plain_ones_by_name():
     judge = ScriptedJudge(chooses("2"))
     with pytest.warns(NoLogprobsWarning):
-        [vote, _] = settings().run(questions(LEVELS, 2)[:1], [judge])[0]
+        [vote, _] = votes_on(questions(LEVELS, 2)[:1], judge, settings())[0]
     assert "- 2: Partly clear\n" in judge.requests[0].messages[-1]["content"]
     assert "\nReply with the digit of one verdict, and nothing else." in judge.requests[0].messages[-1]["content"]
     assert judge.requests[0].response_schema["properties"]["selected_option"]["enum"] == ["1", "2", "3", "4"]
     assert vote.selected_label == "Partly clear"
     plain = ScriptedJudge(chooses("Yes"))
     with pytest.warns(NoLogprobsWarning):
-        settings().run(questions(yes_no_criterion("met", "Is it met?"), 2)[:1], [plain])
+        votes_on(questions(yes_no_criterion("met", "Is it met?"), 2)[:1], plain, settings())
     assert "- Yes\n" in plain.requests[0].messages[-1]["content"]
 
 
@@ -116,5 +122,7 @@ def test_without_log_probabilities_draws_stand_in_for_them_and_it_is_said():
 )
 def test_log_probabilities_that_cover_too_little_give_way_to_the_selection(masses, min_mass, value):
     vote = Vote(judge_id="j", order=(0, 1), selected_index=0, probabilities=masses)
-    verdict = settings(min_mass=min_mass).rules.aggregate([vote], yes_no_criterion("met", "?"))
+    verdict = VoteRules.from_parameters(dict(settings(min_mass=min_mass))).aggregate(
+        [vote], yes_no_criterion("met", "?")
+    )
     assert verdict.aggregated_value == pytest.approx(value)

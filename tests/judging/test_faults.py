@@ -1,10 +1,10 @@
 """What a user gets when the server fails: which rows are unscored and why, that the rest is scored, and the calls."""
 
 import pytest
-from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, ServerAwayError, TooManyFailuresError
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer, conversation
 

@@ -34,7 +34,7 @@ SHELL = (
     "'--journal', journal, '--out', out, '--verbose']))"
 )
 SCRIPT = (
-    "import sys; from evenhand.data.rows import read_file; from evenhand.tables.assessing import judge; "
+    "import sys; from evenhand.data.rows import read_file; from evenhand.functions import judge; "
     "data, address, journal, out = sys.argv[1:]; "
     "judge(read_file(data), 'Is it fine?', address, response_field='answer', journal=journal).save(out)"
 )
@@ -132,7 +132,7 @@ def test_no_wait_for_another_process_outlasts_an_interrupt(start, tmp_path):
 
 
 BRIDGE = (
-    "import sys, time; from unitxt.inference import InferenceEngine; from evenhand.tables.assessing import judge\n"
+    "import sys, time; from unitxt.inference import InferenceEngine; from evenhand.functions import judge\n"
     "class InterruptTestEngine(InferenceEngine):\n"
     "    def prepare_engine(self): pass\n"
     "    def get_engine_id(self): return 'slow'\n"

@@ -15,8 +15,8 @@ from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineError
 from evenhand.judging import loop
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
 from evenhand.judging.loop import InterruptedJudgingError, opened_journal, shared_judging
+from evenhand.options import Grid
 from tests.judging.test_run import ONCE, questions, run, selections
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import Fault, JudgeServer

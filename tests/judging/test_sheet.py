@@ -13,9 +13,9 @@ from evenhand.errors import InvalidInputError, TransientEngineError
 from evenhand.judging import sheet
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
 from evenhand.judging.sheet import ask_sheet
+from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge

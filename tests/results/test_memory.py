@@ -5,10 +5,10 @@ import json
 import tracemalloc
 
 import pytest
-from evenhand.tables.assessing import judge
 
 import evenhand
 from evenhand.engines.simulated import SimulatedEngine
+from evenhand.functions import judge
 
 ROWS = 120
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 from datasets import load_dataset
-from evenhand.tables.assessing import judge
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
+from evenhand.functions import judge
 from evenhand.results.saved import read, write
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval

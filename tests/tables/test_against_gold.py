@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from evenhand import aggregate_votes, checklist, judge, winrates
+from evenhand import checklist, judge, winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.tables.recorded_votes import aggregate_votes
 from tests.support.judges import ScriptedJudge
 
 LEVELS = Criterion(

@@ -5,12 +5,11 @@ import json
 import datasets
 import pytest
 
-from evenhand import aggregate_votes, agreement
 from evenhand.aggregation import aggregate
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [

@@ -7,10 +7,11 @@ import datasets
 import pytest
 
 import evenhand
-from evenhand import ChecklistTable, checklist
+from evenhand import checklist
 from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import ArtifactError, InvalidInputError, TooManyFailuresError, UnknownRuleError
 from evenhand.numbers import Missing
+from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet, shown_items
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
-from evenhand.tables.comparing import winrates
-from evenhand.tables.grading import grade_scores
-from evenhand.tables.reliability_of_judges import reliability
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
+from evenhand.functions import checklist, grade_scores, judge, winrates
+from evenhand.reliability_report import reliability
 from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.judgements import JudgementTable

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
 
 from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
+from evenhand.functions import checklist, judge
 from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand import GradeTable, grade_scores
+from evenhand import grade_scores
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
+from evenhand.tables.grade_table import GradeTable
 from tests.support.choosing import choosing_judge
 
 BETTER = comparison_criterion("better", "Which is better?", context_fields={"question": "question"})

@@ -6,12 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evenhand import ReliabilityReport, judge, reliability, winrates
+from evenhand import judge, winrates
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.reliability_report import ReliabilityReport, reliability
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer
 

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from evenhand import reliability
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.question import Question
+from evenhand.reliability_report import reliability
 from tests.judge_reliability.simulation import CRITERION, KINDS, LABELS, Simulation, measured
 
 QUIET = {"progress": False, "journal": None, "include_prompts_in_result": False, "flow": "one_step", "max_reasks": 0}

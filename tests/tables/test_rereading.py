@@ -1,13 +1,11 @@
 """Votes whose draws could stop early, read again: from memory, and from a file."""
 
 import pytest
-from evenhand.tables.assessing import judge
-from evenhand.tables.checking import checklist
-from evenhand.tables.comparing import winrates
 
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.functions import checklist, judge, winrates
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion

@@ -5,11 +5,11 @@ import math
 from collections import Counter
 
 import pytest
-from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.functions import judge
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import Missing, format_interval
 from evenhand.statistics.paired_differences import paired_differences

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import evenhand
-from evenhand import WinrateTable, winrates
+from evenhand import winrates
 from evenhand.cli import main
 from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
 from evenhand.modes.deciding import FIRST_BLOCK, decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.anytime import ConfidenceSequence
+from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 from tests.support.rows import write_rows
 

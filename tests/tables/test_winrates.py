@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import evenhand
-from evenhand import WinrateTable, winrates
+from evenhand import winrates
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.question import comparison_criterion
+from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})

@@ -4,11 +4,11 @@ import json
 import warnings
 
 import pytest
-from evenhand.tables.assessing import judge
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.functions import judge
 from evenhand.metrics import register
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
@@ -284,5 +284,5 @@ def test_context_fields_come_in_unitxts_forms():
     assert context_mapping(None) == {}
     assert context_mapping("question") == {"question": "question"}
     assert context_mapping({"shown": "question"}) == {"shown": "question"}
-    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name"):
+    with pytest.raises(InvalidInputError, match="context_fields is 3; give a column"):
         context_mapping(3)
