@@ -10,9 +10,8 @@ from evenhand.judge_reliability.asked import Asked, Categories, level_over
 from evenhand.judge_reliability.raters import Drawing, PanelAgreement, Rater, RaterPair, Scale, all_pairs, panels
 from evenhand.numbers import Missing
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.agreement import Agreement, confusion_matrix
-from evenhand.statistics.calibration import BrierScore, Calibration, brier_score, calibration
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.agreement import Agreement, Calibration, calibration, confusion_matrix
+from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.votes import Verdict, Vote
 
 
@@ -20,7 +19,7 @@ def share_of(
     numerators: Sequence[float],
     denominators: Sequence[float],
     instances: Sequence[int],
-    level: float,
+    level: Level,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Interval | None:
     """The ratio of two sums over rows, with an interval over the instances of the rows; None without a denominator."""
@@ -69,12 +68,10 @@ class Confidences:
 
     Attributes:
         num_votes: Votes with log-probabilities, a selection and a label.
-        brier: The mean squared error.
-        calibration: The expected calibration error, over- or underconfidence, and the diagram.
+        calibration: The Brier score, the expected calibration error, over- or underconfidence, and the diagram.
     """
 
     num_votes: int
-    brier: BrierScore
     calibration: Calibration
 
 
@@ -153,12 +150,12 @@ def _accuracy(
         [sum(trials) for trials in outcomes],
         [len(trials) for trials in outcomes],
         [question.together for question in labelled],
-        level.of_clusters(),
+        level.over(None),
     )
     return found or Missing("nothing that people labelled has a selection of the judge")
 
 
-def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: float, seed: int) -> Confidences | Missing:
+def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Level) -> Confidences | Missing:
     """The probability of the option selected, and whether people chose it, for every vote that has both."""
     votes = [
         (question, vote)
@@ -174,11 +171,7 @@ def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: flo
     stated = [_confidence(vote, categories) for _, vote in known]
     right = [float(categories.of_vote(vote) == question.label) for question, vote in known]
     over = IntervalLevel.of(level).over([question.together for question, _ in known])
-    return Confidences(
-        num_votes=len(known),
-        brier=brier_score(stated, right, bins=BINS, level=over),
-        calibration=calibration(stated, right, bins=BINS, level=over, seed=seed),
-    )
+    return Confidences(num_votes=len(known), calibration=calibration(stated, right, bins=BINS, level=over))
 
 
 def _confidence(vote: Vote, categories: Categories) -> float:

@@ -17,7 +17,7 @@ from evenhand.judge_reliability.raters import Scale
 from evenhand.numbers import Missing, format_count
 from evenhand.question import response_label
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
 from evenhand.votes import Verdict, Vote
 
@@ -185,7 +185,7 @@ Rows = tuple[IntArray, IntervalLevel]
 """A table of selections, (n_rows, n_columns) with -1 for unscored and -2 for not asked, and the level over its rows."""
 
 
-def _rows(rows: Sequence[Sequence[int]], instances: Sequence[int], level: float) -> Rows:
+def _rows(rows: Sequence[Sequence[int]], instances: Sequence[int], level: Level) -> Rows:
     """Pad the rows to the longest with what was not asked; those of an instance belong together."""
     table = np.full((len(rows), max(map(len, rows), default=0)), NOT_ASKED, dtype=np.int64)
     for place, row in enumerate(rows):
@@ -193,14 +193,12 @@ def _rows(rows: Sequence[Sequence[int]], instances: Sequence[int], level: float)
     return table, IntervalLevel.of(level).over(instances)
 
 
-def level_over(asked: Sequence[Asked], level: float) -> IntervalLevel:
+def level_over(asked: Sequence[Asked], level: Level) -> IntervalLevel:
     """The level of intervals over questions, with what they belong to where that is the same for some."""
-    together = [question.together for question in asked]
-    repeated = len(set(together)) < len(together)
-    return IntervalLevel(level, together if repeated else None, IntervalLevel.of(level).method)
+    return IntervalLevel.of(level).over([question.together for question in asked])
 
 
-def reversed_pairs(asked: Sequence[Asked], categories: Categories, level: float) -> Rows:
+def reversed_pairs(asked: Sequence[Asked], categories: Categories, level: Level) -> Rows:
     """Every draw that was asked for in an order and in its reverse, as pairs of sides.
 
     A comparison has the sides themselves, in the order (0, 1) and then (1, 0). A pair of assessments has 0 and 0 if it
@@ -227,14 +225,14 @@ def _moved(pair: tuple[Vote, Vote]) -> list[int]:
     return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
 
 
-def draws_of_prompts(asked: Sequence[Asked], categories: Categories, level: float) -> Rows:
+def draws_of_prompts(asked: Sequence[Asked], categories: Categories, level: Level) -> Rows:
     """One row per question and order, one column per draw."""
     prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
     rows = [[categories.of_vote(vote) for vote in votes] for _, votes in prompts]
     return _rows(rows, [instance for instance, _ in prompts], level)
 
 
-def orders_of_draws(asked: Sequence[Asked], level: float) -> Rows:
+def orders_of_draws(asked: Sequence[Asked], level: Level) -> Rows:
     """One row per question and draw, one column per order: the option selected, in the criterion's own order."""
     draws = [(question.together, votes) for question in asked for votes in question.draws.values()]
     rows = [
@@ -271,7 +269,7 @@ class Meeting:
 
 
 def verbosity(
-    asked: Sequence[Asked], categories: Categories, level: float, *, given_people: bool = False
+    asked: Sequence[Asked], categories: Categories, level: Level, *, given_people: bool = False
 ) -> VerbositySlope | Missing:
     """The slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
 

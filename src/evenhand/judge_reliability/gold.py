@@ -22,17 +22,18 @@ from evenhand.numbers import Missing, format_count, format_level, format_number,
 from evenhand.results.measures import Kind, Measure, known, measure, measures_of
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval
-from evenhand.statistics.against_truth import (
+from evenhand.statistics.agreement import (
     Correlations,
     OptionRates,
+    ValueErrors,
     balanced_accuracy,
+    confusion_matrix,
     correlations,
     correlations_within,
     option_rates,
+    value_errors,
 )
-from evenhand.statistics.agreement import ValueErrors, confusion_matrix, value_errors
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.resampling import FloatArray
+from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
 from evenhand.votes import Verdict
 
 NO_GOLD = "no row has a gold label: name their column when judging, or give numbers, against_gold(gold=…)"
@@ -143,7 +144,7 @@ class OptionComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreComparison:
-    """How the judge's scores go with the gold scores; see :class:`~evenhand.statistics.against_truth.Correlations`.
+    """How the judge's scores go with the gold scores; see :class:`~evenhand.statistics.agreement.Correlations`.
 
     Attributes:
         pearson: The product-moment correlation.
@@ -364,7 +365,7 @@ def _without_labels(num_compared: int) -> dict[str, Any]:
 
 
 def _within(
-    truth: FloatArray, judged: FloatArray, groups: Sequence[Hashable] | None, level: float
+    truth: FloatArray, judged: FloatArray, groups: Sequence[Hashable] | None, level: Level
 ) -> ScoreComparison | Missing:
     if groups is None:
         return NOT_GROUPED
@@ -385,7 +386,7 @@ def _scores(found: Correlations) -> ScoreComparison:
     )
 
 
-def _errors(truth: FloatArray, judged: FloatArray, scale: Scale, level: float) -> ValueErrors | Missing:
+def _errors(truth: FloatArray, judged: FloatArray, scale: Scale, level: Level) -> ValueErrors | Missing:
     low, high = scale.bounds
     if ((truth < low) | (truth > high)).any():
         return Missing(f"gold scores lie outside the range of the judge's, {format_range(low, high)}")

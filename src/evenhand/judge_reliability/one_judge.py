@@ -20,6 +20,7 @@ from evenhand.judge_reliability.agreement_with_people import (
     share_of,
 )
 from evenhand.judge_reliability.asked import (
+    FIRST,
     SECOND,
     SIDES,
     Asked,
@@ -31,8 +32,8 @@ from evenhand.judge_reliability.asked import (
     reversed_pairs,
     verbosity,
 )
-from evenhand.judge_reliability.raters import Drawing, defined
-from evenhand.modes.grade_scores import Grading, UnrelatedEffect
+from evenhand.judge_reliability.raters import Drawing
+from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measure
 from evenhand.results.unscored import UnscoredCounts
@@ -40,18 +41,16 @@ from evenhand.results.verdict_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies
 from evenhand.statistics import Interval
 from evenhand.statistics.consistency import (
-    NOT_ASKED,
-    UNSCORED,
     OptionFlips,
-    PreferenceFairness,
+    PositionBias,
     RepetitionStability,
     option_flips,
-    preference_fairness,
+    position_bias,
     repetition_stability,
 )
-from evenhand.statistics.grade_score import GradeScoreResult, grade_score
+from evenhand.statistics.intervals import Level
 from evenhand.statistics.length import VerbositySlope
-from evenhand.votes import MatchKind, total_usage
+from evenhand.votes import MatchKind, Vote, total_usage
 
 Mode = Literal["assess", "compare"]
 
@@ -118,6 +117,23 @@ class OptionFlipRate:
 
 
 @dataclass(frozen=True, slots=True)
+class TwoGraded:
+    """The Grade Score of a judge of two systems: see `evenhand.modes.grade_scores.Grading`.
+
+    Attributes:
+        grade_score: Mean over the questions; 1 chooses the same system wherever it stands, 0 the same place.
+        chance_corrected: The same less what a random judge reaches: 0 is chance.
+        answered: Share of the votes that chose one.
+        chance: What a random judge reaches.
+    """
+
+    grade_score: Interval
+    chance_corrected: Interval
+    answered: Interval
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
 class CriterionReliability:
     """One judge on one criterion.
 
@@ -161,11 +177,11 @@ class CriterionReliability:
     num_missing: int
     num_samples: int
     replies: Replies
-    position: PreferenceFairness | Missing
+    position: PositionBias | Missing
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
     flips: tuple[OptionFlipRate, ...] | Missing
-    grade_score: GradeScoreResult | Missing
+    grade_score: TwoGraded | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
     people: AgreementWithPeople | Missing
@@ -256,7 +272,7 @@ def criterion_reliability(
     *,
     num_missing: int = 0,
     sides: tuple[str, str] = SIDES,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> CriterionReliability:
@@ -317,8 +333,10 @@ def criterion_reliability(
         verbosity=verbosity(asked, categories, level),
         verbosity_given_people=verbosity(asked, categories, level, given_people=True),
         people=people,
-        confidences=confidences_of(asked, categories, level=level, seed=seed),
-        **drawing,
+        confidences=confidences_of(asked, categories, level=level),
+        level=float(level),
+        resamples=resamples,
+        seed=seed,
     )
 
 
@@ -352,7 +370,7 @@ def _clusters(asked: Sequence[Asked]) -> int | None:
     return len(known) or None
 
 
-def _replies(asked: Sequence[Asked], level: float) -> Replies:
+def _replies(asked: Sequence[Asked], level: Level) -> Replies:
     votes = [vote for question in asked for vote in question.verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     usage = total_usage(vote.usage for vote in votes)
@@ -378,7 +396,7 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
     )
 
 
-def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Interval | None:
+def _share_of_reason(asked: Sequence[Asked], reason: str, level: Level) -> Interval | None:
     return share_of(
         [sum(vote.unscored_reason == reason for vote in question.verdict.votes) for question in asked],
         [len(question.verdict.votes) for question in asked],
@@ -387,15 +405,15 @@ def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Inter
     )
 
 
-def _position(asked: Sequence[Asked], categories: Categories, level: float) -> PreferenceFairness | Missing:
+def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> PositionBias | Missing:
     selections, over = reversed_pairs(asked, categories, level)
     if not len(selections):
         return Missing("no question was shown in an order and in its reverse: leave check_positional_bias on")
-    found = preference_fairness(selections, level=over)
+    found = position_bias(selections, level=over)
     return found if found.n_checked else Missing("no question has a selection in both orders")
 
 
-def _repetition(asked: Sequence[Asked], categories: Categories, level: float) -> RepetitionStability | Missing:
+def _repetition(asked: Sequence[Asked], categories: Categories, level: Level) -> RepetitionStability | Missing:
     selections, over = draws_of_prompts(asked, categories, level)
     if selections.shape[1] < 2:
         return Missing("no prompt was drawn twice: set samples to 3 or more")
@@ -403,7 +421,7 @@ def _repetition(asked: Sequence[Asked], categories: Categories, level: float) ->
     return found if found.n_repeated else Missing("no prompt has a selection in two draws")
 
 
-def _spread(asked: Sequence[Asked], level: float, greatest: float) -> Interval | Missing:
+def _spread(asked: Sequence[Asked], level: Level, greatest: float) -> Interval | Missing:
     drawn = [
         (question.together, [vote.value for vote in votes if vote.value is not None])
         for question in asked
@@ -420,7 +438,7 @@ def _spread(asked: Sequence[Asked], level: float, greatest: float) -> Interval |
     return found or Missing("no prompt was drawn twice with a value: set samples to 3 or more")
 
 
-def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tuple[OptionFlipRate, ...] | Missing:
+def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> tuple[OptionFlipRate, ...] | Missing:
     selections, over = orders_of_draws(asked, level)
     if ((selections >= 0).sum(axis=1) < 2).all():
         return Missing("no question has a selection in two orders")
@@ -429,24 +447,26 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tupl
     return tuple(OptionFlipRate(label, flips) for label, flips in zip(labels, found, strict=True))
 
 
-def _grade_score_of_two(
-    asked: Sequence[Asked], categories: Categories, level: float, seed: int
-) -> GradeScoreResult | Missing:
+def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: Level, seed: int) -> TwoGraded | Missing:
     if not categories.compares:
         return Missing("an assessment chooses among options, not among candidates")
     if len({question.instance for question in asked}) < len(asked):
         return Missing("there are more than two systems: the best of all of them is asked for to score these")
-    shown = [_first_draw(question, categories) for question in asked]
-    if not shown or any(NOT_ASKED in row for row in shown):
+    firsts = [[question.draws.get(0, {}).get(order) for order in ((0, 1), (1, 0))] for question in asked]
+    shown = [[vote for vote in votes if vote is not None] for votes in firsts]
+    if not shown or any(len(votes) < 2 for votes in shown):
         return Missing("not every question was shown in both orders: leave check_positional_bias on")
-    return defined(lambda: grade_score(shown, level=level_over(asked, level), seed=seed))
+    sides = [[_for_a_side(vote, categories) for vote in votes] for votes in shown]
+    found = grade(sides, shown[0][0].judge_id, level=level_over(asked, level), seed=seed)
+    if not (found.grade_score and found.chance_corrected and found.answered and found.chance):
+        return Missing("the Grade Score is undefined: no question has the answers that it needs")
+    return TwoGraded(found.grade_score, found.chance_corrected, found.answered, found.chance)
 
 
-def _first_draw(question: Asked, categories: Categories) -> list[int]:
-    """The candidate chosen in each rotation; a tie names none."""
-    votes = question.draws.get(0, {})
-    chosen = [categories.of_vote(votes[order]) if order in votes else NOT_ASKED for order in ((0, 1), (1, 0))]
-    return [UNSCORED if category > SECOND else category for category in chosen]
+def _for_a_side(vote: Vote, categories: Categories) -> Vote:
+    """The vote for one of the two candidates; a tie names none."""
+    side = categories.of_vote(vote)
+    return vote.model_copy(update={"selected_index": side if side in {FIRST, SECOND} else None})
 
 
 def choice_reliability(
@@ -482,10 +502,10 @@ def choice_reliability(
         num_scored=grading.num_scored,
         num_missing=grading.num_missing_response,
         places=tuple(
-            PlacesChosen(each.n_options, each.places.counts, each.places.shift_p_value)
+            PlacesChosen(each.n_options, each.places.counts, each.places.instance_p_value)
             for each in grading.histograms
             if not isinstance(each.places, Missing)
         ),
         **grading.usage.model_dump(include=CONSUMED),
-        level=grading.level,
+        level=float(grading.level),
     )

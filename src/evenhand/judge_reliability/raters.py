@@ -30,6 +30,7 @@ from evenhand.statistics.agreement import (
     krippendorff_alpha,
     value_errors,
 )
+from evenhand.statistics.intervals import Level
 from evenhand.votes import Verdict
 
 FloatArray = NDArray[np.float64]
@@ -55,7 +56,7 @@ class Drawing(TypedDict):
         seed: Of the draws.
     """
 
-    level: float
+    level: Level
     resamples: int
     seed: int
 
@@ -334,7 +335,7 @@ def label_agreement(
 
 
 def _adjacent_accuracy(
-    scale: Scale, truth: Sequence[int | None], judged: Sequence[int | None], level: float = 0.95
+    scale: Scale, truth: Sequence[int | None], judged: Sequence[int | None], level: Level = 0.95
 ) -> Interval:
     """The share of judgements at most one level beside the truth; NA is right where the truth is NA, else wrong.
 
@@ -351,7 +352,7 @@ def summarize_votes(
     criterion: Criterion,
     references: Sequence[int | None] | None = None,
     *,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> VoteSummary:

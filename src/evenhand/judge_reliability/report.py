@@ -294,7 +294,6 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
 
 _MEASURES: tuple[Line, ...] = (
     ("position consistency", "position.position_consistency", "share"),
-    ("  as Shi et al. count", "position.published_position_consistency", "share"),
     (
         "  pairs checked",
         "position",
@@ -304,7 +303,7 @@ _MEASURES: tuple[Line, ...] = (
     ("  inconsistent towards the first", "position.first_shown_share", "share"),
     ("  p of no preference", "position.p_value", "p_value"),
     ("repeated draws agree", "repetition.pair_agreement", "share"),
-    ("  mode, as Shi et al. count", "repetition.published_stability", "share"),
+    ("  share of the mode", "repetition.mode_share", "share"),
     ("spread of draws", "spread", partial(format_interval, digits=3)),
     ("Grade Score", "grade_score.grade_score", "number"),
     ("  corrected for chance", "grade_score.chance_corrected", "number"),
@@ -318,8 +317,8 @@ _MEASURES: tuple[Line, ...] = (
     ("  quadratic-weighted kappa", "people.quadratic_weighted_kappa", "number"),
     ("  Krippendorff's alpha", "people.krippendorff_alpha", "number"),
     ("overconfidence", "confidences.calibration.overconfidence", "difference"),
-    ("  calibration error less noise", "confidences.calibration.debiased_error", "number"),
-    ("  Brier score", "confidences.brier.score", "number"),
+    ("  calibration error", "confidences.calibration.expected_calibration_error", "number"),
+    ("  Brier score", "confidences.calibration.brier", "number"),
     ("parse rate", "replies.parse_rate", "share"),
     ("  votes", "replies.unscored_counts.votes", "count"),
     ("  unscored votes", "replies.unscored_counts.unscored_votes", "count"),

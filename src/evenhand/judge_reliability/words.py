@@ -21,6 +21,7 @@ from evenhand.judge_reliability.one_judge import (
     OptionFlipRate,
     PlacesChosen,
     Replies,
+    TwoGraded,
 )
 from evenhand.judge_reliability.raters import RaterPair
 from evenhand.numbers import (
@@ -36,8 +37,7 @@ from evenhand.numbers import (
 )
 from evenhand.statistics import Interval
 from evenhand.statistics.agreement import Agreement
-from evenhand.statistics.consistency import PreferenceFairness, RepetitionStability
-from evenhand.statistics.grade_score import GradeScoreResult
+from evenhand.statistics.consistency import PositionBias, RepetitionStability
 from evenhand.statistics.length import VerbositySlope
 
 Measured = TypeVar("Measured")
@@ -164,7 +164,7 @@ def replies_in_words(replies: Replies) -> str | Missing:
     return text + _too_few(replies.parse_rate)
 
 
-def consistency_in_words(position: PreferenceFairness, mode: Mode) -> str | Missing:
+def consistency_in_words(position: PositionBias, mode: Mode) -> str | Missing:
     """How often the swap of the order leaves the selection as it is."""
     rate = position.position_consistency
     if rate is None:
@@ -176,13 +176,13 @@ def consistency_in_words(position: PreferenceFairness, mode: Mode) -> str | Miss
     return text + _too_few(rate)
 
 
-def fairness_in_words(position: PreferenceFairness, mode: Mode) -> str | Missing:
+def fairness_in_words(position: PositionBias, mode: Mode) -> str | Missing:
     """Which place gains when the selection changes with the order."""
-    share, p = position.first_shown_share, position.p_value
-    n = position.n_primacy + position.n_recency
-    if share is None or p is None:
+    share, made = position.first_shown_share, position.test
+    n = position.n_inconsistent
+    if share is None or made is None:
         return Missing(f"none of {format_count(position.n_checked, 'pair')} of votes changes with the order")
-    test = f"{state_p_value(p)}, {_TESTS[position.p_value_method or 'exact']}"
+    p, test = made.p_value, f"{state_p_value(made.p_value)}, {_TESTS[made.method]}"
     inconsistent = f"the {format_count(n, 'inconsistent pair')}"
     alpha = 1 - position.level
     includes_a_half = share.low <= 0.5 <= share.high
@@ -266,17 +266,12 @@ def spread_in_words(spread: Interval, greatest: float = 0.5) -> str:
     )
 
 
-def grade_score_in_words(score: GradeScoreResult) -> str:
-    """The Grade Score of two beside what a random judge reaches; a tie chooses neither."""
-    chances = {chance.expected for chance in score.chances}
-    chance = (
-        f"a random judge reaches {format_number(min(chances))}"
-        if len(chances) == 1
-        else "chance depends on the question"
-    )
+def grade_score_in_words(score: TwoGraded) -> str:
+    """The Grade Score of two systems and what a random judge reaches; a tie chooses neither."""
     return (
-        f"the Grade Score is {format_interval(score.grade_score)}, where {chance}; "
-        f"{_beyond_chance(score.chance_corrected)}; {format_share(score.answered)} of the votes chose one"
+        f"the Grade Score is {format_interval(score.grade_score)}, where a random judge reaches "
+        f"{format_number(score.chance)}; {_beyond_chance(score.chance_corrected)}; {format_share(score.answered)} of "
+        "the votes chose one"
     ) + _too_few(score.grade_score)
 
 
@@ -324,8 +319,8 @@ def people_in_words(people: AgreementWithPeople) -> str | Missing:
 
 def confidences_in_words(confidences: Confidences) -> str:
     """Whether stated probabilities are higher or lower than the share that is right."""
-    calibration, brier = confidences.calibration, confidences.brier
-    gap, error = calibration.overconfidence, calibration.debiased_error
+    calibration = confidences.calibration
+    gap = calibration.overconfidence
     estimate, low, high = (format_points(value) for value in (gap.estimate, gap.low, gap.high))
     gap_in_points = f"{estimate} points [{low}, {high}]"
     if gap.low > 0:
@@ -336,8 +331,7 @@ def confidences_in_words(confidences: Confidences) -> str:
         text = f"no evidence of over- or underconfidence: mean confidence less share right is {gap_in_points}"
     return (
         f"{text} over {format_count(confidences.num_votes, 'vote')}; expected calibration error "
-        f"{format_number(calibration.expected_calibration_error)}, less what noise brings {format_interval(error)} "
-        f"({state_p_value(calibration.p_value)} if calibrated); Brier score {format_interval(brier.score)}"
+        f"{format_number(calibration.expected_calibration_error)}; Brier score {format_interval(calibration.brier)}"
     )
 
 
@@ -362,7 +356,7 @@ def pair_in_words(pair: RaterPair) -> str | Missing:
     return text + _too_few(pair.accuracy)
 
 
-_TESTS = {"exact": "exact test", "bound": "sign-flip test, an upper bound", "normal": "sign-flip test"}
+_TESTS = {"exact": "exact test", "t": "t test over clusters"}
 
 
 def _finding(measure: str, said: str | Missing) -> Remark:

@@ -16,8 +16,8 @@ from evenhand.labels.samples import Sample, Way, difference_of, samples_of
 from evenhand.numbers import format_count, state_p_value
 from evenhand.results.results import Results
 from evenhand.run_options import Design
-from evenhand.statistics.label_checks import draw_p_value
-from evenhand.statistics.resampling import check_level
+from evenhand.statistics.correction import draw_p_value
+from evenhand.statistics.intervals import check_level
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",

@@ -13,8 +13,8 @@ from evenhand.labels.people import Paired
 from evenhand.numbers import Missing
 from evenhand.run_options import Design
 from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction, corrected_difference, corrected_mean
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
+from evenhand.statistics.correction import Correction, corrected_mean
+from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray
 
 HALVINGS: Final = 16
 """Of the range of scores, where an interval is found by inversion: to 1.5e-5 of it."""
@@ -121,7 +121,6 @@ class Sample:
             clusters=self.clusters if len({*self.clusters}) < len(self.clusters) else None,
             bounds=self.bounds,
             level=way.level,
-            seed=way.seed,
         )
 
     def _where_it_applies(self, way: Way) -> Correction:
@@ -225,7 +224,7 @@ def difference_of(first: Sample, second: Sample, way: Way) -> Correction:
     strata, clusters = None, [first.clusters[place] for place in ours]
     if first.strata is not None and second.strata is not None:
         strata = np.column_stack([first.strata[ours], second.strata[theirs]])
-    return corrected_difference(
+    return corrected_mean(
         both(first.judged, second.judged),
         both(first.human, second.human),
         strata=strata,
@@ -235,7 +234,6 @@ def difference_of(first: Sample, second: Sample, way: Way) -> Correction:
         clusters=clusters if len({*clusters}) < len(clusters) else None,
         bounds=first.bounds,
         level=way.level,
-        seed=way.seed,
     )
 
 

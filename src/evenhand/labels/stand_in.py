@@ -22,7 +22,7 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.statistics.alternative_annotator import (
-    FEWEST_FOR_T,
+    FEWEST_INSTANCES,
     AnnotatorComparison,
     Similarity,
     alternative_annotator,
@@ -71,7 +71,6 @@ class AnnotatorOutdone:
         lead: By how much more often the judge is at least as near as the annotator than the other way round.
         p_value: That the annotator leads by ε or more.
         adjusted_p_value: After Benjamini and Yekutieli over the annotators.
-        test: ``t`` or ``exact``.
         outdone: Whether the judge represents the others at least as well, ε given.
     """
 
@@ -81,7 +80,6 @@ class AnnotatorOutdone:
     lead: float | Missing = measure("difference")
     p_value: float | Missing = measure("p_value")
     adjusted_p_value: float | Missing = measure("p_value")
-    test: str | Missing
     outdone: bool
 
 
@@ -187,7 +185,6 @@ class StandInTest(PrintedTables):
                 Column("judge leads by", "lead"),
                 Column("p", lambda own: format_p_value(own.p_value)),
                 Column("p (BY)", lambda own: format_p_value(own.adjusted_p_value)),
-                Column("test", lambda own: str(own.test) if own.test else ""),
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
             list(self._reasons()),
@@ -207,11 +204,6 @@ class StandInTest(PrintedTables):
 
     def _reasons(self) -> Iterator[str]:
         owns = [own for each in self.judges for own in each.annotators]
-        if any(own.test == "exact" and own.num_instances < FEWEST_FOR_T for own in owns):
-            yield (
-                f"With fewer than {FEWEST_FOR_T} instances the test is exact; label 50 to 100 instances, with three "
-                "annotators each, for a test that can tell."
-            )
         for reason in dict.fromkeys(own.p_value.reason for own in owns if isinstance(own.p_value, Missing)):
             yield f"Not tested: {reason}."
 
@@ -255,10 +247,7 @@ def _tested(said: Said, epsilon: float, alpha: float, level: float, interval: st
     over = IntervalLevel(level, said.clusters or None, interval)
     found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
     comparable = [sum(label is not None for label in row) > 1 for row in zip(*said.people.values(), strict=True)]
-    annotators = tuple(
-        _outdone(name, each, clustered=bool(said.clusters))
-        for name, each in zip(said.people, found.annotators, strict=True)
-    )
+    annotators = tuple(_outdone(name, each) for name, each in zip(said.people, found.annotators, strict=True))
     rate = known(found.winning_rate, "no annotator could be compared")
     return StandIn(
         judge=said.judge,
@@ -284,12 +273,12 @@ def _passed(rate: float | Missing, annotators: Sequence[AnnotatorOutdone]) -> bo
     return rate >= LEAST_WINNING_RATE
 
 
-def _outdone(name: str, found: AnnotatorComparison, *, clustered: bool) -> AnnotatorOutdone:
+def _outdone(name: str, found: AnnotatorComparison) -> AnnotatorOutdone:
     nothing = f"{name} labelled no instance that another annotator labelled too"
     untested = (
-        f"the instances of {name} come in fewer than {FEWEST_FOR_T} clusters, or do not differ: too few for a t test, "
-        "and rows that belong together have no exact one"
-        if clustered and found.num_instances
+        f"with fewer than {FEWEST_INSTANCES} instances, or clusters of them, the test cannot tell; label 50 to 100 "
+        "instances, with three annotators each"
+        if found.num_instances
         else nothing
     )
     return AnnotatorOutdone(
@@ -299,7 +288,6 @@ def _outdone(name: str, found: AnnotatorComparison, *, clustered: bool) -> Annot
         lead=Missing(nothing) if found.mean_difference is None else -found.mean_difference,
         p_value=known(found.p_value, untested),
         adjusted_p_value=known(found.adjusted_p_value, untested),
-        test=known(found.test, untested),
         outdone=found.outdone,
     )
 

@@ -19,6 +19,7 @@ from evenhand.numbers import (
     format_count,
     format_estimate,
     format_level,
+    format_number,
 )
 from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Point, Shares, Whole
 from evenhand.results.findings import Finding
@@ -352,9 +353,9 @@ def _counts(found: Outcomes, parts: Sequence[str]) -> tuple[int, ...]:
 
 def _calibration(held: Held) -> Drawn | None:
     """The probabilities that judges gave to what they selected, against how often people say the same."""
-    level, seed = held.results.parameters["level"], held.results.parameters["seed"]
+    level = held.results.parameters["level"]
     return curves(
-        (name, confidences_of(asked, Categories(criterion), level=level, seed=seed))
+        (name, confidences_of(asked, Categories(criterion), level=level))
         for name, (criterion, asked) in held.labelled.items()
     )
 
@@ -368,11 +369,10 @@ def curves(named: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None:
     panels: list[Panel] = []
     notes = ["On the dashed line, what is said with 80 % comes true in 80 %."]
     for name, each in known:
-        bins, error = each.calibration.bins, each.calibration.debiased_error
+        bins, error = each.calibration.bins, each.calibration.expected_calibration_error
         points = tuple(Point(one.mean_confidence, Mark.of("", one.accuracy, "score"), one.n) for one in bins)
         panels.append(Curve(name, across, up, points))
-        text = Mark.of("", error, "number").text
-        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error less noise {text}.")
+        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error {format_number(error)}.")
     notes.append(f"Lines: {format_level(known[0][1].calibration.level)} intervals over clusters.")
     return "Calibration against gold", panels, notes
 

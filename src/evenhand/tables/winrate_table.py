@@ -39,8 +39,8 @@ from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.statistics.strengths import Strength
 from evenhand.tables.winrate_texts import system_record, tables_of_pairs, winrate_tables
 from evenhand.votes import Vote
 
