@@ -246,7 +246,7 @@ def _of_judge(asked: PlanOptions, ground: _Ground, alpha: float) -> Iterator[tup
         return closed.half_width(ground.sd, rows, asked.level, per_row=ground.per_row, yes_no=ground.yes_no)
 
     def power(difference: float, rows: int) -> float:
-        return closed.power(difference, ground.sd_apart, rows, alpha, per_row=ground.per_row)
+        return closed.power(difference, ground.sd_apart, rows, alpha, per_row=ground.per_row, yes_no=ground.yes_no)
 
     if rows is not None:
         yield "half_width", PlannedNumber("half-width", half_width(rows) * ground.width, rows)

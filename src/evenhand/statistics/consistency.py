@@ -33,8 +33,7 @@ class PositionBias:
         position_consistency: n_consistent / n_checked; None when nothing was checked.
         preference_fairness: (n_recency - n_primacy) / n_checked, in [-1, 1]; 0 is fair; None when nothing was checked.
         first_shown_share: n_primacy / (n_primacy + n_recency); None without an inconsistent pair.
-        test: That n_primacy is a half of these, see `evenhand.statistics.paired_differences.paired_test`; None in the same
-            case.
+        test: That n_primacy is a half of these: `evenhand.statistics.paired_differences.paired_test`; None as above.
         first_position_share: Share of the first position among all votes for one of the two; None without any.
         n_clusters: Clusters with a pair that was checked.
         level: Of the intervals.

@@ -44,8 +44,12 @@ def half_width(sd: float, rows: int, level: float, *, per_row: float = 1.0, yes_
     return t * sd * math.sqrt(k / (rows * (k + 2))) + (NEAR_BOUND - FAR_BOUND) / (2 * (k + 1))
 
 
-def power(difference: float, sd: float, rows: int, alpha: float, *, per_row: float = 1.0) -> float:
-    """Return the chance that the paired t test finds a difference, by Student's noncentral t.
+def power(
+    difference: float, sd: float, rows: int, alpha: float, *, per_row: float = 1.0, yes_no: bool = False
+) -> float:
+    """Return the chance that a paired test finds a difference, by Student's noncentral t.
+
+    Of yes/no scores the test is exact: a step from one row to the next is lost of the sum.
 
     Args:
         difference: The true mean of the rows' differences.
@@ -53,15 +57,16 @@ def power(difference: float, sd: float, rows: int, alpha: float, *, per_row: flo
         rows: How many.
         alpha: The p-value that has to be reached.
         per_row: Clusters per row; 1 where no rows belong together.
+        yes_no: Whether scores are yes or no.
 
-    >>> round(power(0.1, 0.5, 199, 0.05), 2)
-    0.8
+    >>> round(power(0.1, 0.5, 199, 0.05), 2), round(power(0.1, 0.5, 218, 0.05, yes_no=True), 2)
+    (0.8, 0.8)
     """
     freedom = per_row * rows - 1
     if freedom <= 0 or 0.5**freedom > alpha:  # so few signs reject nothing
         return 0.0
-    critical, shift = float(stats.t.ppf(1 - alpha / 2, freedom)), math.sqrt(rows) * difference / sd
-    return float(sum(stats.nct.sf(critical, freedom, side * shift) for side in (1, -1)))
+    critical, spread, step = float(stats.t.ppf(1 - alpha / 2, freedom)), sd * math.sqrt(rows), yes_no and per_row == 1
+    return float(sum(stats.nct.sf(critical, freedom, (side * rows * difference - step) / spread) for side in (1, -1)))
 
 
 def sd_of_differences(sd: float, correlation: float, draws: int = 1) -> float:
