@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.fields import check_label_columns, field_of, text_of
+from evenhand.data.recorded_columns import YES_OR_NO
 from evenhand.data.rows import Row, read_rows
-from evenhand.data.vote_columns import YES_OR_NO
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError

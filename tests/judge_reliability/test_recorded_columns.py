@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.data.vote_columns import (
+from evenhand.data.recorded_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,

@@ -11,7 +11,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.data.vote_columns import VoteReader
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Labels, read_gold
 from evenhand.results.vote_columns import Cell

@@ -24,7 +24,7 @@ from evenhand.judging.conversation import (
 )
 from evenhand.judging.flow import Flow
 from evenhand.parsing import SheetAnswer, read_sheet
-from evenhand.prompts import fill_prompt, render_own_prompt
+from evenhand.prompts import fill_prompt
 from evenhand.question import Presentation, Question, has_plain_answers
 from evenhand.votes import FINAL_FINISHES, Completion, UnscoredReason, Usage, Vote
 
@@ -61,7 +61,8 @@ class SheetConversation(Conversation):
 
     async def run(self) -> None:
         """Ask for all answers, and again for those only that are unscored, as often as it is allowed."""
-        reply = await self._ask("sheet", self._prompt(), self.items)
+        text = self.first_prompt(self.items[0].question, "sheet", self._values(self.items))
+        reply = await self._ask("sheet", text, self.items)
         for _ in range(self.flow.max_reasks):
             missing = self._missing()
             if not missing or reply.finish_reason in FINAL_FINISHES:
@@ -88,15 +89,6 @@ class SheetConversation(Conversation):
 
     def _missing(self) -> tuple[SheetItem, ...]:
         return tuple(item for item in self.items if self.readings[item.number].answer.match.index is None)
-
-    def _prompt(self) -> str:
-        values, own = self._values(self.items), self.flow.own_prompt
-        text = (
-            fill_prompt(self.flow.first_prompt(self.items[0].question), values)
-            if own is None
-            else render_own_prompt(own, "sheet", "sheet", values)
-        )
-        return self.first(text, values["nonce"])
 
     def _values(self, items: Sequence[SheetItem]) -> dict[str, object]:
         question = self.items[0].question

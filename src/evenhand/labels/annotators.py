@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
-from evenhand.data.vote_columns import VoteColumn, VoteReader, categories_of, read_column
+from evenhand.data.recorded_columns import VoteColumn, VoteReader, categories_of, read_column
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Scale
 from evenhand.labels.people import Labels, paired

@@ -11,7 +11,7 @@ from typing import Any, Union
 from evenhand.by_name import results_of_run
 from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
-from evenhand.data.vote_columns import VoteReader
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of

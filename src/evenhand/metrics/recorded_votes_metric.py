@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Union, cast
 from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import is_written_nothing, set_aside
-from evenhand.data.vote_columns import YES_OR_NO, VoteColumn, VoteReader, cast_votes, columns_within, named_weights
+from evenhand.data.recorded_columns import YES_OR_NO, VoteColumn, VoteReader, cast_votes, columns_within, named_weights
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import VoteComparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.tables import measure_at

@@ -7,8 +7,8 @@ from inspect import signature
 from typing import Any, Literal
 
 from evenhand.data.fields import read_clusters
+from evenhand.data.recorded_columns import VoteReader, columns_of
 from evenhand.data.rows import read_rows
-from evenhand.data.vote_columns import VoteReader, columns_of
 from evenhand.errors import InvalidInputError
 from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_columns, said_of_results, stand_in_test
 from evenhand.labels.people import read_gold

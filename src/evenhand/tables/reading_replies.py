@@ -12,8 +12,7 @@ from evenhand.aggregation import check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
 from evenhand.data.fields import column_of, field_of, name_of, read_clusters, row_groups, row_ids, text_of
-from evenhand.data.rows import Row, read_rows
-from evenhand.data.vote_columns import (
+from evenhand.data.recorded_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
@@ -21,6 +20,7 @@ from evenhand.data.vote_columns import (
     read_column,
     recorded_columns,
 )
+from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import recorded_verdict
 from evenhand.options import RecordedOptions, takes

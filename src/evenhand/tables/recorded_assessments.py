@@ -8,7 +8,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.cells import set_aside
 from evenhand.data.fields import field_of, name_of, text_of
-from evenhand.data.vote_columns import VoteReader
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.one_judge import Asked, Questions
 from evenhand.options import RunOptions

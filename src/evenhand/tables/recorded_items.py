@@ -10,8 +10,8 @@ from evenhand.aggregation import Answer
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, fold_label, yes_no_criterion
 from evenhand.data.cells import NOT_ASKED, LabelReader, OutOfScale, held_in, is_abstention, set_aside
 from evenhand.data.fields import field_of, field_or, name_of
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.data.rows import Row
-from evenhand.data.vote_columns import VoteReader
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.options import ChecklistOptions

@@ -12,7 +12,7 @@ from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import OutOfScale, as_text, is_abstention, is_written_nothing, number_of, plain_cell, set_aside
 from evenhand.data.fields import field_of, field_or, name_of, text_of
 from evenhand.data.plain import briefly
-from evenhand.data.vote_columns import VoteReader
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.contest import check_reduction, is_graded
 from evenhand.options import WinratesArguments

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, NoReturn, Self
 from evenhand.aggregation import check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters, row_groups, row_ids
-from evenhand.data.rows import Row, read_rows
-from evenhand.data.vote_columns import (
+from evenhand.data.recorded_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
@@ -23,6 +22,7 @@ from evenhand.data.vote_columns import (
     read_column,
     recorded_columns,
 )
+from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,

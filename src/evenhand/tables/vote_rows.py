@@ -11,8 +11,8 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED, OutOfScale
 from evenhand.data.fields import field_of, field_or, group_columns, name_of, named_groups, read_clusters
+from evenhand.data.recorded_columns import VoteReader, columns_of, named_weights
 from evenhand.data.rows import Row, read_rows
-from evenhand.data.vote_columns import VoteReader, columns_of, named_weights
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.options import (
