@@ -29,15 +29,7 @@ import numpy as np
 from scipy import stats
 
 from evenhand.numbers import Missing
-from evenhand.statistics import mean_intervals
-from evenhand.statistics.correction import (
-    FEWEST_LABELS,
-    LABELS_PER_STRATUM,
-    Correction,
-    corrected_difference,
-    corrected_mean,
-)
-from evenhand.statistics.post_stratification import MORE_VALUES, TWO_VALUES, joined_strata, ordered_strata
+from evenhand.statistics.correction import Correction, corrected_mean
 
 Limits = tuple[float, float] | None
 """None: undefined."""
@@ -65,16 +57,14 @@ class Cell:
         """Of a data set."""
         return np.random.default_rng([data_set, crc32(self.name.encode())])
 
-    def correction(self, seed: int, resamples: int) -> tuple[Correction, np.ndarray, np.ndarray]:
+    def correction(self, seed: int) -> tuple[Correction, np.ndarray, np.ndarray]:
         """One data set: its correction, the judge's scores and the labels."""
         generator = self.generator(seed)
         judged, truth, more = self.sample(generator)
         human = np.full(truth.shape, np.nan)
         human[self.chosen(generator, judged, truth, more)] = 1
         human *= truth
-        function = corrected_mean if truth.ndim == 1 else corrected_difference
-        arguments = {"design": self.design, "support": self.support, "seed": seed, "resamples": resamples} | more
-        return function(judged, human, **arguments), judged, human
+        return corrected_mean(judged, human, design=self.design, support=self.support, **more), judged, human
 
     def chosen(
         self, generator: np.random.Generator, judged: np.ndarray, truth: np.ndarray, more: dict[str, Any]
@@ -361,10 +351,6 @@ KINDS: Mapping[str, Callable[[], Iterator[Cell]]] = {
 }
 
 
-AT_ONCE = ("0/1", "five levels", "paired differences", "recorded")
-"""Kinds with random labels of independent rows; of the others a fifth of the data sets is made, one by one."""
-
-
 def wilson(_: np.ndarray, human: np.ndarray) -> Limits:
     """Of the labels alone."""
     given = human[~np.isnan(human)]
@@ -487,124 +473,17 @@ class Tally:
         return self.width / self.labels_width if self.defined else math.nan
 
 
-def one_by_one(cell: Cell, data_sets: int, resamples: int, others: Mapping[str, Method]) -> dict[str, Tally]:
-    """All methods over the data sets of a cell, as a caller has them."""
+def tallied(cell: Cell, data_sets: int, others: Mapping[str, Method]) -> dict[str, Tally]:
+    """All methods over the data sets of a cell; other methods over the first twentieth of them."""
     tallies: dict[str, Tally] = defaultdict(Tally)
     for seed in range(data_sets):
-        found, judged, human = cell.correction(seed, resamples)
+        found, judged, human = cell.correction(seed)
         labels = limits(found.labels)
         methods = {"judge alone": limits(found.judge), "labels alone": labels, "corrected": limits(found.corrected)}
-        methods |= {name: method(judged, human) for name, method in others.items()}
+        if seed < data_sets / 20:
+            methods |= {name: method(judged, human) for name, method in others.items()}
         for name, given in methods.items():
             tallies[name].add(cell.truth, given, labels)
-    return tallies
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Many data sets of a cell with random labels of few values: what the corrected scores are computed from.
-
-    Attributes:
-        labelled: (data sets, strata, values) labels.
-        rows: (data sets, strata) rows.
-        values: Of the labels.
-        human: (labels, data sets) the labels.
-        judged: (data sets, 3) mean and limits of the judge's own scores.
-    """
-
-    labelled: np.ndarray
-    rows: np.ndarray
-    values: np.ndarray
-    human: np.ndarray
-    judged: np.ndarray
-
-    @classmethod
-    def of(cls, cell: Cell, data_sets: int) -> Counts:
-        """The data sets that `one_by_one` has."""
-        two_values = len(cell.support or ()) == 2
-        most = 1 + cell.labels // LABELS_PER_STRATUM
-        sets, judge = [], []
-        for seed in range(data_sets):
-            generator = cell.generator(seed)
-            judged, truth, more = cell.sample(generator)
-            chosen = cell.chosen(generator, judged, truth, more)
-            if truth.ndim == 2:
-                judged, truth = judged @ [1, -1], truth @ [1, -1]
-            codes = ordered_strata(judged, None, most)
-            joined = joined_strata(
-                np.bincount(codes[chosen], minlength=codes.max() + 1), most, FEWEST_LABELS[two_values]
-            )
-            codes = joined[codes]
-            sets.append((np.bincount(codes), codes[chosen], np.round(truth[chosen], 9)))
-            scored = judged[~np.isnan(judged)]
-            half = 1.96 * scored.std() / math.sqrt(len(scored))
-            judge.append((scored.mean(), scored.mean() - half, scored.mean() + half))
-        values = np.unique(np.concatenate([human for _, _, human in sets]))
-        size = max(len(rows) for rows, _, _ in sets)
-        labelled, rows = np.zeros((data_sets, size, len(values))), np.zeros((data_sets, size))
-        for number, (frequency, codes, human) in enumerate(sets):
-            rows[number, : len(frequency)] = frequency
-            np.add.at(labelled[number], (codes, np.searchsorted(values, human)), 1)
-        return cls(labelled, rows, values, np.stack([human for _, _, human in sets], axis=1), np.array(judge))
-
-    def corrected(self, low: float, *, two_values: bool, resamples: int) -> np.ndarray:
-        """The limits of all data sets, (2, data sets), by the formula of `post_stratified`."""
-        generator = np.random.default_rng(0)
-        near, far = TWO_VALUES if two_values else MORE_VALUES
-        block = max(1, 2_000_000 // (resamples * self.labelled[0].size))
-        found = []
-        for start in range(0, len(self.rows), block):
-            labelled, rows = self.labelled[start : start + block], self.rows[start : start + block]
-            known = labelled.sum(axis=2)
-            shape = (len(rows), resamples, rows.shape[1])
-            weights = generator.standard_gamma(np.broadcast_to(labelled[:, None], (*shape, len(self.values))))
-            weight, weighted = weights.sum(axis=3), weights @ self.values
-            others = generator.standard_gamma(np.broadcast_to((rows - known)[:, None], shape))
-            frequency = weight + others
-            frequency /= frequency.sum(axis=2, keepdims=True)
-            shares = (known > 0) if two_values else rows / rows.sum(axis=1, keepdims=True)
-            close, distant = (
-                generator.standard_gamma(np.broadcast_to((each * shares)[:, None], shape)) for each in (near, far)
-            )
-            total = np.maximum(weight + close + distant, 1e-300)
-            lower = (frequency * (weighted + low * close + distant) / total).sum(axis=2)
-            upper = (frequency * (weighted + close + low * distant) / total).sum(axis=2)
-            strata, labels = (known > 0).sum(axis=1), known.sum(axis=1)
-            score = 1.96 * (1 if two_values else np.sqrt((labels + strata) / (labels - strata)))
-            tails = np.broadcast_to(stats.norm.sf(score), len(rows))
-            found.append(
-                [[np.quantile(a, t), np.quantile(b, 1 - t)] for a, b, t in zip(lower, upper, tails, strict=True)]
-            )
-        return np.concatenate(found).T
-
-
-def at_once(cell: Cell, data_sets: int, resamples: int, others: Mapping[str, Method]) -> dict[str, Tally]:
-    """The same for all data sets in one go; other methods over the first twentieth of them.
-
-    Raises:
-        AssertionError: If the first data sets do not give what `one_by_one` gives, but for the draws.
-    """
-    counts = Counts.of(cell, data_sets)
-    pair = cell.sample(np.random.default_rng(0))[1].ndim == 2
-    bounds = (-1.0 if pair else 0.0, 1.0)
-    alone = mean_intervals(counts.human, bounds=bounds)
-    two_values = len(cell.support or ()) == 2 and not pair
-    corrected = counts.corrected(bounds[0], two_values=two_values, resamples=resamples)
-    one_stratum = (counts.rows > 0).sum(axis=1) == 1
-    tallies: dict[str, Tally] = defaultdict(Tally)
-    for number, labels in enumerate(alone):
-        by_labels = (labels.low, labels.high)
-        given = by_labels if one_stratum[number] else (corrected[0, number], corrected[1, number])
-        judge = (counts.judged[number, 1], counts.judged[number, 2])
-        for name, each in {"judge alone": judge, "labels alone": by_labels, "corrected": given}.items():
-            tallies[name].add(cell.truth, each, by_labels)
-        if number < 5:
-            expected = limits(cell.correction(number, 4 * resamples)[0].corrected)
-            assert np.abs(np.subtract(given, expected)).max() < 0.25 * (expected[1] - expected[0]), (cell, number)
-    for seed in range(data_sets // 20 if others else 0):
-        _, judged, human = cell.correction(seed, 100)
-        for name, method in others.items():
-            tallies[name].add(cell.truth, method(judged, human), (alone[seed].low, alone[seed].high))
     return tallies
 
 
@@ -630,7 +509,6 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data-sets", type=int, default=1000)
-    parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--only", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--cells", action="store_true", help="print each cell too")
     parser.add_argument("--no-rivals", action="store_true", help="without the other methods for 0/1 scores")
@@ -640,18 +518,16 @@ def main() -> None:
     others = {} if options.no_rivals else rivals()
     for kind in options.only:
         done = []
-        data_sets = options.data_sets if kind in AT_ONCE else options.data_sets // 5
         for cell in KINDS[kind]():
             if options.match not in cell.name:
                 continue
-            method = at_once if kind in AT_ONCE else one_by_one
-            found = method(cell, data_sets, options.resamples, others if kind == "0/1" else {})
+            found = tallied(cell, options.data_sets, others if kind == "0/1" else {})
             done.append((cell, found))
             if options.cells:
                 texts = (f"{name} {tally.coverage:.3f} ×{tally.ratio:.2f}" for name, tally in found.items())
                 print(f"{cell.name}: {'; '.join(texts)}", flush=True)
         if done:
-            show(kind, done, data_sets)
+            show(kind, done, options.data_sets)
 
 
 if __name__ == "__main__":

@@ -210,9 +210,9 @@ Orders = Literal["given", "reversed", "both", "cyclic", "shuffled"]
 FlowName = Literal["two_step", "one_step", "verdict_only"]
 ScoringName = Literal["selected", "expected"]
 Aggregation = str | Mapping[str, str] | None
-IntervalMethod = Literal["auto", "bounded", "mid_p", "exact", "t", "t_logit", "bootstrap", "anytime"]
+IntervalMethod = Literal["auto", "exact", "t", "bootstrap", "anytime"]
 INTERVALS: tuple[str, ...] = get_args(IntervalMethod)
-FOR_INDEPENDENT_ROWS = ("mid_p", "exact")
+FOR_INDEPENDENT_ROWS = ("exact",)
 """The methods that count rows, and so take no clusters."""
 
 NEEDS_ALL_DRAWS = (
@@ -377,8 +377,8 @@ class IntervalOptions(Options):
     )
     interval: IntervalMethod = option(
         "auto",
-        "How the intervals of means and rates are made: ``auto``, ``bounded``, ``t``, ``t_logit``, ``bootstrap``, "
-        "``mid_p``, ``exact`` or ``anytime`` (which holds however often one looks); "
+        "How the intervals of means and rates are made: ``auto``, ``exact``, ``t``, ``bootstrap`` or ``anytime`` "
+        "(which holds however often one looks); "
         ":func:`~evenhand.statistics.ratio_intervals` says what each promises.",
     )
     cluster_field: Column | Literal[False] | None = option(

@@ -15,8 +15,15 @@ from evenhand.results.notes import Spending
 from evenhand.results.vote_columns import VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, cluster_sums, unscored_bounds
-from evenhand.statistics.resampling import FloatArray, IntArray
+from evenhand.statistics.intervals import (
+    FloatArray,
+    IntArray,
+    IntervalLevel,
+    Level,
+    UnscoredBounds,
+    cluster_sums,
+    unscored_bounds,
+)
 from evenhand.votes import MatchKind, Usage, Verdict, Vote
 
 INDEPENDENT: Final = "instances do not depend on each other"
@@ -137,7 +144,7 @@ def summarize(
     verdicts: Sequence[Verdict] | VerdictColumns,
     ranges: Sequence[tuple[float, float]] | FloatArray = (),
     *,
-    level: float = 0.95,
+    level: Level = 0.95,
     covered_masses: Sequence[float | None] = (),
 ) -> ScoreSummary:
     """Scores with intervals over instances, or the clusters that they are of; one verdict an instance.
@@ -180,7 +187,7 @@ def summarize(
 
 
 def reply_measures(
-    votes: Sequence[Sequence[Vote]] | VoteColumns, *, rows: IntArray | None = None, level: float
+    votes: Sequence[Sequence[Vote]] | VoteColumns, *, rows: IntArray | None = None, level: Level
 ) -> dict[str, Any]:
     """The fields of :class:`ReplyMeasures`; the interval is over instances.
 
@@ -208,7 +215,7 @@ def vote_measures(
     verdicts: Sequence[Verdict] | VerdictColumns,
     *beside: Sequence[float | None] | FloatArray,
     rows: IntArray | None = None,
-    level: float,
+    level: Level,
     width: float = 1.0,
 ) -> tuple[dict[str, Any], tuple[Interval | None, ...]]:
     """The fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.

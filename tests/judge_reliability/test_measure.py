@@ -1,5 +1,6 @@
 """One judge on one criterion: by examples whose arithmetic is done by hand, other libraries, and properties."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -78,7 +79,6 @@ def test_option_flips_by_hand():
 def test_the_grade_score_of_two_systems():
     # One mind: 1; one place: 0; a tie names no candidate, and one answer scores nothing.
     found = report([comparison([pair], place) for place, pair in enumerate([("A", "A"), ("A", "B"), ("T", "A")])])
-    assert found.grade_score.scores == (1.0, 0.0, None)
     assert found.grade_score.grade_score.estimate == pytest.approx(0.5)
     # A random judge reaches 1/2.
     assert found.grade_score.chance_corrected.estimate == pytest.approx(0.0)
@@ -170,7 +170,7 @@ def test_confidences_by_hand():
     ]
     found = report(questions).confidences
     assert found.num_votes == 5
-    assert found.brier.score.estimate == pytest.approx((3 * 0.04 + 2 * 0.64) / 5)
+    assert found.calibration.brier.estimate == pytest.approx((3 * 0.04 + 2 * 0.64) / 5)
     assert found.calibration.overconfidence.estimate == pytest.approx(0.8 - 0.6)
     assert report([replace(question, label=None) for question in questions]).confidences.reason.startswith("no labels")
     assert "confidences=True" in report([comparison([("A", "A")], label=FIRST)]).confidences.reason
@@ -257,13 +257,18 @@ def test_naming_the_responses_otherwise_changes_nothing(drawn):
             assert second.slope.interval.estimate == pytest.approx(first.slope.interval.estimate, abs=1e-5)
 
 
+def rounded(found: object) -> str:
+    """As it is written, without the last digits: sums over clusters depend on their order."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.9f}", repr(found))
+
+
 @given(QUESTIONS, st.randoms(use_true_random=False))
 @settings(max_examples=12, deadline=None)
 def test_the_order_of_the_questions_changes_nothing(drawn, random):
     questions = [comparison(draws, instance, label=label) for draws, instance, label, _ in drawn]
     shuffled = random.sample(questions, len(questions))
     one, other = report(questions), report(shuffled)
-    assert (other.position, other.replies) == (one.position, one.replies)
+    assert rounded((other.position, other.replies)) == rounded((one.position, one.replies))
     if not isinstance(one.people, Missing):
         assert other.people.confusion_matrix == one.people.confusion_matrix
 

@@ -158,10 +158,10 @@ class TestByHand:
 
 class TestDrawsAndOrders:
     def test_pairs_of_draws_that_agree(self):
-        # Pairs of equal draws: 1 of 3, 3 of 3, and 0 of 1 where one draw is unscored.
+        # Of the pairs of draws are equal 1 of 3, 3 of 3, and 0 of 1 where one draw is unscored: the mean over prompts.
         report = report_of(LEVELS, draws(0, 0, 1), draws(2, 2, 2), draws(0, None, 2))
         (judge,) = report.judges
-        assert judge.stability.same_option.estimate == pytest.approx(4 / 7)
+        assert judge.stability.same_option.estimate == pytest.approx((1 / 3 + 1 + 0) / 3)
         assert not judge.stability.first_two
         # Standard deviations: of 0, 0, ½ it is √(1/18); of 1, 1, 1 it is 0; of 0 and 1 it is ½.
         assert judge.stability.spread.estimate == pytest.approx((math.sqrt(1 / 18) + 0 + 0.5) / 3)

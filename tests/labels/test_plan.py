@@ -63,13 +63,13 @@ def test_a_pilot_tells_how_scores_and_differences_vary(pilot: Any) -> None:
     sd = math.sqrt(21 / 40 * 19 / 40 * 40 / 39)
     apart = math.sqrt((9 / 40 - (3 / 40) ** 2) * 40 / 39)
     assert found["half_width"].value == pytest.approx(1.959964 * sd / math.sqrt(200), rel=1e-5)
-    assert found["power"].value == pytest.approx(planning.power(0.1, apart, 200, 0.05, step=1.0))
-    assert planning.power(found["difference"].value, apart, 200, 0.05, step=1.0) == pytest.approx(0.8, abs=1e-3)
+    assert found["power"].value == pytest.approx(planning.power(0.1, apart, 200, 0.05, yes_no=True))
+    assert planning.power(found["difference"].value, apart, 200, 0.05, yes_no=True) == pytest.approx(0.8, abs=1e-3)
     needed = evenhand.plan(pilot, difference=0.1).lines["difference"].rows
     assert (
-        planning.power(0.1, apart, needed, 0.05, step=1.0)
+        planning.power(0.1, apart, needed, 0.05, yes_no=True)
         >= 0.8
-        > planning.power(0.1, apart, needed - 1, 0.05, step=1.0)
+        > planning.power(0.1, apart, needed - 1, 0.05, yes_no=True)
     )
     assert "open by a factor of 0.67 to 1.6" in str(evenhand.plan(pilot, rows=200))  # 39 / quantiles of chi²
 
@@ -109,7 +109,7 @@ def test_winrates_are_planned_from_contests() -> None:
     scores = np.array([each.contest.score for each in contests])
     found = evenhand.plan(contests, difference=0.1, rows=300).lines
     apart = 2 * float(scores.std(ddof=1))  # one wins what the other loses
-    assert found["power"].value == pytest.approx(planning.power(0.1, apart, 300, 0.05, step=0.5))
+    assert found["power"].value == pytest.approx(planning.power(0.1, apart, 300, 0.05))
 
 
 @pytest.mark.parametrize(

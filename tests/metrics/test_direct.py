@@ -550,7 +550,7 @@ def test_the_whole_result_by_hand():
         "tone_judge_spread_scripted": math.sqrt(2) / 8,
         "tone_judge_spread_scripted_ci_low": spread.low,
         "tone_judge_spread_scripted_ci_high": spread.high,
-        "tone_judge_stability_scripted": 0.6,
+        "tone_judge_stability_scripted": 2 / 3,
         "tone_judge_stability_scripted_ci_low": stability.low,
         "tone_judge_stability_scripted_ci_high": stability.high,
         "tone_num_votes": 12,

@@ -108,13 +108,13 @@ def test_reliability():
     assert summary.tie_rate.estimate == pytest.approx(2 / 7)
     # 16 votes were cast, three of them unreadable
     assert summary.parse_rate.estimate == pytest.approx(13 / 16)
-    assert (summary.position.n_inconsistent, summary.position.n_first, summary.position.n_lone) == (2, 1, 1)
+    assert (summary.position.n_inconsistent, summary.position.n_primacy, summary.position.n_lone) == (2, 1, 1)
 
 
 def test_first_shown_preference_is_tested_exactly():
     stuck_first = [contest(1.0, 0.0, instance=row) for row in range(9)]
     summary = summarize_contests([*stuck_first, contest(0.0, 1.0, instance=9), contest(1.0, 1.0, instance=10)], "ab")
-    assert summary.position.first_shown_preference.estimate == pytest.approx(0.9)
+    assert summary.position.first_shown_share.estimate == pytest.approx(0.9)
     # two-sided: 2 · (C(10, 0) + C(10, 1)) / 2^10 = 22 / 1024
     assert summary.position.p_value == pytest.approx(22 / 1024)
     assert summary.position.p_value == pytest.approx(binomtest(9, 10).pvalue)

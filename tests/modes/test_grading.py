@@ -1,17 +1,14 @@
-"""From votes in all rotations to the Grade Score: by hand, and beside the statistics on arrays."""
+"""From votes in all rotations to the Grade Score: by hand, and its intervals."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
 from evenhand.modes.grade_scores import GradeMode, grade, unrelated_effect
 from evenhand.numbers import Missing
 from evenhand.options import GradeScoresArguments, RunOptions
+from evenhand.statistics import grade_score_chance
 from evenhand.votes import Vote
-from tests.statistics.grade_score_of_arrays import grade_score
-from tests.statistics.unrelated_option import unrelated_option
 
 
 def votes_of(row, *, judge="j", sample=0, reason="refusal"):
@@ -31,10 +28,6 @@ def votes_of(row, *, judge="j", sample=0, reason="refusal"):
 
 def graded(rows, **more):
     return grade([votes_of(row) for row in rows], "j", **more)
-
-
-def as_rows(rows):
-    return [np.array([-1 if chosen is None else chosen for chosen in row]) for row in rows]
 
 
 class TestGrade:
@@ -101,28 +94,32 @@ class TestGrade:
         assert grade([both], "mind").grade_score.estimate == 1.0
         assert grade([both], "place").grade_score.estimate == 0.0
 
-    @settings(deadline=None, max_examples=15)
-    @given(st.integers(0, 10_000))
-    def test_one_draw_equals_the_statistics_on_arrays(self, seed):
-        random = np.random.default_rng(seed)
-        sizes = random.integers(2, 6, size=12)
-        rows = [[None if random.random() < 0.2 else int(random.integers(size)) for _ in range(size)] for size in sizes]
-        rows.append([0, 0])
-        ours, theirs = graded(rows, level=0.9), grade_score(as_rows(rows), level=0.9)
-        assert [one.grade_score for one in ours.instances] == pytest.approx(theirs.scores)
-        assert [one.chance_corrected for one in ours.instances] == pytest.approx(theirs.corrected_scores)
-        for name, other in (
-            ("grade_score", theirs.grade_score),
-            ("chance_corrected", theirs.chance_corrected),
-            ("llm_score", theirs.position_entropy),
-            ("choice_score", theirs.mode_frequency),
-            ("answered", theirs.answered),
-        ):
-            mine = getattr(ours, name)
-            assert (mine.estimate, mine.low, mine.high) == pytest.approx((other.estimate, other.low, other.high))
-        assert ours.num_instances - ours.num_scored == theirs.n_set_aside
-        for mine, other in zip(ours.histograms, theirs.sizes, strict=True):
-            assert (mine.places, mine.candidates) == (other.places, other.options)
+    def test_instances_of_several_sizes_and_chance(self):
+        # 2 options: E = 1/2, corrected 1, -1, -1; 4 options with G = 3/4: E = 0.571.
+        result = graded([[0, 0], [0, 1, 1, 1], [0, 1], [1, 0], [2, 2, 2, 2]])
+        assert [one.grade_score for one in result.instances] == [1.0, pytest.approx(0.75), 0.0, 0.0, 1.0]
+        four = grade_score_chance(4, 4).expected
+        corrected = [1, (0.75 - four) / (1 - four), -1, -1, 1]
+        assert [one.chance_corrected for one in result.instances] == pytest.approx(corrected)
+        assert result.chance_corrected.estimate == pytest.approx(np.mean(corrected))
+        assert result.chance == pytest.approx((3 * 0.5 + 2 * four) / 5)
+        assert [(chance.n_options, chance.n_answered) for chance in result.chances] == [(2, 2), (4, 4)]
+        assert [(size.n_options, size.n_instances) for size in result.histograms] == [(2, 3), (4, 2)]
+
+    @pytest.mark.parametrize("size", [2, 3, 4])
+    def test_a_random_judge_is_corrected_to_0(self, size):
+        result = graded(np.random.default_rng(size).integers(size, size=(600, size)).tolist(), level=0.999)
+        assert result.chance_corrected.low < 0 < result.chance_corrected.high
+        assert result.grade_score.low < result.chance < result.grade_score.high
+        assert result.histograms[0].places.instance_p_value > 0.001
+
+    def test_the_correction_is_affine_where_all_have_as_many_options_and_answers(self):
+        chosen = np.random.default_rng(5).integers(4, size=(30, 4))
+        chosen[:15] = chosen[:15, :1]
+        result = graded(chosen.tolist())
+        for limit in ("estimate", "low", "high"):
+            corrected = (getattr(result.grade_score, limit) - result.chance) / (1 - result.chance)
+            assert getattr(result.chance_corrected, limit) == pytest.approx(corrected, abs=1e-7)
 
 
 class TestUnrelatedEffect:
@@ -142,22 +139,23 @@ class TestUnrelatedEffect:
         assert effect.difference.estimate == 0.0
         assert effect.ever_chosen.n == 2
 
-    @settings(deadline=None, max_examples=9)
-    @given(st.integers(0, 10_000))
-    def test_one_draw_equals_the_statistics_on_arrays(self, seed):
-        random = np.random.default_rng(seed)
+    def test_a_random_judge_takes_it_as_often_as_any_and_its_corrected_scores_do_not_differ(self):
+        random = np.random.default_rng(7)
+        more, fewer = (graded(random.integers(n, size=(600, n)).tolist(), level=0.99) for n in (4, 3))
+        effect = unrelated_effect(more, fewer)
+        assert effect.chosen.low < 0.25 < effect.chosen.high
+        assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
+        assert effect.difference.low < more.chance - fewer.chance < effect.difference.high
 
-        def rows(size):
-            chosen = random.integers(size, size=(6, size)).tolist()
-            return [[None if random.random() < 0.1 else option for option in row] for row in chosen]
-
-        more, fewer = [*rows(4), [0] * 4], [*rows(3), [0] * 3]
-        ours = unrelated_effect(graded(more), graded(fewer))
-        theirs = unrelated_option(as_rows(more), as_rows(fewer), [3] * 7)
-        assert ours.num_paired == theirs.n_paired
-        for name in ("chosen", "ever_chosen", "difference", "corrected_difference"):
-            mine, other = getattr(ours, name), getattr(theirs, name)
-            assert (mine.estimate, mine.low, mine.high) == pytest.approx((other.estimate, other.low, other.high))
+    def test_few_differences_are_not_taken_for_the_whole_truth(self):
+        # 29 instances of which one differs, by a whole point: a t interval would end at 1/29 + 2.05/29 = 0.105. If
+        # 14 % differed, one or none of 29 would with probability 0.86^29 + 29 · 0.14 · 0.86^28 = 0.07.
+        more, fewer = graded([[1, 1, 1]] * 29), graded([[0, 0]] * 28 + [[0, 1]])
+        few = unrelated_effect(more, fewer).difference
+        assert few.estimate == pytest.approx(1 / 29)
+        assert few.high > 0.14
+        same = unrelated_effect(more, graded([[0, 0]] * 29)).difference
+        assert same.low < 0 < same.high
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from evenhand.modes.contest import presented_contests, resolve, winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.pairwise import PairwiseMode, summarize_contests
 from evenhand.options import RunOptions
-from evenhand.statistics.paired_comparisons import fit_davidson
+from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE, GRADED
 
@@ -231,10 +231,10 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
     assert summary.systems[0].winrate.estimate == pytest.approx(0.5, abs=4 * 0.0132)
     # orders disagree when both take the first (0.49) or the second shown (0.09)
     assert summary.positional_bias.estimate == pytest.approx(0.58, abs=4 * 0.0201)
-    assert summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=4 * 0.0194)
+    assert summary.position.first_shown_share.estimate == pytest.approx(0.49 / 0.58, abs=4 * 0.0194)
     assert summary.position.p_value < 1e-9
     # the order effect of a fitted model is the one simulated, with a standard error of 1 / sqrt(1200 · 0.21) = 0.063
-    model = fit_davidson(presented_contests(both, "ab"), order_effect=True)
+    model = fit_strengths(presented_contests(both, "ab"), order_effect=True)
     assert model.position_log_odds.interval.estimate == pytest.approx(math.log(0.7 / 0.3), abs=4 * 0.063)
 
 

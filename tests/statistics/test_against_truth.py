@@ -6,8 +6,15 @@ from scipy import stats
 from sklearn import metrics
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics.against_truth import balanced_accuracy, correlations, correlations_within, option_rates
-from evenhand.statistics.agreement import accuracy, cohen_kappa, value_errors
+from evenhand.statistics.agreement import (
+    accuracy,
+    balanced_accuracy,
+    cohen_kappa,
+    correlations,
+    correlations_within,
+    option_rates,
+    value_errors,
+)
 from evenhand.statistics.intervals import IntervalLevel
 
 NAN = float("nan")

@@ -13,19 +13,17 @@ import pytest
 
 from evenhand.errors import EstimationError
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.against_truth import option_rates
-from evenhand.statistics.agreement import accuracy, cohen_kappa, krippendorff_alpha, percent_agreement, value_errors
-from evenhand.statistics.consistency import (
-    draw_stability,
-    option_flips,
-    position_bias,
-    preference_fairness,
-    repetition_stability,
-    within_row_deviation,
+from evenhand.statistics.agreement import (
+    accuracy,
+    calibration,
+    cohen_kappa,
+    krippendorff_alpha,
+    option_rates,
+    percent_agreement,
+    value_errors,
 )
-from evenhand.statistics.grade_score import grade_score
-from evenhand.statistics.intervals import exact_interval
-from evenhand.statistics.resampling import cluster_resamples
+from evenhand.statistics.consistency import option_flips, position_bias, repetition_stability, within_row_deviation
+from evenhand.statistics.intervals import cluster_resamples
 
 NAN = math.nan
 ROTATIONS = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
@@ -73,12 +71,10 @@ CASES = {
     "value_errors": Case(
         lambda rows: value_errors(*np.reshape(rows, (-1, 2)).T), [[0, 0.5], [1, 1], [1, 0.75]], [1, NAN], [1, 0.5]
     ),
-    "draw_stability": Case(
-        draw_stability, [[[0, 0, 1]], [[1, 0, 1]], [[2, 2, 2]], [[2, 2, -1]]], [[-1, -1, -1]], [[0, 1, -1]]
+    "calibration": Case(
+        lambda rows: calibration(*np.reshape(rows, (-1, 2)).T), [[0.3, 0], [0.9, 1], [0.4, 1]], [0.4, NAN], [0.8, 1]
     ),
     "position_bias": Case(position_bias, [[0, 0], [0, 1], [1, 0], [1, 1], [0, 1]], [-2, -2], [0, 1]),
-    "grade_score": Case(grade_score, [[0, 0, 0], [1, 2, 1], [2, 0, 1]], [-2, -2, -2], [1, 1, 0]),
-    "preference_fairness": Case(preference_fairness, [[0, 0], [0, 1], [1, 0], [2, 1], [0, 1]], [-2, -2], [0, 1]),
     "repetition_stability": Case(
         repetition_stability, [[0, 0, 0], [1, 0, 1], [0, 1, 2], [2, 2, -1]], [-2, -2, -2], [0, 1, -1]
     ),
@@ -89,13 +85,10 @@ CASES = {
 """Statistics of rows: neither their order nor a row without data matters, and nothing comes from nothing."""
 
 ELSEWHERE = {
-    "exact_interval": "takes counts",
     "bootstrap_interval": "takes what a statistic is made of; every coefficient here has one",
-    "bootstrap_limits": "the same",
-    "agreement_from": "the same",
+    "root_of": "takes an interval",
     "mean_score_interval": "of the Grade Score",
     "check_level": "checks",
-    "level_over": "makes a level, and estimates nothing",
     "cluster_resamples": "draws, and estimates nothing",
     "confusion_matrix": "counts, and estimates nothing",
     "uniformity": "tests, and estimates nothing",
@@ -105,10 +98,9 @@ ELSEWHERE = {
     "balanced_accuracy": "needs two classes",
     "correlations": "needs several rows",
     "correlations_within": "needs groups",
-    "complete": "sets rows aside, and estimates nothing",
     "greatest_unseen_share": "takes a number of draws",
 }
-OURS = ("against_truth", "agreement", "grade_score", "intervals", "consistency", "resampling")
+OURS = ("agreement", "grade_score", "intervals", "consistency")
 
 
 def numbers(result: Any) -> dict[str, Any]:
@@ -210,6 +202,5 @@ def test_calling_twice_gives_the_same_and_leaves_the_input_alone(name):
     assert (rows == copy).all()
 
 
-def test_the_two_that_take_no_rows():
-    assert exact_interval(0, 1).high - exact_interval(0, 1).low > 0.7
+def test_the_one_that_takes_no_rows():
     assert [block.tolist() for block in cluster_resamples(1, resamples=2)] == [[[1], [1]]]

@@ -1,8 +1,6 @@
 """Intervals: by hand, against scipy, by enumeration; over rows that belong together they hold the truth."""
 
-import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -11,11 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import intervals, mean_intervals, ratio_intervals, resampling
+from evenhand.statistics import intervals, mean_intervals, ratio_intervals
 from evenhand.statistics.agreement import cohen_kappa, krippendorff_alpha, percent_agreement
 from evenhand.statistics.correlation import effective_judges, item_rest_correlations
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, exact_interval
-from evenhand.statistics.resampling import cluster_resamples
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_resamples, cluster_sums
 
 DOCUMENTS = ["b", "b", "b", "a", "a", "c"]
 
@@ -58,7 +55,7 @@ def test_a_cluster_whose_rows_are_all_missing_is_not_counted():
     assert found.n == 2
 
 
-@pytest.mark.parametrize("method", ["auto", "bounded", "t", "t_logit", "bootstrap"])
+@pytest.mark.parametrize("method", ["auto", "t", "bootstrap"])
 def test_repeated_rows_tell_nothing_new_by_any_method(method):
     # Each row five times, as a cluster: the interval is that of the rows once.
     scores = np.random.default_rng(1).random(12)
@@ -68,12 +65,13 @@ def test_repeated_rows_tell_nothing_new_by_any_method(method):
     assert (five.low, five.high) == pytest.approx((once.low, once.high), abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["t", "t_logit", "bootstrap"])
-@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
-def test_a_sample_without_a_spread_says_nothing_of_the_spread_by_any_method(method, score):
+@pytest.mark.parametrize("method", ["t", "bootstrap"])
+@pytest.mark.parametrize(("score", "width"), [(0.0, 0.28), (0.5, 0.23), (1.0, 0.28)])
+def test_a_sample_without_a_spread_says_nothing_of_the_spread_by_any_method(method, score, width):
     # Ten of ten right leaves the truth open down to 0.72 at least (2.5 % = 0.69^10); every draw of a bootstrap is 1.
+    # Ten halves: scores at one bound for a share of 0.23, which ten do not show with 7 % (0.77^10), move it by 0.115.
     (found,) = mean_intervals([score] * 10, level=IntervalLevel(0.95, method=method))
-    assert found.high - found.low > 0.28
+    assert found.high - found.low > width
     (open_ended,) = mean_intervals([score] * 10, level=IntervalLevel(0.95, method=method), bounds=None)
     assert (open_ended.low, open_ended.high) == (-np.inf, np.inf)
 
@@ -90,10 +88,7 @@ def test_a_bootstrap_of_few_yes_or_no_scores_holds_the_truth_on_average():
     assert held.min() > 0.8
 
 
-@pytest.mark.parametrize("method", ["mid_p", "exact"])
-def test_methods_that_count_rows_take_no_clusters(method):
-    with pytest.raises(InvalidInputError, match=rf"interval is '{method}', which counts rows .* 'bootstrap'"):
-        IntervalLevel(0.95, DOCUMENTS, method)
+def test_a_method_that_there_is_not_is_refused():
     with pytest.raises(InvalidInputError, match="interval is 'wald'"):
         IntervalLevel(0.95, method="wald")
 
@@ -103,12 +98,13 @@ def test_other_rows_than_those_of_the_clusters_are_refused():
         mean_intervals([1, 0, 1, 1, 0], level=IntervalLevel(0.95, DOCUMENTS))
 
 
-def test_a_level_is_a_number_that_copies_and_pickles_with_its_clusters():
+def test_a_level_holds_the_clusters_of_its_rows():
     level = IntervalLevel(0.9, DOCUMENTS, "t")
-    for again in (copy.deepcopy(level), pickle.loads(pickle.dumps(level))):
-        assert (again, again.clusters, again.method) == (0.9, tuple(DOCUMENTS), "t")
-    assert level.only([5, 0]).clusters == ("c", "b")
+    assert (float(level), level.n_clusters) == (0.9, 3)
+    assert level.only([5, 0]).clusters == ["c", "b"]
     assert level.labels(6).tolist() == [0, 0, 0, 1, 1, 2]
+    assert level.over([1, 2, 3]).clusters is None
+    assert (IntervalLevel.of(level), IntervalLevel.of(0.9)) == (level, IntervalLevel(0.9))
 
 
 def coefficients():
@@ -175,22 +171,7 @@ def only(results: tuple[Interval | None, ...]) -> Interval:
     return result
 
 
-@pytest.mark.parametrize("n", [5, 10, 30, 100])
-def test_bounded_limits_of_scores_of_0_and_1_are_those_of_a_beta_distribution(n):
-    # The weights of k ones and one unseen one, n - k zeros and one unseen zero, sum to two Gamma variables: the
-    # ratio is Beta(k + 1/4, n - k + 3/4) below, Beta(k + 3/4, n - k + 1/4) above. The saddlepoint is an approximation.
-    tail = stats.norm.cdf(-stats.t.ppf(0.975, n - 1))
-    for k in range(n + 1):
-        interval = only(mean_intervals([1.0] * k + [0.0] * (n - k), level=IntervalLevel(0.95, method="bounded")))
-        low = 0.0 if k == 0 else stats.beta(k + 0.25, n - k + 0.75).ppf(tail)
-        high = 1.0 if k == n else stats.beta(k + 0.75, n - k + 0.25).ppf(1 - tail)
-        assert interval.low == pytest.approx(low, abs=0.03 / n)
-        assert interval.high == pytest.approx(high, abs=0.03 / n)
-        assert interval.low <= low + 1e-4
-        assert interval.high >= high - 1e-4
-
-
-def test_the_limits_are_the_quantiles_of_the_weights_drawn_at_random():
+def test_the_limits_have_the_moments_of_the_weights_drawn_at_random():
     generator = np.random.default_rng(5)
     size = np.array([1, 4, 2, 2, 7, 1, 3, 3, 1, 2])
     score = np.array([1, 2.5, 0, 1, 7, 0.5, 3, 1, 0, 2])
@@ -199,10 +180,13 @@ def test_the_limits_are_the_quantiles_of_the_weights_drawn_at_random():
     weights = generator.standard_exponential((400_000, 10))
     near, far = generator.standard_gamma(0.75, 400_000), generator.standard_gamma(0.25, 400_000)
     total = weights @ size + added * (near + far)
-    low = np.quantile((weights @ score + added * far) / total, tail)
-    high = np.quantile((weights @ score + added * near) / total, 1 - tail)
+    lows, highs = (weights @ score + added * far) / total, (weights @ score + added * near) / total
     interval = only(ratio_intervals(score, size))
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.004)
+    # The variance is linearised, which for ten clusters of sizes from 1 to 7 is 4 % off.
+    for limit, drawn, probability in ((interval.low, lows, tail), (interval.high, highs, 1 - tail)):
+        mean, shape = drawn.mean(), drawn.mean() * (1 - drawn.mean()) / drawn.var() - 1
+        assert limit == pytest.approx(stats.beta(mean * shape, (1 - mean) * shape).ppf(probability), abs=0.012)
+        assert limit == pytest.approx(np.quantile(drawn, probability), abs=0.02)
     assert interval.estimate == pytest.approx(18 / 26)
 
 
@@ -359,7 +343,7 @@ def test_counting_every_vote_thrice_changes_nothing():
     assert (once.low, once.high) == pytest.approx((thrice.low, thrice.high))
 
 
-def test_columns_do_not_touch_each_other_nor_does_the_size_of_the_blocks(monkeypatch):
+def test_columns_do_not_touch_each_other():
     values = np.random.default_rng(3).random((30, 7))
     values[values < 0.2] = np.nan
     values[:, 2] = np.nan
@@ -370,10 +354,6 @@ def test_columns_do_not_touch_each_other_nor_does_the_size_of_the_blocks(monkeyp
         assert (alone is None) == (result is None)
         if alone is not None:
             assert (alone.low, alone.high) == pytest.approx((result.low, result.high), abs=1e-8)
-    monkeypatch.setattr(intervals, "CELLS_AT_ONCE", 60)
-    assert [result and result.low for result in mean_intervals(values)] == pytest.approx(
-        [result and result.low for result in together], abs=1e-8
-    )
 
 
 def test_a_hundred_thousand_clusters_have_the_normal_interval():
@@ -407,7 +387,6 @@ def test_without_bounds_a_sample_without_spread_limits_nothing(values):
         (lambda: mean_intervals([1.0], bounds=(1, 0)), "bounds is"),
         (lambda: ratio_intervals([1.0], [1.0, 2.0]), "differ in shape"),
         (lambda: ratio_intervals([1.0], [-1.0]), "never negative"),
-        (lambda: exact_interval(3, 2), "between 0 and the trials"),
         (lambda: list(cluster_resamples(3, resamples=0)), "resamples is 0"),
     ],
 )
@@ -416,17 +395,18 @@ def test_what_cannot_be_used_is_named(call, message):
         call()
 
 
-def test_a_rate_of_nothing_and_a_resample_of_nothing_are_undefined():
-    with pytest.raises(EstimationError, match="0 trials"):
-        exact_interval(0, 0)
+def test_a_resample_of_nothing_is_undefined():
     with pytest.raises(EstimationError, match="no cluster"):
         list(cluster_resamples(0))
 
 
-def test_exact_limits_of_a_rate():
-    exact = exact_interval(8, 10)
-    assert exact.low == pytest.approx(stats.beta(8, 3).ppf(0.025))
-    assert exact.high == pytest.approx(stats.beta(9, 2).ppf(0.975))
+@pytest.mark.parametrize("n", [1, 4, 10, 41])
+def test_exact_limits_are_clopper_and_pearsons(n):
+    for wins in range(n + 1):
+        exact = only(mean_intervals([1.0] * wins + [0.0] * (n - wins), level=IntervalLevel(0.95, method="exact")))
+        expected = stats.binomtest(wins, n).proportion_ci(0.95, "exact")
+        assert (exact.low, exact.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+        assert exact.method == "exact"
 
 
 def test_resamples_draw_as_many_clusters_as_there_are_with_the_variance_of_drawing():
@@ -440,7 +420,7 @@ def test_resamples_draw_as_many_clusters_as_there_are_with_the_variance_of_drawi
 
 def test_resamples_depend_on_the_seed_and_not_on_the_blocks(monkeypatch):
     at_once = np.concatenate(list(cluster_resamples(7, resamples=11, seed=3)))
-    monkeypatch.setattr(resampling, "CELLS_AT_ONCE", 20)
+    monkeypatch.setattr(intervals, "CELLS_AT_ONCE", 20)
     blocks = list(cluster_resamples(7, resamples=11, seed=3))
     assert [len(block) for block in blocks] == [2, 2, 2, 2, 2, 1]
     assert (np.concatenate(blocks) == at_once).all()

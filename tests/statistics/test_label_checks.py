@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.statistics.label_checks import draw_p_value
+from evenhand.statistics.correction import draw_p_value
 
 
 def test_a_random_draw_is_seldom_doubted_and_its_p_values_are_uniform():

@@ -91,7 +91,7 @@ def test_wrong_shapes_are_refused():
     contests = Contests.of("ab", first=[0, 0], second=[1, 1], score=[1, 0])
     with pytest.raises(InvalidInputError, match="the contests are 2"):
         length_controlled_win_rates(contests, [1.0])
-    with pytest.raises(InvalidInputError, match="infinite"):
+    with pytest.raises(InvalidInputError, match="finite"):
         length_controlled_win_rates(contests, [1.0, np.inf])
 
 

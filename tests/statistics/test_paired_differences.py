@@ -1,7 +1,5 @@
 """Sign flips and paired differences: by hand, against scipy, and by simulation with known truth."""
 
-from fractions import Fraction
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -9,29 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.stats import binom, binomtest, norm, permutation_test
+from scipy.stats import binomtest, permutation_test
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import _tail, paired_differences, sign_flip_p_value
-
-
-def by_listing(differences):
-    """The definition, every assignment of signs in turn."""
-    size = np.abs(differences)
-    flips = np.array(list(product([-1, 1], repeat=len(size))))
-    return np.mean(np.abs(flips @ size) >= abs(np.sum(differences)) - 1e-9)
+from evenhand.statistics.paired_differences import DifferenceTest, paired_differences, paired_test
 
 
 def test_by_hand():
     # 2 + 1 - 1 = 2; of the eight sums ±2 ±1 ±1 the absolute values are 4, 2, 2, 0, 0, 2, 2, 4: six are at least 2
-    assert sign_flip_p_value([2, 1, -1]) == (0.75, "exact", 3)
+    assert paired_test([2, 1, -1]) == DifferenceTest(0.75, 0.75, "exact", 3)
 
 
 def test_prompts_without_a_difference_inform_nothing():
-    assert sign_flip_p_value([1, 0, 1, 0, 1]) == (0.25, "exact", 3)
-    assert sign_flip_p_value([0.0, 0.0]) == (1.0, "exact", 0)
-    assert sign_flip_p_value([]) == (1.0, "exact", 0)
+    assert paired_test([1, 0, 1, 0, 1]) == DifferenceTest(0.25, 0.25, "exact", 3)
+    assert paired_test([0.0, 0.0]) == paired_test([]) == DifferenceTest(1.0, 1.0, "exact", 0)
 
 
 @settings(max_examples=15, deadline=None)
@@ -41,74 +31,38 @@ def test_exact_is_that_of_scipy(differences):
         (np.array(differences, dtype=float),), np.sum, permutation_type="samples", n_resamples=np.inf
     )
     if sum(differences) != 0:  # scipy doubles the smaller tail, which is more than 1 at the centre
-        assert sign_flip_p_value(differences)[0] == pytest.approx(oracle.pvalue)
+        assert paired_test(differences).p_value == pytest.approx(oracle.pvalue)
 
 
 @pytest.mark.parametrize("m", range(2, 61))
 def test_equal_sizes_are_the_exact_sign_test(m):
     for wins in range(m + 1):
-        p_value, method, informative = sign_flip_p_value([0.1] * wins + [-0.1] * (m - wins))
-        assert p_value == pytest.approx(binomtest(wins, m, 0.5).pvalue, rel=1e-9)
-        assert (method, informative) == ("exact", m)
+        test = paired_test([0.1] * wins + [-0.1] * (m - wins))
+        assert test.p_value == pytest.approx(binomtest(wins, m, 0.5).pvalue, rel=1e-9)
+        assert (test.method, test.clusters) == ("exact", m)
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.sampled_from([-1, -2 / 3, -0.5, -1 / 6, 0.25, 1 / 3, 0.75, 1]), min_size=13, max_size=15))
-def test_unequal_sizes_with_a_common_unit_are_exact(differences):
-    p_value, method, _ = sign_flip_p_value(differences)
-    assert (p_value, method) == (pytest.approx(by_listing(differences)), "exact")
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(13, 15))
-def test_without_a_common_unit_the_p_value_is_at_least_the_exact_one_and_close_to_it(seed, m):
+@given(st.integers(0, 2**32 - 1), st.integers(13, 40))
+def test_many_of_unequal_sizes_are_students(seed, m):
     differences = np.random.default_rng(seed).normal(0.3, 1, m)
-    exact = by_listing(differences)
-    p_value, method, _ = sign_flip_p_value(differences)
-    assert method == "bound"
-    # the sum is moved by at most 0.01 of its standard deviation, on which a two-sided tail changes by about 0.008
-    assert exact <= p_value <= exact + 0.015
+    test = paired_test([*differences, 0.0])
+    assert test.p_value == pytest.approx(stats.ttest_1samp([*differences, 0.0], 0).pvalue)
+    assert (test.method, test.clusters) == ("t", m)
 
 
-def test_nearly_equal_sizes_keep_the_lumps_of_equal_ones():
-    # 11 for, 3 against, as in the sign test, whose p-value is 0.0574; a normal tail would say 0.0325
+def test_nearly_equal_differences_are_no_more_certain_than_signs_can_be():
+    # 14 of one sign: Student's t alone would say 1e-53
     noise = np.random.default_rng(1).uniform(-1e-4, 1e-4, 14)
-    p_value, method, _ = sign_flip_p_value(np.array([1.0] * 11 + [-1.0] * 3) + noise)
-    assert method == "bound"
-    assert binomtest(10, 14, 0.5).pvalue > p_value >= 0.0287  # half of the lump of 11 : 3 is above, half below
-    assert p_value >= by_listing(np.array([1.0] * 11 + [-1.0] * 3) + noise)
-
-
-@pytest.mark.parametrize("m", [16, 21, 26])
-def test_a_true_null_is_rejected_at_most_as_often_as_asked_for(m):
-    # every possible outcome of m equal differences, weighted by its probability: no simulation error
-    size = sum(
-        binom.pmf(wins, m, 0.5) for wins in range(m + 1) if sign_flip_p_value([1] * wins + [-1] * (m - wins))[0] <= 0.05
-    )
-    assert size <= 0.05
+    assert paired_test(1 + noise).p_value == 2 / 2**14
 
 
 @pytest.mark.parametrize("m", [16, 21, 26])
 def test_a_true_null_of_unequal_differences_is_rejected_at_most_as_often_as_asked_for(m):
     generator = np.random.default_rng(m)
     data = generator.choice([-1, -0.5, 0.5, 1], p=[0.3, 0.2, 0.2, 0.3], size=(2000, m))
-    rejected = np.mean([sign_flip_p_value(row)[0] <= 0.05 for row in data])
+    rejected = np.mean([paired_test(row).p_value <= 0.05 for row in data])
     assert rejected <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
-
-
-def test_too_many_to_convolve_are_normal_with_a_correction_for_continuity():
-    # 2550 for, 2450 against: z = (100 - 1) / sqrt(5000)
-    p_value, method, informative = sign_flip_p_value([1] * 2550 + [-1] * 2450 + [0] * 7)
-    assert (method, informative) == ("normal", 5000)
-    assert p_value == pytest.approx(2 * norm.sf(99 / np.sqrt(5000)))
-    assert p_value == pytest.approx(binomtest(2550, 5000).pvalue, abs=1e-4)
-
-
-def test_many_without_a_common_unit_are_normal_corrected_by_the_largest():
-    differences = np.random.default_rng(3).normal(0.05, 1, 1500)
-    p_value, method, _ = sign_flip_p_value(differences)
-    corrected = abs(differences.sum()) - np.abs(differences).max()
-    assert (p_value, method) == (pytest.approx(2 * norm.sf(corrected / np.sqrt(np.sum(differences**2)))), "normal")
 
 
 NAN = float("nan")
@@ -192,31 +146,3 @@ def test_a_simulated_difference_is_held_and_equal_systems_are_left_alone():
         wrong += any(pair.test.adjusted_p_value < 0.05 for pair in found if pair.test is not None)
     assert held / (3 * sets) >= 0.93
     assert wrong / sets <= 0.05 + 0.04
-
-
-@cache
-def ways_of_signs(multiples):
-    """Sum -> the assignments of signs that have it, counted in whole numbers."""
-    ways = {0: 1}
-    for multiple in multiples:
-        step = {}
-        for total, count in ways.items():
-            for moved in (total + multiple, total - multiple):
-                step[moved] = step.get(moved, 0) + count
-        ways = step
-    return ways
-
-
-@pytest.mark.parametrize(
-    ("sizes", "counts"), [([1], [400]), ([1, 2], [90, 110]), ([1, 2, 3, 7], [80, 50, 60, 10]), ([2, 5], [60, 60])]
-)
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.5, 0.9, 1.0])
-def test_many_differences_of_few_sizes_have_the_exact_tail(sizes, counts, share):
-    multiples = np.repeat(sizes, counts)
-    total = int(multiples.sum())
-    observed = total - 2 * round(total * (1 - share) / 2)  # of the same parity as the sum of all
-    as_far = sum(
-        count for reached, count in ways_of_signs(tuple(multiples.tolist())).items() if abs(reached) >= observed
-    )
-    expected = float(Fraction(as_far, 2 ** len(multiples)))
-    assert _tail(multiples, float(observed)) == pytest.approx(expected, rel=1e-10, abs=1e-300)

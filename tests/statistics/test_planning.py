@@ -1,7 +1,6 @@
 """Planned half-widths and power are those of the intervals and tests that are reported."""
 
 import math
-from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 from evenhand.statistics.correction import corrected_mean
 from evenhand.statistics.intervals import IntervalLevel, mean_intervals
-from evenhand.statistics.paired_differences import sign_flip_p_value
+from evenhand.statistics.paired_differences import paired_test
 from evenhand.statistics.planning import corrected_half_width, fewest, half_width, power, sd_of_differences
 
 NAN = float("nan")
@@ -49,21 +48,19 @@ def test_planned_power_comes(count, spread, rows):
     random, sets = np.random.default_rng(7), 400
     many = levels(random, 200_000, 2, count=count, spread=spread, alike=0.5)
     sd, correlation = float(many.std()), float(np.corrcoef(many.T)[0, 1])
-    apart, step = sd_of_differences(sd, correlation), float(count == 2)
+    apart = sd_of_differences(sd, correlation)
     assert apart == pytest.approx(float(np.subtract(*many.T).std()), rel=0.01)
-    difference = next(each / 1000 for each in range(1000) if power(each / 1000, apart, rows, 0.05, step=step) >= 0.8)
+    difference = next(
+        each / 1000 for each in range(1000) if power(each / 1000, apart, rows, 0.05, yes_no=count == 2) >= 0.8
+    )
     # the first system's mean is raised by giving it the higher score of the two in a share of the rows
     gain = difference / float(np.abs(np.subtract(*many.T)).mean())
-
-    @cache
-    def p_value(differences):
-        return sign_flip_p_value(differences)[0]
 
     told = 0
     for _ in range(sets):
         apart_now = np.subtract(*levels(random, rows, 2, count=count, spread=spread, alike=0.5).T)
         turned = np.where(random.random(rows) < gain, np.abs(apart_now), apart_now)
-        told += p_value(tuple(np.sort(turned).round(9).tolist())) < 0.05
+        told += paired_test(turned).p_value < 0.05
     assert abs(told / sets - 0.8) < 0.03 + 3 * math.sqrt(0.16 / sets)
 
 
@@ -72,7 +69,7 @@ def test_many_rows_take_what_the_textbook_says():
     z, z_power = NormalDist().inv_cdf(0.975), NormalDist().inv_cdf(0.8)
     assert fewest(lambda n: half_width(0.5, n, 0.95, yes_no=True) <= 0.01) == math.ceil((z * 0.5 / 0.01) ** 2)
     apart = sd_of_differences(0.5, 0.0)
-    rows = fewest(lambda n: power(0.03, apart, n, 0.05, step=1.0) >= 0.8)
+    rows = fewest(lambda n: power(0.03, apart, n, 0.05, yes_no=True) >= 0.8)
     assert (rows * 0.03 - 1) / (apart * math.sqrt(rows)) == pytest.approx(z + z_power, abs=0.005)
 
 
@@ -83,7 +80,7 @@ def test_planned_corrected_half_widths_come(accuracy, labels):
         human = (random.random(800) < 0.6).astype(float)
         judged = np.where(random.random(800) < accuracy, human, 1 - human)
         known = np.where(random.permutation(800) < labels, human, NAN)
-        widths.append(corrected_mean(judged, known, design="random", support=[0, 1], resamples=500).corrected)
+        widths.append(corrected_mean(judged, known, design="random", support=[0, 1]).corrected)
     human = (random.random(200_000) < 0.6).astype(float)
     together = np.corrcoef(human, np.where(random.random(human.size) < accuracy, human, 1 - human))[0, 1]
     planned = corrected_half_width(math.sqrt(0.24), together**2, labels, 800, 0.95, yes_no=True)
@@ -94,7 +91,7 @@ def test_more_rows_or_labels_never_show_less():
     widths = [[corrected_half_width(0.3, 0.5, n, rows, 0.95) for rows in (400, 4000)] for n in (30, 90, 300)]
     assert (np.diff(widths, axis=0) < 0).all()
     assert (np.diff(widths, axis=1) < 0).all()
-    assert np.all(np.diff([power(0.1, 0.5, rows, 0.05, step=1.0) for rows in (20, 50, 100, 400)]) > 0)
+    assert np.all(np.diff([power(0.1, 0.5, rows, 0.05) for rows in (20, 50, 100, 400)]) > 0)
     assert power(0.5, 0.1, 3, 0.05) == 0.0  # three rows reject nothing
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import math
 from collections import Counter, defaultdict
 from itertools import combinations
 
@@ -17,7 +16,6 @@ from evenhand.statistics.agreement import percent_agreement
 from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
-    draw_stability,
     greatest_unseen_share,
     repetition_stability,
 )
@@ -33,9 +31,6 @@ def test_by_hand():
     assert (found.n, found.n_repeated, found.n_lone, found.n_unscored) == (7, 5, 1, 6)
     assert found.mode_share.estimate == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 + 1) / 5)
     assert found.pair_agreement.estimate == pytest.approx((1 + 1 / 3 + 0 + 1 + 1) / 5)
-    assert found.unanimous.estimate == pytest.approx(3 / 5)
-    # Theirs: over the draws asked, and the lone verdict is one of three.
-    assert found.published_stability == pytest.approx((1 + 2 / 3 + 1 / 3 + 2 / 3 + 1 / 3 + 1) / 6)
 
 
 @given(st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), min_size=1, max_size=12))
@@ -51,7 +46,6 @@ def test_the_definitions_one_prompt_at_a_time(rows):
     pairs = [np.mean([one == other for one, other in combinations(row, 2)]) for row in repeated]
     assert found.mode_share.estimate == pytest.approx(np.mean(modes), abs=1e-9)
     assert found.pair_agreement.estimate == pytest.approx(np.mean(pairs), abs=1e-9)
-    assert found.unanimous.estimate == pytest.approx(np.mean([len(set(row)) == 1 for row in repeated]), abs=1e-9)
     table = np.where(np.array(rows) < 0, np.nan, np.array(rows))
     assert found.pair_agreement.estimate == pytest.approx(percent_agreement(table).estimate, abs=1e-9)
 
@@ -68,9 +62,8 @@ def test_the_mode_share_falls_with_the_draws_and_the_pair_agreement_does_not():
 def test_the_orders_of_an_instance_count_together():
     rows, instances = [[0, 0], [0, 1]] * 10, np.repeat(np.arange(10), 2)
     alone, together = repetition_stability(rows), repetition_stability(rows, level=IntervalLevel(0.95, instances))
-    assert (alone.n_clusters, together.n_clusters) == (20, 10)
-    assert alone.unanimous.estimate == together.unanimous.estimate == pytest.approx(0.5)
-    assert together.unanimous.n == 10
+    assert alone.pair_agreement.estimate == together.pair_agreement.estimate == pytest.approx(0.5)
+    assert (alone.pair_agreement.n, together.pair_agreement.n) == (20, 10)
 
 
 def published_rate(draws):
@@ -91,13 +84,12 @@ def test_real_judges_by_the_published_rule_and_ours():
         table = np.array([[codes[verdict] for verdict in draws] for draws in prompts.values()])
         pairs = [(key[0], key[1], *sorted(key[2:])) for key in prompts]
         found = repetition_stability(table, level=IntervalLevel(0.95, [str(pair) for pair in pairs]))
-        rates = [rate for draws in prompts.values() if (rate := published_rate(draws)) is not None]
-        assert found.published_stability == pytest.approx(np.mean(rates), abs=1e-12)
-        assert found.n_clusters == len(set(pairs)) == len(table) / 2
+        published = np.mean([rate for draws in prompts.values() if (rate := published_rate(draws)) is not None])
+        assert len(set(pairs)) == len(table) / 2
         # An unscored draw is a dissent to them, and no draw to us.
-        assert found.mode_share.estimate >= found.published_stability - 1e-9
+        assert found.mode_share.estimate >= published - 1e-9
         if not found.n_unscored:
-            assert found.mode_share.estimate == pytest.approx(found.published_stability, abs=1e-9)
+            assert found.mode_share.estimate == pytest.approx(published, abs=1e-9)
         assert found.mode_share.low < found.mode_share.estimate < found.mode_share.high
 
 
@@ -130,64 +122,18 @@ def test_what_cannot_be_used_is_named(call, message):
 def test_without_a_draw_it_is_undefined():
     with pytest.raises(EstimationError, match="no draw was asked"):
         repetition_stability([[NOT_ASKED, NOT_ASKED]])
-    assert repetition_stability([[UNSCORED, UNSCORED]]).published_stability is None
+    assert repetition_stability([[UNSCORED, UNSCORED]]).pair_agreement is None
 
 
-NAN = math.nan
-
-
-class TestDrawStability:
-    def test_pairs_of_draws_are_counted_within_a_cell(self):
-        # 0 0 1: one pair of three. 1 1: one of one. 2 2 2: three of three. A lone draw: no pair.
-        selections = [[[0, 0, 1], [1, 1, -1]], [[2, 2, 2], [0, -1, -1]]]
-        assert draw_stability(selections).estimate == pytest.approx(5 / 7)
-        assert draw_stability(selections).n == 2
-
-    def test_the_first_two_draws_are_the_first_two_made(self):
-        # 0 0 (then 1): equal. 1 1: equal. 2, unscored, 2: the second is missing, so there is no pair.
-        selections = [[[0, 0, 1], [1, 1, -1]], [[2, -1, 2], [0, 1, -1]]]
-        assert draw_stability(selections, first_two=True).estimate == pytest.approx(2 / 3)
-
-    def test_without_two_draws_there_is_nothing_to_compare(self):
-        assert draw_stability([[[0]], [[1]]]) is None
-        assert draw_stability([[[-1, -1]]]) is None
-        assert draw_stability([[[0, -1], [-1, 1]]]) is None
-
-    def test_shapes_that_do_not_fit_are_refused(self):
-        with pytest.raises(InvalidInputError, match="n_instances, n_cells, n_draws"):
-            draw_stability([[0, 1]])
-        with pytest.raises(InvalidInputError, match="integers"):
-            draw_stability([[[0.5, 1.0]]])
-
-    @given(
-        st.lists(
-            st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), min_size=2, max_size=2),
-            min_size=1,
-            max_size=6,
-        )
-    )
-    @settings(deadline=None)
-    def test_it_is_the_count_of_the_pairs(self, selections):
-        pairs = [
-            first == second
-            for instance in selections
-            for cell in instance
-            for first, second in combinations([option for option in cell if option >= 0], 2)
-        ]
-        found = draw_stability(selections)
-        assert (found is None) == (not pairs)
-        if found is not None:
-            assert found.estimate == pytest.approx(np.mean(pairs))
-
-    def test_only_the_first_two_draws_survive_early_stopping(self):
-        # Two draws of a judge that selects option 0 with probability 0.9 agree with probability 0.81 + 0.01 = 0.82. A
-        # third draw is made only where the first two disagree.
-        rng = np.random.default_rng(3)
-        drawn = (rng.random((40_000, 1, 3)) >= 0.9).astype(int)
-        stopped = np.where((drawn[:, :, :1] == drawn[:, :, 1:2]) & (np.arange(3) == 2), -1, drawn)
-        assert draw_stability(drawn).estimate == pytest.approx(0.82, abs=0.006)
-        assert draw_stability(stopped, first_two=True).estimate == pytest.approx(0.82, abs=0.006)
-        assert draw_stability(stopped).estimate < 0.75
+def test_only_the_first_two_draws_survive_early_stopping():
+    # Two draws of a judge that selects option 0 with probability 0.9 agree with probability 0.81 + 0.01 = 0.82. A
+    # third draw is made only where the first two disagree, and one of its pairs agrees then.
+    rng = np.random.default_rng(3)
+    drawn = (rng.random((40_000, 3)) >= 0.9).astype(int)
+    stopped = np.where((drawn[:, :1] == drawn[:, 1:2]) & (np.arange(3) == 2), NOT_ASKED, drawn)
+    assert repetition_stability(drawn).pair_agreement.estimate == pytest.approx(0.82, abs=0.006)
+    assert repetition_stability(stopped[:, :2]).pair_agreement.estimate == pytest.approx(0.82, abs=0.006)
+    assert repetition_stability(stopped).pair_agreement.estimate > 0.86
 
 
 class TestGreatestUnseenShare:

@@ -76,21 +76,16 @@ def test_nobody_said_what_a_repeating_column_is():
         made()
 
 
-@pytest.mark.parametrize("interval", ["bounded", "t", "t_logit", "bootstrap"])
+@pytest.mark.parametrize("interval", ["auto", "t", "bootstrap"])
 def test_the_method_is_chosen_and_named(interval):
-    methods = {
-        "bounded": "bounded_dirichlet",
-        "t": "cluster_t",
-        "t_logit": "cluster_t_logit",
-        "bootstrap": "cluster_bootstrap",
-    }
+    methods = {"auto": "beta", "t": "cluster_t", "bootstrap": "cluster_bootstrap"}
     assert made(interval=interval, **TOGETHER).summaries["alder", "polite"].score.method == methods[interval]
 
 
 def test_a_method_that_counts_rows_is_refused_with_clusters_before_the_first_call():
-    with pytest.raises(InvalidInputError, match="interval is 'mid_p', which counts rows"):
-        made(interval="mid_p", **TOGETHER)
-    assert made(interval="mid_p", cluster_field=False).summaries["alder", "polite"].score.method == "mid_p"
+    with pytest.raises(InvalidInputError, match="interval is 'exact', which counts rows"):
+        made(interval="exact", **TOGETHER)
+    assert made(interval="exact", cluster_field=False).summaries["alder", "polite"].score.method == "exact"
 
 
 def test_winrates_and_their_tests_are_over_documents(tmp_path):

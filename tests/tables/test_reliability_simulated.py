@@ -111,7 +111,7 @@ def test_confidences_that_are_true_and_confidences_that_are_not():
     found = reliability(rows, cites, engine, gold_field="true", **given).of().confidences
     assert found.num_votes == 500
     assert found.calibration.overconfidence.low < 0 < found.calibration.overconfidence.high
-    assert found.calibration.debiased_error.low < 0.01
+    assert found.calibration.expected_calibration_error < 0.1
     # The share of people who say no does not depend on what the judge says, which is as often yes as no.
     wrong = reliability(rows, cites, engine, gold_field="wrong", **given).of().confidences
     assert wrong.calibration.overconfidence.low > 0

@@ -72,9 +72,9 @@ def test_of_unequal_opponents_the_strengths_are_compared():
     ranking = rank_systems(ladder, resamples=20)
     table, notes = pairs_table(ranking), " ".join(ranking_notes(ranking))
     assert table.headers[4] == "difference of strengths [95%]"
-    assert "of all pairs at once" in table.title
+    assert "corrected by Holm" in table.title
     assert "opponents of unequal strength: ranks, groups and differences are of strengths" in notes
-    assert "(strengths, all pairs at once)" in notes
+    assert "(Holm, strengths)" in notes
 
 
 def test_limits_that_are_open_are_infinite():

@@ -297,8 +297,8 @@ class TestPosition:
         text = flat(table)
         assert "position decides every contest" in text
         assert "No strength for a, b, c: the data leave its interval open." in text
-        assert "of 9 in which it keeps to one place, that is the first in 100 %" in text
-        assert "(exact p = 0.004)" in text
+        assert "of 9 such changes of one judge the first place gains from 100 %" in text
+        assert "(p = 0.004)" in text
 
     def test_an_interval_that_says_nothing_is_withheld_with_the_reason(self):
         # Every contest is a tie: at equal length too the winrate is one half, with nothing to say how surely.

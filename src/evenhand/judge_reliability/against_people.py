@@ -25,26 +25,23 @@ from evenhand.results.measures import Kind, Measure, known, measure, measures_of
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval
-from evenhand.statistics.against_truth import (
-    Correlations,
-    OptionRates,
-    balanced_accuracy,
-    correlations,
-    correlations_within,
-    option_rates,
-)
 from evenhand.statistics.agreement import (
     ALPHA_METRICS,
     Agreement,
+    Correlations,
+    OptionRates,
     ValueErrors,
     accuracy,
+    balanced_accuracy,
     cohen_kappa,
     confusion_matrix,
+    correlations,
+    correlations_within,
     krippendorff_alpha,
+    option_rates,
     value_errors,
 )
-from evenhand.statistics.intervals import level_over
-from evenhand.statistics.resampling import FloatArray
+from evenhand.statistics.intervals import FloatArray, IntervalLevel, Level
 from evenhand.votes import Verdict, Vote
 
 Result = TypeVar("Result")
@@ -74,7 +71,7 @@ class Drawing(TypedDict):
         seed: Of the draws.
     """
 
-    level: float
+    level: Level
     resamples: int
     seed: int
 
@@ -522,7 +519,7 @@ class OptionComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreComparison:
-    """How the judge's scores go with the gold scores; see :class:`~evenhand.statistics.against_truth.Correlations`.
+    """How the judge's scores go with the gold scores; see :class:`~evenhand.statistics.agreement.Correlations`.
 
     Attributes:
         pearson: The product-moment correlation.
@@ -636,7 +633,7 @@ def compare_with_gold(
     scale: Scale,
     *,
     title: str,
-    level: float,
+    level: Level,
     gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
     groups: Sequence[Hashable] | None = None,
     resamples: int = 1000,
@@ -663,7 +660,7 @@ def compare_with_gold(
         rows = _with_numbers(rows, gold)
     kept = [row for row in rows if row.gold_score is not None or row.gold_label is not None]
     chosen = [row.selected if gold is None else row.score for row in kept]
-    over = level_over(level, [row.together for row in kept])
+    over = IntervalLevel.of(level).over([row.together for row in kept])
     drawn = Drawing(level=over, resamples=resamples, seed=seed)
     truth, judged = as_array(row.gold_score for row in kept), as_array(row.score for row in kept)
     grouped = _groups(kept, groups)

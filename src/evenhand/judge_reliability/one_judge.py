@@ -30,32 +30,28 @@ from evenhand.judge_reliability.against_people import (
     all_pairs,
     as_array,
     compare_labels,
-    defined,
     panels,
 )
-from evenhand.modes.grade_scores import Grading, UnrelatedEffect
+from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade
 from evenhand.numbers import Missing, format_count
 from evenhand.question import response_label
 from evenhand.results.measures import UnscoredCounts, known
 from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.agreement import Agreement, confusion_matrix
-from evenhand.statistics.calibration import BrierScore, Calibration, brier_score, calibration
+from evenhand.statistics.agreement import Agreement, Calibration, calibration, confusion_matrix
 from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
     OptionFlips,
-    PreferenceFairness,
+    PositionBias,
     RepetitionStability,
     option_flips,
-    preference_fairness,
+    position_bias,
     repetition_stability,
 )
-from evenhand.statistics.grade_score import GradeScoreResult, grade_score
-from evenhand.statistics.intervals import IntervalLevel, level_over
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
-from evenhand.statistics.resampling import FloatArray, IntArray
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage
 
 Mode = Literal["assess", "compare"]
@@ -287,12 +283,10 @@ class Confidences:
 
     Attributes:
         num_votes: Votes with log-probabilities, a selection and a label.
-        brier: The mean squared error.
-        calibration: The expected calibration error, over- or underconfidence, and the diagram.
+        calibration: The Brier score, the expected calibration error, over- or underconfidence, and the diagram.
     """
 
     num_votes: int
-    brier: BrierScore
     calibration: Calibration
 
 
@@ -309,6 +303,23 @@ class JudgesAgreement:
     criterion: str
     pairs: tuple[RaterPair, ...]
     all_judges: PanelAgreement
+
+
+@dataclass(frozen=True, slots=True)
+class TwoGraded:
+    """The Grade Score of a judge of two systems: see `evenhand.modes.grade_scores.Grading`.
+
+    Attributes:
+        grade_score: Mean over the questions; 1 chooses the same system wherever it stands, 0 the same place.
+        chance_corrected: The same less what a random judge reaches: 0 is chance.
+        answered: Share of the votes that chose one.
+        chance: What a random judge reaches.
+    """
+
+    grade_score: Interval
+    chance_corrected: Interval
+    answered: Interval
+    chance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,11 +366,11 @@ class CriterionReliability:
     num_missing: int
     num_samples: int
     replies: Replies
-    position: PreferenceFairness | Missing
+    position: PositionBias | Missing
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
     flips: tuple[OptionFlipRate, ...] | Missing
-    grade_score: GradeScoreResult | Missing
+    grade_score: TwoGraded | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
     people: PeopleComparison | Missing
@@ -400,7 +411,7 @@ def criterion_reliability(
     *,
     num_missing: int = 0,
     sides: tuple[str, str] = SIDES,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> CriterionReliability:
@@ -460,8 +471,10 @@ def criterion_reliability(
         verbosity=verbosity(asked, categories, level),
         verbosity_given_people=verbosity(asked, categories, level, given_people=True),
         people=compare_with_people(asked, categories, **drawing),
-        confidences=confidences_of(asked, categories, level=level, seed=seed),
-        **drawing,
+        confidences=confidences_of(asked, categories, level=level),
+        level=float(level),
+        resamples=resamples,
+        seed=seed,
     )
 
 
@@ -481,7 +494,7 @@ def reliability_of_judges(
         ]
         if len(judges) > 1:
             verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
-            over = level_over(drawing["level"], [question.together for question in asked[judges[0]]])
+            over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
             categories = Categories(each.criterion, each.sides)
             agreements.append(
                 agreement_of_judges(
@@ -515,7 +528,7 @@ def agreement_of_judges(
 
 
 def _share(
-    parts: Iterable[tuple[int, float, float]], level: float, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
+    parts: Iterable[tuple[int, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
     """Divide the sum of the second numbers by that of the third, with an interval over the clusters, the first."""
     clusters, numerators, denominators = zip(*parts, strict=True) if (parts := list(parts)) else ((), (), ())
@@ -524,7 +537,7 @@ def _share(
     return known(interval, reason)
 
 
-def _replies(asked: Sequence[Asked], level: float) -> Replies:
+def _replies(asked: Sequence[Asked], level: Level) -> Replies:
     votes = [vote for question in asked for vote in question.verdict.votes]
     reasons = sorted(Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None).items())
     listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in reasons) or "there is none"
@@ -556,7 +569,7 @@ Rows = tuple[IntArray, IntervalLevel]
 """A table of selections, (n_rows, n_columns) with -1 for unscored and -2 for not asked, and the level over its rows."""
 
 
-def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: float) -> Rows:
+def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: Level) -> Rows:
     """Pad rows of selections to the longest with what was not asked; the first of each row is its cluster."""
     rows = list(rows)
     table = np.full((len(rows), max((len(row) for _, row in rows), default=0)), NOT_ASKED, dtype=np.int64)
@@ -565,12 +578,12 @@ def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: float) -> Rows
     return table, IntervalLevel.of(level).over([cluster for cluster, _ in rows])
 
 
-def _position(asked: Sequence[Asked], categories: Categories, level: float) -> PreferenceFairness | Missing:
+def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> PositionBias | Missing:
     """Compare every draw that was asked for in an order with the same in the reverse order.
 
     A comparison has the sides themselves, in the order (0, 1) and then (1, 0). A pair of assessments has 0 and 0 if it
     selects the same option twice, 0 and 1 if each order selects an option that it shows earlier than the other order
-    does, 1 and 0 if later: in the terms of `preference_fairness`, primacy and recency.
+    does, 1 and 0 if later: in the terms of `position_bias`, primacy and recency.
     """
     pairs = [
         (question.together, (votes[order], votes[order[::-1]]))
@@ -586,7 +599,7 @@ def _position(asked: Sequence[Asked], categories: Categories, level: float) -> P
         for cluster, pair in pairs
     ]
     selections, over = _selections(sides, level)
-    found = preference_fairness(selections, level=over)
+    found = position_bias(selections, level=over)
     return found if found.n_checked else Missing("no question has a selection in both orders")
 
 
@@ -597,7 +610,7 @@ def _moved(first: Vote, second: Vote) -> list[int]:
     return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
 
 
-def _repetition(asked: Sequence[Asked], categories: Categories, level: float) -> RepetitionStability | Missing:
+def _repetition(asked: Sequence[Asked], categories: Categories, level: Level) -> RepetitionStability | Missing:
     selections, over = _selections(
         (
             (question.together, [categories.of_vote(vote) for vote in votes])
@@ -612,7 +625,7 @@ def _repetition(asked: Sequence[Asked], categories: Categories, level: float) ->
     return found if found.n_repeated else Missing("no prompt has a selection in two draws")
 
 
-def _spread(asked: Sequence[Asked], level: float, greatest: float) -> Interval | Missing:
+def _spread(asked: Sequence[Asked], level: Level, greatest: float) -> Interval | Missing:
     drawn = [
         (question.together, [vote.value for vote in votes if vote.value is not None])
         for question in asked
@@ -623,7 +636,7 @@ def _spread(asked: Sequence[Asked], level: float, greatest: float) -> Interval |
     return _share(spreads, level, reason, bounds=(0.0, greatest))
 
 
-def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tuple[OptionFlipRate, ...] | Missing:
+def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> tuple[OptionFlipRate, ...] | Missing:
     selections, over = _selections(
         (
             (
@@ -641,23 +654,28 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tupl
     return tuple(map(OptionFlipRate, labels, option_flips(selections, len(labels), level=over)))
 
 
-def _grade_score_of_two(
-    asked: Sequence[Asked], categories: Categories, level: float, seed: int
-) -> GradeScoreResult | Missing:
+def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: Level, seed: int) -> TwoGraded | Missing:
     """The candidate chosen in each rotation of the first draw makes the score; a tie chooses none."""
     if not categories.compares:
         return Missing("an assessment chooses among options, not among candidates")
     if len({question.instance for question in asked}) < len(asked):
         return Missing("there are more than two systems: the best of all of them is asked for to score these")
-    shown = []
-    for question in asked:
-        votes = question.draws.get(0, {})
-        chosen = [categories.of_vote(votes[order]) if order in votes else NOT_ASKED for order in ((0, 1), (1, 0))]
-        shown.append([UNSCORED if category > SECOND else category for category in chosen])
-    if not shown or any(NOT_ASKED in row for row in shown):
+    firsts = [[question.draws.get(0, {}).get(order) for order in ((0, 1), (1, 0))] for question in asked]
+    shown = [[vote for vote in votes if vote is not None] for votes in firsts]
+    if not shown or any(len(votes) < 2 for votes in shown):
         return Missing("not every question was shown in both orders: leave check_positional_bias on")
-    over = level_over(level, [question.together for question in asked])
-    return defined(lambda: grade_score(shown, level=over, seed=seed))
+    sides = [[_for_a_side(vote, categories) for vote in votes] for votes in shown]
+    over = IntervalLevel.of(level).over([question.together for question in asked])
+    found = grade(sides, shown[0][0].judge_id, level=over, seed=seed)
+    if not (found.grade_score and found.chance_corrected and found.answered and found.chance):
+        return Missing("the Grade Score is undefined: no question has the answers that it needs")
+    return TwoGraded(found.grade_score, found.chance_corrected, found.answered, found.chance)
+
+
+def _for_a_side(vote: Vote, categories: Categories) -> Vote:
+    """Make the vote one for a candidate; a tie names none."""
+    side = categories.of_vote(vote)
+    return vote.model_copy(update={"selected_index": side if side in {FIRST, SECOND} else None})
 
 
 class Meeting(NamedTuple):
@@ -681,7 +699,7 @@ class Meeting(NamedTuple):
 
 
 def verbosity(
-    asked: Sequence[Asked], categories: Categories, level: float, *, given_people: bool = False
+    asked: Sequence[Asked], categories: Categories, level: Level, *, given_people: bool = False
 ) -> VerbositySlope | Missing:
     """Estimate the slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
 
@@ -798,7 +816,7 @@ def compare_with_people(
         draws.append((question.together, sum(complete), len(complete)))
     truth, judged = places(labelled)
     drawn = Drawing(
-        level=level_over(level, [question.together for question in labelled]),
+        level=IntervalLevel.of(level).over([question.together for question in labelled]),
         resamples=drawing["resamples"],
         seed=drawing["seed"],
     )
@@ -813,7 +831,7 @@ def compare_with_people(
     )
 
 
-def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: float, seed: int) -> Confidences | Missing:
+def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Level) -> Confidences | Missing:
     """Compare the probability of each option selected with whether people chose it, for every vote that has both."""
     votes = [
         (question, vote)
@@ -829,11 +847,7 @@ def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: flo
     stated = [_confidence(vote, categories) for _, vote in labelled]
     right = [float(categories.of_vote(vote) == question.label) for question, vote in labelled]
     over = IntervalLevel.of(level).over([question.together for question, _ in labelled])
-    return Confidences(
-        num_votes=len(labelled),
-        brier=brier_score(stated, right, bins=BINS, level=over),
-        calibration=calibration(stated, right, bins=BINS, level=over, seed=seed),
-    )
+    return Confidences(num_votes=len(labelled), calibration=calibration(stated, right, bins=BINS, level=over))
 
 
 def _confidence(vote: Vote, categories: Categories) -> float:

@@ -26,17 +26,15 @@ from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
-from evenhand.statistics.consistency import draw_stability, greatest_unseen_share
+from evenhand.statistics.consistency import NOT_ASKED, greatest_unseen_share, repetition_stability
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
-from evenhand.statistics.intervals import UnscoredBounds, unscored_bounds
-from evenhand.statistics.resampling import FloatArray, IntArray
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")
 
 NAN = float("nan")
 SAME = 1e-9
-NOT_DRAWN = -2
 ENOUGH_DRAWS = 5
 """From so many draws on, no caution is given."""
 
@@ -50,7 +48,7 @@ class JudgeStability:
 
     Attributes:
         same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
-            an option; see `evenhand.statistics.consistency.draw_stability`.
+            an option; see `evenhand.statistics.consistency.repetition_stability`.
         first_two: Only the first two draws were compared, because draws could stop early, or not every question had the
             same number of draws.
         spread: The mean over instances of the standard deviation of the values drawn.
@@ -192,7 +190,7 @@ def panel_report(
     weights: Mapping[str, float] | None = None,
     planned_votes: int | None = None,
     reference: Sequence[float | None] | None = None,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> PanelReport:
@@ -322,7 +320,7 @@ def _judge_report(
     verdicts: Sequence[Verdict],
     aggregated: tuple[Sequence[Verdict | None], Sequence[Verdict | None]],
     rule: PanelRule,
-    level: float,
+    level: Level,
 ) -> JudgeReport:
     """Report one judge, by the verdicts of the judge alone and of the whole panel."""
     own, whole = aggregated
@@ -361,18 +359,22 @@ def _judge_report(
 
 
 def _stability(
-    own: Sequence[Verdict | None], drawn: IntArray, votes: Sequence[Vote], level: float, *, width: float
+    own: Sequence[Verdict | None], drawn: IntArray, votes: Sequence[Vote], level: Level, *, width: float
 ) -> JudgeStability:
-    counts = (drawn != NOT_DRAWN).sum(axis=2)
+    counts = (drawn != NOT_ASKED).sum(axis=2)
     stopped = stopped_early(votes)
     uneven = stopped or len(np.unique(counts[counts > 0])) > 1
+    instances, orders, draws = drawn.shape
+    prompts = drawn.reshape(instances * orders, draws)[:, : 2 if uneven else draws]
+    of_rows = np.repeat(IntervalLevel.of(level).labels(instances), orders).tolist()
+    same = None
+    if counts.any():
+        same = repetition_stability(prompts, level=IntervalLevel.of(level).over(of_rows)).pair_agreement
     once = f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice"
     spreads = as_array(None if alone is None else alone.spread for alone in own)
     consistent = as_array(None if alone is None else alone.position_consistent for alone in own)
     return JudgeStability(
-        same_option=known(
-            draw_stability(drawn, first_two=uneven, level=level), "no question was answered in two draws"
-        ),
+        same_option=known(same, "no question was answered in two draws"),
         first_two=uneven,
         spread=_mean(spreads, level, once, bounds=(0.0, width / 2)),
         flip_rate=_mean(1 - consistent, level, "no instance was answered in two orders"),
@@ -380,7 +382,7 @@ def _stability(
 
 
 def _mean(
-    values: ArrayLike, level: float, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
+    values: ArrayLike, level: Level, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
     (interval,) = mean_intervals(values, level=level, bounds=bounds)
     return known(interval, missing)
@@ -441,7 +443,7 @@ def report_of_run(
     *,
     samples: int,
     reference: Sequence[float | None] | None = None,
-    level: float = 0.95,
+    level: Level = 0.95,
     seed: int = 0,
 ) -> PanelReport | None:
     """The report on the judges of a run; None where one judge was asked once, which says nothing about judges.
@@ -463,7 +465,7 @@ def report_of_run(
 
 
 def item_panels(
-    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: float = 0.95, seed: int = 0
+    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: Level = 0.95, seed: int = 0
 ) -> dict[str, PanelReport]:
     """Item name -> the report on the judges that answered it; empty where each response had its own checklist.
 
@@ -572,7 +574,7 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
         rows.append(cells)
     n_orders = max((len(cells) for cells in rows), default=0)
     n_draws = max((len(draws) for cells in rows for draws in cells.values()), default=0)
-    table = np.full((len(rows), n_orders, n_draws), NOT_DRAWN, dtype=np.int64)
+    table = np.full((len(rows), n_orders, n_draws), NOT_ASKED, dtype=np.int64)
     for row, cells in enumerate(rows):
         for place, draws in enumerate(cells.values()):
             table[row, place, : len(draws)] = draws

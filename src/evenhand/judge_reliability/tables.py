@@ -45,7 +45,6 @@ from evenhand.results.render import TextTable
 from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics import Interval
 from evenhand.statistics.agreement import Agreement
-from evenhand.statistics.grade_score import GradeScoreChance
 from evenhand.votes import Usage
 
 NO_NUMBER = "no number: "
@@ -121,13 +120,6 @@ def _points(found: Interval) -> str:
     return f"{estimate} points [{low}, {high}]"
 
 
-def _chances(chances: Sequence[GradeScoreChance]) -> str:
-    expected = {chance.expected for chance in chances}
-    if len(expected) > 1:
-        return "chance depends on the question"
-    return f"a random judge reaches {format_number(min(expected))}"
-
-
 def _reasons(unscored: Sequence[UnscoredShare]) -> str:
     return ", ".join(f"{format_count(each.count)} {each.reason} ({format_share(each.share)})" for each in unscored)
 
@@ -146,13 +138,11 @@ _WRITERS: Final[Mapping[str, Callable[[Any], str] | Effect]] = {
     "signed": partial(format_interval, signed=True),
     "precise": partial(format_interval, digits=3),
     "share": format_share,
-    "p": state_p_value,
     "plain": "{:g}".format,
     "few": _few,
     "range": _range,
     "coefficient": _coefficient,
     "points": _points,
-    "chances": _chances,
     "reasons": _reasons,
     "tokens": _tokens,
     "cost": lambda cost: "at an unknown price" if cost is None else f"for {format_cost(cost)}",
@@ -227,7 +217,7 @@ def remark(measure: str, sentence: Sentence, result: object) -> Remark:
     return Remark(measure, said)
 
 
-_TESTS = {"exact": "exact test", "bound": "sign-flip test, an upper bound", "normal": "sign-flip test"}
+_TESTS = {"exact": "exact test", "t": "t test over clusters"}
 _GAINS = {
     "compare": ("first-shown responses win", "second-shown responses win"),
     "assess": ("the selection moves to an option shown earlier", "the selection moves to an option shown later"),
@@ -239,12 +229,12 @@ def _preference(report: CriterionReliability) -> str | Missing:
     position = report.position
     if isinstance(position, Missing):
         return position
-    share, p, alpha = position.first_shown_share, position.p_value, 1 - position.level
-    if share is None or p is None:
+    share, made, alpha = position.first_shown_share, position.test, 1 - position.level
+    if share is None or made is None:
         return Missing(f"none of {format_count(position.n_checked, 'pair')} of votes changes with the order")
-    n = position.n_primacy + position.n_recency
+    p, n = made.p_value, position.n_inconsistent
     pairs = f"the {format_count(n, 'inconsistent pair')}"
-    test = f"({state_p_value(p)}, {_TESTS[position.p_value_method or 'exact']})"
+    test = f"({state_p_value(p)}, {_TESTS[made.method]})"
     first, second = _GAINS[report.mode]
     includes_a_half = share.low <= 0.5 <= share.high
     if p < alpha:
@@ -304,7 +294,7 @@ def _place(histograms: ChoiceHistograms, level: float) -> str:
     against the next, with Bonferroni's factor for all pairs of places, since the data pick the two.
     """
     places = histograms.places
-    if isinstance(places, Missing) or places.shift_p_value >= 1 - level:
+    if isinstance(places, Missing) or places.instance_p_value >= 1 - level:
         return ""
     ranked = sorted(range(len(places.counts)), key=lambda place: -places.counts[place])
     most, following = (places.counts[place] for place in ranked[:2])
@@ -317,7 +307,7 @@ def _place(histograms: ChoiceHistograms, level: float) -> str:
     apart = "" if ahead else "; the two are not told apart"
     return (
         f"; of {histograms.n_options} places {chosen} of {format_count(answers, 'answer')} "
-        f"({state_p_value(places.shift_p_value)} if all are chosen alike{apart})"
+        f"({state_p_value(places.instance_p_value)} if all are chosen alike{apart})"
     )
 
 
@@ -343,8 +333,8 @@ SENTENCES: Final[Mapping[str, Sentence]] = {
         "(0 for one answer throughout, {greatest_spread:plain} at most)"
     ),
     "Grade Score": (
-        "the Grade Score is {grade_score.grade_score:number}, where {grade_score.chances:chances}; "
-        "{grade_score.chance_corrected:beyond chance}; {grade_score.answered:share} of the votes chose one"
+        "the Grade Score is {grade_score.grade_score:number}, where a random judge reaches {grade_score.chance:number}"
+        "; {grade_score.chance_corrected:beyond chance}; {grade_score.answered:share} of the votes chose one"
         "{grade_score.grade_score:few}"
     ),
     "verbosity": "{verbosity:length}",
@@ -357,9 +347,8 @@ SENTENCES: Final[Mapping[str, Sentence]] = {
     ),
     "confidences": (
         "{confidences.calibration.overconfidence:confidence} over {confidences.num_votes:vote}; expected calibration "
-        "error {confidences.calibration.expected_calibration_error:number}, less what noise brings "
-        "{confidences.calibration.debiased_error:number} ({confidences.calibration.p_value:p} if calibrated); "
-        "Brier score {confidences.brier.score:number}"
+        "error {confidences.calibration.expected_calibration_error:number}; "
+        "Brier score {confidences.calibration.brier:number}"
     ),
     "calls": (
         "{replies.usage.calls:call} and {replies.usage.cached:reply} from the journal, {replies.usage:tokens} tokens, "
@@ -397,7 +386,7 @@ def findings_on_judges(agreement: JudgesAgreement) -> tuple[Remark, ...]:
 def finding_on_choices(found: ChoiceReliability) -> Remark:
     """Say in words what one way of asking for the best of several candidates found."""
     unrelated = ", with an unrelated candidate" if found.unrelated else ""
-    places = "".join(_place(each, found.grading.level) for each in found.grading.histograms)
+    places = "".join(_place(each, float(found.grading.level)) for each in found.grading.histograms)
     return remark(f"Grade Score, prompt {found.prompt!r}{unrelated}", _ON_CHOICES.replace("{places}", places), found)
 
 
@@ -601,7 +590,7 @@ def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
 def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
     """The Grade Score of every judge and prompt on one criterion, with and without the unrelated candidate."""
     several = len({each.judge_id for each in found}) > 1
-    level = format_level(found[0].grading.level)
+    level = format_level(float(found[0].grading.level))
     columns = (
         Column("LLM score", lambda each: format_estimate(each.llm_score)),
         Column("choice score", lambda each: format_estimate(each.choice_score)),
@@ -640,7 +629,6 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
 
 _MEASURES: Final[tuple[Line, ...]] = (
     ("position consistency", "position.position_consistency", "share"),
-    ("  as Shi et al. count", "position.published_position_consistency", "share"),
     (
         "  pairs checked",
         "position",
@@ -650,7 +638,7 @@ _MEASURES: Final[tuple[Line, ...]] = (
     ("  inconsistent towards the first", "position.first_shown_share", "share"),
     ("  p of no preference", "position.p_value", "p_value"),
     ("repeated draws agree", "repetition.pair_agreement", "share"),
-    ("  mode, as Shi et al. count", "repetition.published_stability", "share"),
+    ("  share of the mode", "repetition.mode_share", "share"),
     ("spread of draws", "spread", partial(format_interval, digits=3)),
     ("Grade Score", "grade_score.grade_score", "number"),
     ("  corrected for chance", "grade_score.chance_corrected", "number"),
@@ -664,8 +652,8 @@ _MEASURES: Final[tuple[Line, ...]] = (
     ("  quadratic-weighted kappa", "people.quadratic_weighted_kappa", "number"),
     ("  Krippendorff's alpha", "people.krippendorff_alpha", "number"),
     ("overconfidence", "confidences.calibration.overconfidence", "difference"),
-    ("  calibration error less noise", "confidences.calibration.debiased_error", "number"),
-    ("  Brier score", "confidences.brier.score", "number"),
+    ("  calibration error", "confidences.calibration.expected_calibration_error", "number"),
+    ("  Brier score", "confidences.calibration.brier", "number"),
     ("parse rate", "replies.parse_rate", "share"),
     ("  votes", "replies.unscored_counts.votes", "count"),
     ("  unscored votes", "replies.unscored_counts.unscored_votes", "count"),

@@ -17,7 +17,7 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.statistics.alternative_annotator import (
-    FEWEST_FOR_T,
+    FEWEST_INSTANCES,
     AnnotatorComparison,
     Similarity,
     alternative_annotator,
@@ -66,7 +66,6 @@ class AnnotatorOutdone:
         lead: By how much more often the judge is at least as near as the annotator than the other way round.
         p_value: That the annotator leads by ε or more.
         adjusted_p_value: After Benjamini and Yekutieli over the annotators.
-        test: ``t`` or ``exact``.
         outdone: Whether the judge represents the others at least as well, ε given.
     """
 
@@ -76,7 +75,6 @@ class AnnotatorOutdone:
     lead: float | Missing = measure("difference")
     p_value: float | Missing = measure("p_value")
     adjusted_p_value: float | Missing = measure("p_value")
-    test: str | Missing
     outdone: bool
 
 
@@ -181,7 +179,6 @@ class StandInTest(PrintedTables):
                 Column("judge leads by", "lead"),
                 Column("p", "p_value"),
                 Column("p (BY)", "adjusted_p_value"),
-                Column("test", lambda own: str(own.test) if own.test else ""),
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
             list(self._reasons()),
@@ -201,11 +198,6 @@ class StandInTest(PrintedTables):
 
     def _reasons(self) -> Iterator[str]:
         owns = [own for each in self.judges for own in each.annotators]
-        if any(own.test == "exact" and own.num_instances < FEWEST_FOR_T for own in owns):
-            yield (
-                f"With fewer than {FEWEST_FOR_T} instances the test is exact; label 50 to 100 instances, with three "
-                "annotators each, for a test that can tell."
-            )
         for reason in dict.fromkeys(own.p_value.reason for own in owns if isinstance(own.p_value, Missing)):
             yield f"Not tested: {reason}."
 
@@ -246,10 +238,7 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
         over = IntervalLevel(level, each.clusters or None, interval)
         alignments = leave_one_out_alignment(each.labels, list(each.people.values()), each.scoring)
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
-        annotators = tuple(
-            _outdone(name, own, clustered=bool(each.clusters))
-            for name, own in zip(each.people, found.annotators, strict=True)
-        )
+        annotators = tuple(_outdone(name, own) for name, own in zip(each.people, found.annotators, strict=True))
         rate = known(found.winning_rate, "no annotator could be compared")
         comparable = [sum(label is not None for label in row) > 1 for row in zip(*each.people.values(), strict=True)]
         tested.append(
@@ -279,12 +268,12 @@ def _passed(rate: float | Missing, annotators: Sequence[AnnotatorOutdone]) -> bo
     return rate >= LEAST_WINNING_RATE
 
 
-def _outdone(name: str, found: AnnotatorComparison, *, clustered: bool) -> AnnotatorOutdone:
+def _outdone(name: str, found: AnnotatorComparison) -> AnnotatorOutdone:
     nothing = f"{name} labelled no instance that another annotator labelled too"
     untested = (
-        f"the instances of {name} come in fewer than {FEWEST_FOR_T} clusters, or do not differ: too few for a t test, "
-        "and rows that belong together have no exact one"
-        if clustered and found.num_instances
+        f"with fewer than {FEWEST_INSTANCES} instances, or clusters of them, the test cannot tell; label 50 to 100 "
+        "instances, with three annotators each"
+        if found.num_instances
         else nothing
     )
     return AnnotatorOutdone(
@@ -294,7 +283,6 @@ def _outdone(name: str, found: AnnotatorComparison, *, clustered: bool) -> Annot
         lead=Missing(nothing) if found.mean_difference is None else -found.mean_difference,
         p_value=known(found.p_value, untested),
         adjusted_p_value=known(found.adjusted_p_value, untested),
-        test=known(found.test, untested),
         outdone=found.outdone,
     )
 

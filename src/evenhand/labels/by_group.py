@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,8 +17,9 @@ from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import IntervalLevel, level_over
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import (
+    DifferenceTest,
     PairedDifference,
     name_of_tests,
     over_one_family,
@@ -63,6 +64,7 @@ class GroupContrast:
         corrected: The difference that people would see, by their labels; all of these hold together (Bonferroni).
         num_rows: Rows that are compared.
         num_set_aside: Rows of which only one of the two has a score.
+        test: Where the p-value is from.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -70,6 +72,7 @@ class GroupContrast:
     corrected: Interval | Missing = measure("difference")
     num_rows: int = measure("count")
     num_set_aside: int = measure("count")
+    test: DifferenceTest | None = None
 
     def sign(self, level: float, *, by_people: bool) -> int:
         """1 where the first is ahead, -1 where it is behind, 0 where that cannot be told.
@@ -131,7 +134,7 @@ class GroupedScores(PrintedTables):
         if not self.differences:
             return (scores,)
         tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
-        how = name_of_tests(each.difference for each in self.differences.values())
+        how = name_of_tests(each.test for each in self.differences.values())
         contrasts = (
             Column(f"difference [{level}]", "difference"),
             Column("p", "p_value"),
@@ -185,7 +188,7 @@ def by_group(
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
     kept = results.level_over([])
-    over = kept if level is None else IntervalLevel(level, None, kept.method)
+    over = kept if level is None else replace(kept, level=level)
     wanted = float(over)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
@@ -221,14 +224,14 @@ def _bounds(bounds: tuple[float, float], scores: Numbers) -> tuple[float, float]
     return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
 
 
-def _score(sample: Sample, level: float, *, corrects: bool) -> GroupScore:
+def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore:
     judged = sample.judged
-    over, bounds = level_over(level, sample.clusters), _bounds(sample.bounds, judged)
-    score = mean_intervals(judged, level=over, bounds=bounds)[0] if len(judged) else None
+    own, bounds = over.over(sample.clusters), _bounds(sample.bounds, judged)
+    score = mean_intervals(judged, level=own, bounds=bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
     if corrects:
         none = Missing("nobody labelled a row of the group")
-        corrected = sample.correction(float(level)).corrected if sample.num_labelled else none
+        corrected = sample.correction(over.level).corrected if sample.num_labelled else none
     return GroupScore(
         score=known(score, "no row has a score"),
         corrected=corrected,
@@ -248,9 +251,9 @@ class _SystemPair:
     clusters: Sequence[Hashable]
     samples: tuple[Sample, Sample] | None
 
-    def compared(self, level: float) -> PairedDifference:
+    def compared(self, over: IntervalLevel) -> PairedDifference:
         bounds = _bounds(self.bounds, self.scores)
-        return paired_differences(self.scores, level=level_over(level, self.clusters), bounds=bounds)[0]
+        return paired_differences(self.scores, level=over.over(self.clusters), bounds=bounds)[0]
 
     def corrected(self, level: float | None) -> Interval | Missing:
         """What people would see; contests are seen as a whole."""
@@ -265,14 +268,14 @@ class _SystemPair:
 
 
 def _differences(
-    parts: Mapping[str, Sequence[Sample]], level: float, *, corrects: bool, contests: bool
+    parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, *, corrects: bool, contests: bool
 ) -> dict[ContrastName, GroupContrast]:
     """Every two systems in each group, one family for Holm's correction; and on all rows, another."""
     found: dict[ContrastName, GroupContrast] = {}
     for family in ([ALL], [group for group in parts if group != ALL]):
         pairs = [pair for group in family for pair in _pairs(group, parts[group], contests=contests)]
-        each = round(1 - (1 - level) / max(len(pairs), 1), 6) if corrects else None
-        compared = over_one_family([pair.compared(level) for pair in pairs])
+        each = round(1 - (1 - over.level) / max(len(pairs), 1), 6) if corrects else None
+        compared = over_one_family([pair.compared(over) for pair in pairs])
         for pair, told in zip(pairs, compared, strict=True):
             found[pair.name] = GroupContrast(
                 difference=known(told.difference, "no row has both scores"),
@@ -280,6 +283,7 @@ def _differences(
                 corrected=pair.corrected(each),
                 num_rows=told.n_paired,
                 num_set_aside=told.n_set_aside,
+                test=told.test,
             )
     return found
 

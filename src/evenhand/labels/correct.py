@@ -29,9 +29,8 @@ from evenhand.results.measures import Column, as_json, measure, measures_table, 
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction, Worth, corrected_difference, corrected_mean
-from evenhand.statistics.label_checks import draw_p_value
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
+from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value
+from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, check_level
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
@@ -147,7 +146,7 @@ class Sample:
         strata = None
         if self.strata is not None and other.strata is not None:
             strata = np.column_stack([self.strata[ours], other.strata[theirs]])
-        return corrected_difference(
+        return corrected_mean(
             both(self.judged, other.judged),
             both(self.human, other.human),
             strata=strata,
@@ -158,8 +157,7 @@ class Sample:
 
     def _given(self, level: float, clusters: Sequence[Hashable]) -> dict[str, Any]:
         together = clusters if len({*clusters}) < len(clusters) else None
-        how = {"design": self.design, "bounds": self.bounds, "level": level, "seed": self.seed}
-        return {**how, "clusters": together}
+        return {"design": self.design, "bounds": self.bounds, "level": level, "clusters": together}
 
     def _where_it_applies(self, level: float) -> Correction:
         r"""The mean over the rows to which it applies, as people see it, though most of these nobody saw.

@@ -21,9 +21,7 @@ from evenhand.results.measures import Kind, format_value
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import planning as closed
-from evenhand.statistics.intervals import cluster_sums
-from evenhand.statistics.paired_differences import common_unit
-from evenhand.statistics.resampling import FloatArray, IntArray
+from evenhand.statistics.intervals import FloatArray, IntArray, cluster_sums
 
 FEWEST_ROWS, FEWEST_LABELS = 5, 15
 OF_A_PILOT: Final = ("systems", "draws", "mean", "sd", "correlation", "judge_correlation")
@@ -99,7 +97,7 @@ class _Ground:
         sd_apart: That of the differences of two systems.
         people: That of people's scores, and the share of these that the judge explains; None if unknown.
         systems: How many.
-        step: The unit of all scores, 1 of yes/no; 0 without one.
+        yes_no: Whether all scores are yes or no.
         per_row: Clusters per row.
         width: Of the range of scores, in their own units.
         note: Where this comes from.
@@ -109,7 +107,7 @@ class _Ground:
     sd_apart: float
     people: tuple[float, float] | None
     systems: int
-    step: float
+    yes_no: bool
     per_row: float = 1.0
     width: float = 1.0
     note: str
@@ -124,7 +122,7 @@ def _assumed(asked: PlanOptions) -> _Ground:
         sd_apart=closed.sd_of_differences(sd, asked.correlation, 1 if yes_no else asked.draws),  # yes/no: as one draw
         people=None if asked.judge_correlation is None else (sd, asked.judge_correlation**2),
         systems=asked.systems or (1 if asked.difference is None else 2),
-        step=float(yes_no),
+        yes_no=yes_no,
         note=f"Assumed: {scores}; those of two systems correlate by {asked.correlation:g}.",
     )
 
@@ -157,7 +155,7 @@ def _of_pilot(results: Results[Any], asked: PlanOptions, gold: object) -> _Groun
         sd_apart=float(np.sqrt(np.mean(np.square(apart)))) if apart else 0.0,
         people=_labelled(judged, human, clusters),
         systems=len(pairs),
-        step=common_unit(np.sort(judged[judged > 0])) or 0.0,
+        yes_no=bool(np.isin(judged[~np.isnan(judged)], (0.0, 1.0)).all()),
         per_row=count / rows,
         width=high - low,
         note=f"From a pilot of {format_count(rows, 'row')} and {format_count(len(pairs), 'system')}, which leaves the "
@@ -198,7 +196,7 @@ def plan(pilot: Results[Any] | None = None, *, gold: object = None, **options: A
     """Say before any call or label how many rows and labels it takes, or what a given number can show.
 
     ``half_width`` asks for the rows with which the interval of a score is that narrow; ``difference`` for those with
-    which the sign-flip test finds that difference as often as ``power`` says, with Holm's correction over all pairs of
+    which a paired test finds that difference as often as ``power`` says, with Holm's correction over all pairs of
     systems; ``rows`` for what that number shows. With ``judge_correlation``, or a pilot that people labelled, the
     half-width of scores corrected by labels is planned too, where neither rows nor labels are given with a tenth more
     labels than beside endless rows. What a run costs is what its ``dry_run=True`` says.
@@ -246,10 +244,10 @@ def _of_judge(asked: PlanOptions, ground: _Ground, alpha: float) -> Iterator[tup
     goal, rows = f"difference found with {format_percent(asked.power)} power", asked.rows
 
     def half_width(rows: int) -> float:
-        return closed.half_width(ground.sd, rows, asked.level, per_row=ground.per_row, yes_no=ground.step == 1)
+        return closed.half_width(ground.sd, rows, asked.level, per_row=ground.per_row, yes_no=ground.yes_no)
 
     def power(difference: float, rows: int) -> float:
-        return closed.power(difference, ground.sd_apart, rows, alpha, per_row=ground.per_row, step=ground.step)
+        return closed.power(difference, ground.sd_apart, rows, alpha, per_row=ground.per_row, yes_no=ground.yes_no)
 
     if rows is not None:
         yield "half_width", PlannedNumber("half-width", half_width(rows) * ground.width, rows)
@@ -276,9 +274,7 @@ def _of_labels(asked: PlanOptions, ground: _Ground) -> Iterator[tuple[str, Plann
     sd, explained = ground.people
 
     def half_width(labels: int, rows: int) -> float:
-        return closed.corrected_half_width(
-            sd, explained, labels, max(rows, labels), asked.level, yes_no=ground.step == 1
-        )
+        return closed.corrected_half_width(sd, explained, labels, max(rows, labels), asked.level, yes_no=ground.yes_no)
 
     if rows is not None and labels is not None:
         half = half_width(labels, rows)

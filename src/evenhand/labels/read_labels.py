@@ -99,7 +99,7 @@ class SheetLabels(Labels, PrintedTables):
             name = criterion.name if len(places) == 1 else f"{len(places)} criteria with the same options"
             pairs = all_pairs(raters, scale, **AGREEMENT)
             of_all = panels(raters, scale, **AGREEMENT)
-            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=AGREEMENT["level"])
+            yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A plain row for each label, as ``evenhand.correct(results, gold=rows)`` reads it too."""

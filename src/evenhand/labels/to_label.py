@@ -28,7 +28,7 @@ from evenhand.results.made_by import digest
 from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
-from evenhand.statistics.resampling import FloatArray
+from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
 SCORE_LEVELS: Final = 5

@@ -30,8 +30,7 @@ from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, unscored_bounds
-from evenhand.statistics.resampling import IntArray
+from evenhand.statistics.intervals import IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
@@ -251,7 +250,7 @@ class BestOfMode(ChoiceMode[Selection]):
             **{f"{name}_selection_rate": shares.get(name) for name in about.texts},
         }
 
-    def measures(self, subjects: Sequence[Subject], results: Sequence[Selection], level: float) -> SelectionSummary:
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Selection], level: Level) -> SelectionSummary:
         """See :func:`summarize_selections`."""
         del subjects
         return summarize_selections(results, level=level)
@@ -456,7 +455,7 @@ class SelectionSummary:
     votes: VoteMeasures = measure("share", name="")
 
 
-def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95) -> SelectionSummary:
+def summarize_selections(selections: Sequence[Selection], *, level: Level = 0.95) -> SelectionSummary:
     """Selection rates with intervals over instances.
 
     Args:
@@ -487,7 +486,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
     )
 
 
-def _rate(name: str, selections: Sequence[Selection], level: float) -> CandidateRate:
+def _rate(name: str, selections: Sequence[Selection], level: Level) -> CandidateRate:
     offered = [name in each.names for each in selections]
     offering = [(each, each.names.index(name)) for each in selections if name in each.names]
     shares = [(each.shares[place], 1.0) if each.shares else (0.0, 0.0) for each, place in offering]

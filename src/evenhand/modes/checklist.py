@@ -42,7 +42,7 @@ from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import ReplyMeasures, reply_measures
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 FloatArray = NDArray[np.float64]
@@ -306,7 +306,7 @@ class ChecklistMode(Mode[ChecklistResult]):
         return {"systems": [*systems], "checklists": [each.model_dump(mode="json") for each in judged]}
 
     def measures(
-        self, subjects: Sequence[Subject], results: Sequence[ChecklistResult], level: float
+        self, subjects: Sequence[Subject], results: Sequence[ChecklistResult], level: Level
     ) -> ChecklistReport:
         """See :func:`report_checklists`."""
         del subjects
@@ -463,7 +463,7 @@ RATES: Final = {
 """Likewise what is counted over the items of all responses."""
 
 
-def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95, seed: int = 0) -> ChecklistReport:
+def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95, seed: int = 0) -> ChecklistReport:
     """What many responses come to, with intervals over responses, or the clusters that they are of.
 
     Args:
@@ -527,7 +527,7 @@ def _item_limits(item: ItemResult) -> tuple[float, float] | None:
 
 
 def _unscored_rate(
-    rate: Interval | None, cells: Sequence[tuple[int, ItemResult]], n_results: int, *, level: float
+    rate: Interval | None, cells: Sequence[tuple[int, ItemResult]], n_results: int, *, level: Level
 ) -> UnscoredBounds | None:
     """The bounds of yes / answered over items, each with the row of its response, where these lead."""
     labels = IntervalLevel.of(level).labels(n_results)
@@ -566,7 +566,7 @@ _Question = tuple[str, str]
 _Cells = dict[int, ItemResult]
 
 
-def _item_reports(results: Sequence[ChecklistResult], *, level: float, seed: int) -> tuple[ItemReport, ...]:
+def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int) -> tuple[ItemReport, ...]:
     found: dict[_Question, _Cells] = {}
     shared = len({result.checklist.name for result in results}) <= 1 and _alike(results)
     for row, result in enumerate(results):
@@ -622,7 +622,7 @@ def _met(item: ItemResult) -> float | None:
 
 
 def _item_unscored(
-    by_row: _Cells, n_results: int, pass_rate: Interval | None, confidence: Interval | None, *, level: float
+    by_row: _Cells, n_results: int, pass_rate: Interval | None, confidence: Interval | None, *, level: Level
 ) -> Bounds:
     """The bounds of an item's scores that lead; a confidence has some where that of another response is known."""
     if all(item.possible is None for item in by_row.values()):
@@ -677,7 +677,7 @@ def _finding(yes: int, no: int) -> str:
     return "all fail" if yes == 0 else "too little to compare with"
 
 
-def _category_reports(results: Sequence[ChecklistResult], *, level: float) -> tuple[CategoryReport, ...]:
+def _category_reports(results: Sequence[ChecklistResult], *, level: Level) -> tuple[CategoryReport, ...]:
     categories = list(dict.fromkeys(item.item.category or UNGROUPED for result in results for item in result.items))
     place = {category: column for column, category in enumerate(categories)}
     yes, answered = np.zeros((2, len(results), len(categories)))

@@ -12,8 +12,8 @@ from evenhand.criteria import Criterion, FrozenModel
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import Reduction
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.resampling import FloatArray
-from evenhand.statistics.strength_contrasts import strengths_of_wins
+from evenhand.statistics.intervals import FloatArray
+from evenhand.statistics.strengths import strengths_of_wins
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
 TOLERANCE: Final = 1e-9
@@ -334,7 +334,7 @@ def instance_rankings(
     """System -> rank among those that it can be compared with on one instance, 1 the best; equals share the better.
 
     By winrate where every two of the systems with a scored contest met equally often; otherwise, the opponents being
-    unequal, by :func:`~evenhand.statistics.strength_contrasts.strengths_of_wins`. None for a system without a scored
+    unequal, by :func:`~evenhand.statistics.strengths.strengths_of_wins`. None for a system without a scored
     contest, and for all when some of the others are not connected by a chain of contests.
     """
     meetings = resolved_contests(contests, systems, reduction).meetings

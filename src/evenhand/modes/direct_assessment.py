@@ -15,6 +15,7 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
 from evenhand.question import Question
 from evenhand.scoring import ScoreSummary, summarize
+from evenhand.statistics.intervals import Level
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 
@@ -67,7 +68,7 @@ class DirectMode(Mode[Verdict]):
         """The criteria."""
         return {"systems": [*systems], **super().judged_by(judged, systems), "rubric": None}
 
-    def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: float) -> ScoreSummary:
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: Level) -> ScoreSummary:
         """See :func:`~evenhand.scoring.summarize`."""
         rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]

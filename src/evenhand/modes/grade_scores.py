@@ -1,6 +1,6 @@
 """From one judge's choices in all rotations to its Grade Score, and to what an unrelated option does to it.
 
-The formulas are those of :func:`evenhand.statistics.grade_score`. Here votes become its rows, repeated draws are
+The formulas are those of :mod:`evenhand.statistics.grade_score`. Here votes become its rows, repeated draws are
 averaged within their instance, and what cannot be scored keeps its reason.
 """
 
@@ -38,7 +38,7 @@ from evenhand.statistics import (
     uniformity,
 )
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
-from evenhand.statistics.intervals import IntervalLevel, unscored_bounds
+from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
 from evenhand.votes import WITHHELD, MatchKind, UnscoredReason, Usage, Vote
 
 FloatArray = NDArray[np.float64]
@@ -104,7 +104,7 @@ class ChoiceHistograms:
             scores |= {
                 f"{many}_{of}_chi_square": found.chi_square,
                 f"{many}_{of}_chi_square_p_value": found.p_value,
-                f"{many}_{of}_p_value": found.shift_p_value,
+                f"{many}_{of}_p_value": found.instance_p_value,
             }
         return scores
 
@@ -159,7 +159,7 @@ class Grading:
     histograms: tuple[ChoiceHistograms, ...]
     chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
-    level: float
+    level: Level
 
     @property
     def unscored_votes_matter(self) -> bool:
@@ -287,7 +287,7 @@ class GradeMode(ChoiceMode[Rotations]):
             named = {"prompt": self.prompt, "candidates": list(about.names), "missing": list(about.missing)}
             yield {"with_unrelated": bool(run), "unrelated": about.facts[UNRELATED] if run else None, **named}, votes
 
-    def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: float) -> GradeMeasures:
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: Level) -> GradeMeasures:
         """See :func:`grade` and :func:`unrelated_effect`."""
         del subjects
         runs = list(zip(*(each.runs for each in results), strict=True))
@@ -397,14 +397,13 @@ def grade(
     votes: Sequence[Sequence[Vote]],
     judge_id: str,
     *,
-    level: float = 0.95,
+    level: Level = 0.95,
     seed: int = 0,
 ) -> Grading:
     """What one judge's choices in the cyclic rotations come to.
 
     Each draw of an instance is a set of rotations of its own and has its own score; an instance counts the mean of its
-    draws, and the intervals are over instances. With one draw these are the numbers of
-    :func:`evenhand.statistics.grade_score`. Histograms add up an instance's draws.
+    draws, and the intervals are over instances. Histograms add up an instance's draws.
 
     Args:
         votes: All votes on each instance, of this judge and of others; none where fewer than two candidates were left.
@@ -443,7 +442,7 @@ def grade(
         num_scored=sum(each.grade_score is not None for each in instances),
         num_unscored=sum(each.grade_score is None for each in instances),
         num_missing_response=sum(each.unscored_reason == "missing_response" for each in instances),
-        histograms=_histograms(instances, seed),
+        histograms=_histograms(instances),
         chances=tuple(chances[key] for key in sorted(chances)),
         instances=instances,
         level=level,
@@ -551,14 +550,14 @@ def _corrected(score: float, chance: GradeScoreChance) -> float:
 
 
 def _mean_difference(
-    pairs: Sequence[tuple[float | None, float | None]], level: float, bounds: tuple[float, float]
+    pairs: Sequence[tuple[float | None, float | None]], level: Level, bounds: tuple[float, float]
 ) -> Interval | Missing:
     differences = [np.nan if more is None or fewer is None else more - fewer for more, fewer in pairs]
     (difference,) = mean_intervals(np.array(differences, dtype=float).reshape(-1, 1), level=level, bounds=bounds)
     return known(difference, "no instance is scored in both runs")
 
 
-def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: float) -> dict[str, Interval]:
+def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: Level) -> dict[str, Interval]:
     counts = [
         Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in WITHHELD | {None})
         for cast in votes
@@ -572,13 +571,13 @@ def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: float
     return shares
 
 
-def _histograms(instances: Sequence[InstanceGrade], seed: int) -> tuple[ChoiceHistograms, ...]:
+def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, ...]:
     found = []
     for n_options in sorted({each.n_options for each in instances if each.n_options}):
         own = [each for each in instances if each.n_options == n_options]
         answered = any(each.answered for each in own)
         places, candidates = (
-            uniformity(np.array(table), seed=seed) if answered else Missing(NO_CHOICE)
+            uniformity(np.array(table)) if answered else Missing(NO_CHOICE)
             for table in ([each.places for each in own], [each.chosen for each in own])
         )
         found.append(ChoiceHistograms(n_options, len(own), places, candidates))

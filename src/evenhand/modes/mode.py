@@ -27,6 +27,7 @@ from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
+from evenhand.statistics.intervals import Level
 from evenhand.votes import Vote
 
 NO_CRITERION: Final = Criterion(
@@ -252,7 +253,7 @@ class Mode(ABC, Generic[Result]):
         """A flat row of plain numbers, labels and reasons: what ``to_pandas`` and unitxt's instance scores show."""
 
     @abstractmethod
-    def measures(self, subjects: Sequence[Subject], results: Sequence[Result], level: float) -> Any:  # noqa: ANN401 - as declared
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Result], level: Level) -> Any:  # noqa: ANN401 - as declared
         """What many results come to: a frozen dataclass with :func:`~evenhand.results.measures.measure`.
 
         Args:

@@ -48,10 +48,9 @@ from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, bounds_between, mean_leads
+from evenhand.statistics.intervals import IntArray, IntervalLevel, Level, UnscoredBounds, bounds_between, mean_leads
 from evenhand.statistics.paired_differences import PairComparison
 from evenhand.statistics.ranking import AT_ANY_TIME, Ranking, SystemRanking, rank_systems
-from evenhand.statistics.resampling import IntArray
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -168,11 +167,11 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         }
 
     def measures(
-        self, subjects: Sequence[Subject], results: Sequence[tuple[Contest, ...]], level: float
+        self, subjects: Sequence[Subject], results: Sequence[tuple[Contest, ...]], level: Level
     ) -> ContestSummary:
         """See :func:`summarize_contests`; the contests name the clusters."""
         contests = [contest for held in results for contest in held]
-        only = IntervalLevel(level, None, IntervalLevel.of(level).method)
+        only = IntervalLevel.of(level).over(None)
         return summarize_contests(contests, tuple(subjects[0].texts), reduction=self.reduction, level=only)
 
     def plan(self, subjects: Sequence[Subject], judges: int) -> TournamentPlan:
@@ -416,7 +415,7 @@ class ContestSummary(VoteMeasures):
 
 NO_SCORE = "no scored contest"
 ALL_MET = "all systems met equally often, or count alike"
-NOT_STUCK = "no judge kept to one place"
+ALL_AGREE = "the orders of no judge disagree"
 
 
 def summarize_contests(
@@ -424,7 +423,7 @@ def summarize_contests(
     systems: Sequence[str],
     *,
     reduction: Reduction = "win_rate",
-    level: float = 0.95,
+    level: Level = 0.95,
     ranking: Ranking | None = None,
 ) -> ContestSummary:
     """Everything that is reported of some contests.
@@ -478,7 +477,7 @@ def unscored_pairs(
     pairs: Iterable[PairComparison],
     *,
     reduction: Reduction = "win_rate",
-    level: float = 0.95,
+    level: Level = 0.95,
 ) -> dict[tuple[str, str], UnscoredBounds]:
     """``(first, second)`` -> the bounds of the first system's winrate head to head, for the pairs in which they lead.
 
@@ -536,26 +535,25 @@ def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dic
         names = ("position", "first_shown_preference", "first_shown_preference_p_value", "first_position_share")
         return {**dict.fromkeys(names, Missing("nothing was judged")), "num_inconsistent": 0, "num_lone": 0}
     judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
-    by_judge = IntervalLevel(level, None if level.clusters is None else judged, level.method)
-    position = position_bias(selections, level=by_judge)
+    position = position_bias(selections, level=level.over(None if level.clusters is None else judged))
     return {
         "position": position,
         "num_inconsistent": position.n_inconsistent,
         "num_lone": position.n_lone,
-        "first_shown_preference": known(position.first_shown_preference, NOT_STUCK),
-        "first_shown_preference_p_value": known(position.p_value, NOT_STUCK),
+        "first_shown_preference": known(position.first_shown_share, ALL_AGREE),
+        "first_shown_preference_p_value": known(position.p_value, ALL_AGREE),
         "first_position_share": known(position.first_position_share, "no vote is for a place"),
     }
 
 
-def _by_instance(contests: Iterable[Contest], level: float) -> tuple[list[list[Contest]], IntervalLevel]:
+def _by_instance(contests: Iterable[Contest], level: Level) -> tuple[list[list[Contest]], IntervalLevel]:
     """The contests of each instance, and the level with the clusters of the instances."""
     held: dict[int, list[Contest]] = {}
     for contest in contests:
         held.setdefault(contest.instance, []).append(contest)
     rows = list(held.values())
     named = [row[0].cluster for row in rows]
-    return rows, IntervalLevel(level, None if None in named else named, IntervalLevel.of(level).method)
+    return rows, replace(IntervalLevel.of(level), clusters=None if None in named else named)
 
 
 class _Bounds(NamedTuple):
@@ -571,7 +569,7 @@ def _winrate_bounds(
     systems: Sequence[str],
     rates: Sequence[Interval | None],
     reduction: Reduction,
-    level: float,
+    level: Level,
 ) -> list[_Bounds]:
     """One a system; the rates are those of what was read.
 
@@ -611,7 +609,7 @@ def _system_summaries(
     *,
     reduction: Reduction,
     ranking: Ranking,
-    level: float,
+    level: Level,
 ) -> tuple[SystemSummary, ...]:
     held = [contest for row in rows for contest in row]
     instances = np.array([contest.instance for contest in held])
@@ -664,7 +662,7 @@ def _against_each(
     if found is None:
         return None, _Bounds(None, None, None)
     rate, rates = found
-    each, of_read = IntervalLevel(rates[0].level, level.clusters, level.method), iter(rates)
+    each, of_read = replace(level, level=rates[0].level), iter(rates)
     reads = [next(of_read) if read else None for read in scored]
     bounds = [
         _winrate_bounds(met, (system,), (read,), reduction, each)[0] for met, read in zip(held, reads, strict=True)

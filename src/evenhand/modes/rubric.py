@@ -43,7 +43,7 @@ from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
-from evenhand.statistics.intervals import UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
 
@@ -240,7 +240,7 @@ class RubricMode(Mode[RubricResult]):
             "rubric": rubric.model_dump(mode="json"),
         }
 
-    def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: float) -> RubricSummary:
+    def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: Level) -> RubricSummary:
         """See :func:`summarize_rubric`."""
         expected = self.rules.scoring == "expected"
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
@@ -374,7 +374,7 @@ def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules)
 
 
 def summarize_rubric(
-    results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: float = 0.95
+    results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: Level = 0.95
 ) -> RubricSummary:
     """Scores with intervals over responses, or the clusters that they are of; one result a response.
 
@@ -452,7 +452,7 @@ def summarize_rubric(
 
 
 def summarize_criterion(
-    verdicts: Sequence[Verdict] | VerdictColumns, criterion: Criterion, *, expected: bool = False, level: float = 0.95
+    verdicts: Sequence[Verdict] | VerdictColumns, criterion: Criterion, *, expected: bool = False, level: Level = 0.95
 ) -> ScoreSummary:
     """What the verdicts on one criterion come to, one per response; see :func:`~evenhand.scoring.summarize`.
 
@@ -563,7 +563,7 @@ def _clipped(measured: Clipped, *names: str) -> Clipped:
     return replace(measured, **{name: min(max(getattr(measured, name), 0.0), 1.0) for name in names})
 
 
-def _mean(values: Sequence[float | None], level: float, bounds: tuple[float, float]) -> Interval | None:
+def _mean(values: Sequence[float | None], level: Level, bounds: tuple[float, float]) -> Interval | None:
     numbers = np.array([np.nan if value is None else value for value in values])
     (interval,) = mean_intervals(np.clip(numbers, *bounds), level=level, bounds=bounds)
     return interval

@@ -807,9 +807,9 @@ def _gold(source: ResultNumbers) -> Drawn | None:
 
 def _calibration(source: ResultNumbers) -> Drawn | None:
     """The probabilities that judges gave to what they selected, against how often people say the same."""
-    level, seed = source.results.parameters["level"], source.results.parameters["seed"]
+    level = source.results.parameters["level"]
     return _curves(
-        (name, confidences_of(asked, Categories(criterion), level=level, seed=seed))
+        (name, confidences_of(asked, Categories(criterion), level=level))
         for name, (criterion, asked) in source.labelled.items()
     )
 
@@ -823,8 +823,8 @@ def _curves(stated: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None
     for name, each in known:
         found = each.calibration
         panels.append(Curve(name, [(one.mean_confidence, one.accuracy, one.n) for one in found.bins]))
-        error = format_interval(found.debiased_error)
-        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error less noise {error}.")
+        error = format_number(found.expected_calibration_error)
+        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error {error}.")
     notes.append(f"Lines: {format_level(known[0][1].calibration.level)} intervals over clusters.")
     return "Calibration against gold", panels, notes
 

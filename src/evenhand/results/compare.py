@@ -14,9 +14,8 @@ from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Finding, Reported, known, leading_bounds, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
+from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBounds
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
-from evenhand.statistics.resampling import FloatArray
 
 MOST_CHANGES: Final = 10
 """Of the verdicts that changed, as many are printed."""
@@ -346,7 +345,7 @@ def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> s
     both = values[~np.isnan(values).any(axis=1)]
     if pair.test.method == "exact" and level.n_clusters is None and len(np.unique(both)) <= 2:
         return MCNEMAR
-    name = name_of_tests([pair.difference])
+    name = name_of_tests([pair.test])
     return name if level.n_clusters is None or pair.test.method == "betting" else f"{name} over clusters"
 
 
@@ -377,7 +376,7 @@ def _with_scores(bounds: tuple[float, float], values: FloatArray) -> tuple[float
     return min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
 
 
-def _paired(values: FloatArray, level: float, bounds: tuple[float, float]) -> PairedDifference:
+def _paired(values: FloatArray, level: IntervalLevel, bounds: tuple[float, float]) -> PairedDifference:
     one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # what neither has says nothing of a change
     low, high = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
     return paired_differences(values, low=low, high=high, level=level, bounds=bounds)[0]

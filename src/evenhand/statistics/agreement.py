@@ -1,63 +1,72 @@
-"""Agreement of judges beyond chance, each coefficient with an interval over the units.
+r"""Agreement of judges with one another, with people and with the truth, each coefficient with an interval over units.
 
-Every coefficient here is :math:`1 - D_o / D_e`: the disagreement observed over the disagreement expected by chance; 1
-is perfect agreement, 0 is chance, below 0 is worse than chance. They differ in what they call chance.
+A coefficient beyond chance is :math:`1 - D_o / D_e`: the disagreement observed over the disagreement expected by
+chance; 1 is perfect agreement, 0 is chance, below 0 is worse than chance. The coefficients differ in what they call
+chance. Ratings are numbers (the values of the options, or their indices), NaN where a judge gave none. ``categories``
+lists the values of the scale in order; without it, those that occur. Neither the order of the judges nor that of the
+units changes an estimate. Against a truth, categories are the places of the options, and units without a judgement or
+without a truth are set aside.
 
-Ratings are numbers (the values of the options, or their indices), NaN where a judge gave none. ``categories`` lists
-the values of the scale in order; without it, those that occur. Neither the order of the judges nor that of the
-units changes an estimate; the limits of an interval change with them as with the seed.
+Shares have the interval of `evenhand.statistics.intervals.ratio_intervals`. Coefficients and balanced accuracy have
+that of `evenhand.statistics.intervals.bootstrap_interval`: so perfect agreement of ten units has an interval that
+reaches below 1, and a rare category that the sample nearly missed is allowed for. Correlations have a standard error
+by their influence functions over clusters, and Student's interval on Fisher's scale, with as much more as his
+1 / (n - 3) is than 1 / (n - 1):
 
-The intervals are quantiles of the Bayesian bootstrap over the units, or the clusters that an
-`evenhand.statistics.intervals.IntervalLevel` says they are of, and one unseen unit (or cluster), which has the weight
-that `evenhand.statistics.intervals.ratio_intervals` gives to its unseen cluster at the bound, at that function's
-probabilities. For the lower limit it is the pair of categories that would lower the estimate most, for the upper
-limit the category that, agreed upon, would raise it most. So perfect agreement of ten units has an interval that
-reaches below 1, and a rare category that the sample nearly missed is allowed for.
+.. math:: \tanh\Big(\operatorname{artanh}\hat\theta \pm
+          t_{k-1} \sqrt{\frac{k-1}{k-3}} \frac{s}{1 - \hat\theta^2}\Big)
 
-Against the truth: shares of right answers, the confusion matrix, and errors of values. There, too, categories are
-numbers (the places of the options in the criterion), NaN where there is no judgement or no truth.
+In simulations of 10 to 60 clusters of 1 or 4 rows on scales of five levels nominal 95 % held the truth in 93 to 97 %;
+rows of four a cluster taken as independent in 84 to 90 %.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse, stats
 
 from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.statistics.intervals import Interval, IntervalLevel, bootstrap_interval, mean_intervals
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
+from evenhand.statistics.intervals import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    IntervalLevel,
+    Level,
+    bootstrap_interval,
+    cluster_sums,
+    mean_intervals,
+    ratio_intervals,
+)
 
-Parts = tuple[FloatArray, FloatArray]
-"""Observed and expected disagreement, each (draws,)."""
+Weighting = Literal["linear", "quadratic"]
+Metric = Literal["nominal", "ordinal", "interval"]
 
-Disagreement = Callable[[FloatArray], Parts]
-"""From sums over units, (draws, n_columns): every coefficient is a function of such sums."""
+ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
+    {"binary": "nominal", "nominal": "nominal", "ordinal": "ordinal", "pairwise": "interval"}
+)
+"""Scale of a criterion -> how far apart two selections are for `krippendorff_alpha`, wherever it is reported.
 
+A comparison has a natural distance: its values are equally spaced around the tie (0, ½, 1; graded 0, ¼, ½, ¾, 1), so
+that a win against a loss is twice as far as a win against a tie, whatever the data. Levels of an ordinal criterion are
+ordered and no more: their distance is that of the mid-ranks, which does not depend on the values given to them.
+"""
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Units:
-    """What the units contribute to the sums of which a coefficient is a function.
+_ROUNDING = 1e-12
 
-    Attributes:
-        rows: (n_units, n_columns): a unit's contribution.
-        agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
-        disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row per pair of categories.
-        kept: (n_all_units,): which of the units given these are, the others lacking the ratings that are needed.
-        categories: The values of the scale, in order.
-    """
+_NO_ERROR = 1e-10
+"""A standard error below this is rounding."""
 
-    rows: FloatArray
-    agreeing: FloatArray
-    disagreeing: FloatArray
-    kept: BoolArray
-    categories: tuple[float, ...]
+_FEWEST_CLUSTERS = 3
+"""So many clusters, or fewer, leave an interval on Fisher's scale open: its variance there is 1 / (n - 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,73 +112,7 @@ class Agreement:
         return self.interval.standard_error
 
 
-def agreement_from(
-    coefficient: str,
-    weighting: str | None,
-    units: Units,
-    disagreement: Disagreement,
-    *,
-    level: float,
-    resamples: int,
-    seed: int,
-) -> Agreement:
-    """The coefficient 1 - D_o / D_e of the units, with its interval.
-
-    Raises:
-        EstimationError: No disagreement is expected by chance, so that the coefficient is 0 / 0.
-    """
-    check_level(level)
-    confidence = IntervalLevel.of(level).only(units.kept)
-    observed, expected = (float(part[0]) for part in disagreement(units.rows.sum(axis=0, keepdims=True)))
-    if expected <= 1e-12:
-        raise EstimationError(
-            f"{coefficient} is undefined: only one category was used, so that chance alone gives perfect agreement; "
-            "report percent_agreement instead"
-        )
-    estimate = 1 - observed / expected
-
-    def coefficients(sums: FloatArray) -> FloatArray:
-        observed, expected = disagreement(sums)
-        return 1 - observed / expected
-
-    interval = bootstrap_interval(
-        units.rows,
-        coefficients,
-        units.disagreeing,
-        units.agreeing,
-        estimate=estimate,
-        level=confidence,
-        resamples=resamples,
-        seed=seed,
-    )
-    return Agreement(
-        coefficient=coefficient,
-        weighting=weighting,
-        estimate=estimate,
-        interval=interval,
-        observed_disagreement=observed,
-        expected_disagreement=expected,
-        categories=units.categories,
-        n_units=len(units.rows),
-        n_set_aside=int((~units.kept).sum()),
-    )
-
-
-Weighting = Literal["linear", "quadratic"]
-Metric = Literal["nominal", "ordinal", "interval"]
-
-ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
-    {"binary": "nominal", "nominal": "nominal", "ordinal": "ordinal", "pairwise": "interval"}
-)
-"""Scale of a criterion -> how far apart two selections are for `krippendorff_alpha`, wherever it is reported.
-
-A comparison has a natural distance: its values are equally spaced around the tie (0, ½, 1; graded 0, ¼, ½, ¾, 1), so
-that a win against a loss is twice as far as a win against a tie, whatever the data. Levels of an ordinal criterion are
-ordered and no more: their distance is that of the mid-ranks, which does not depend on the values given to them.
-"""
-
-
-def percent_agreement(ratings: ArrayLike, *, level: float = 0.95) -> Agreement:
+def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Agreement:
     """The share of agreeing pairs of ratings of a unit, averaged over the units with two ratings or more.
 
     Not corrected for chance; range 0 to 1. The interval is that of `mean_intervals`.
@@ -185,12 +128,13 @@ def percent_agreement(ratings: ArrayLike, *, level: float = 0.95) -> Agreement:
     0.6667
     """
     counts, categories, kept = _pairable(ratings, None, "percent agreement")
-    disagreement = _pair_disagreement(counts)
-    confidence = IntervalLevel.of(level).only(kept)
-    (interval,) = (found for found in mean_intervals(1 - disagreement, level=confidence) if found is not None)
-    observed, set_aside = float(disagreement.mean()), int((~kept).sum())
+    size = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (size * (size - 1))
+    (interval,) = mean_intervals(agreeing, level=IntervalLevel.of(level).only(kept))
+    share, set_aside = _defined(interval), int((~kept).sum())
+    observed = 1 - share.estimate
     return Agreement(
-        "percent_agreement", None, 1 - observed, interval, observed, 1.0, categories, len(counts), set_aside
+        "percent_agreement", None, share.estimate, share, observed, 1.0, categories, len(counts), set_aside
     )
 
 
@@ -200,7 +144,7 @@ def cohen_kappa(
     *,
     weights: Weighting | None = None,
     categories: Sequence[float] | None = None,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Agreement:
@@ -233,26 +177,28 @@ def cohen_kappa(
         raise InvalidInputError(
             f"the judges have the shapes {np.shape(first)!r} and {np.shape(second)!r}; give (n,) twice"
         )
+    if weights not in {None, "linear", "quadratic"}:
+        raise InvalidInputError(f"weights is {weights!r}. {did_you_mean(weights, [None, 'linear', 'quadratic'])}")
     indices, scale = _indexed(np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1), categories)
     both = np.asarray((indices >= 0).all(axis=1))
     if not both.any():
         raise EstimationError("Cohen's kappa is undefined: no unit has a rating of both judges")
     count = len(scale)
-    distance = _distances(weights, count)
+    steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
+    distance = steps if weights == "linear" else steps**2 if weights == "quadratic" else np.minimum(steps, 1.0)
 
     def rows(pairs: IntArray) -> FloatArray:
         chosen = np.eye(count)[pairs]
         return np.column_stack([distance[pairs[:, 0], pairs[:, 1]], np.ones(len(pairs)), chosen[:, 0], chosen[:, 1]])
 
-    def disagreement(sums: FloatArray) -> Parts:
+    def disagreement(sums: FloatArray) -> _Disagreement:
         shares = sums[:, 2:] / sums[:, 1:2]
         return sums[:, 0] / sums[:, 1], ((shares[:, :count] @ distance) * shares[:, count:]).sum(axis=1)
 
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
-    units = Units(rows(indices[both]), rows(every[same]), rows(every[~same]), both, scale)
-
-    return agreement_from("cohen_kappa", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
+    units = _Units(rows(indices[both]), rows(every[same]), rows(every[~same]), both, scale)
+    return units.agreement("cohen_kappa", weights, disagreement, level=level, resamples=resamples, seed=seed)
 
 
 def krippendorff_alpha(
@@ -260,7 +206,7 @@ def krippendorff_alpha(
     *,
     metric: Metric = "nominal",
     categories: Sequence[float] | None = None,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Agreement:
@@ -295,42 +241,89 @@ def krippendorff_alpha(
     counts, scale, kept = _pairable(ratings, categories, "Krippendorff's alpha")
     count = len(scale)
     below, above = np.triu_indices(count, k=1)
-    values = np.asarray(scale)
 
     def rows(units: FloatArray) -> FloatArray:
         size = units.sum(axis=1, keepdims=True)
         return np.column_stack([units, 2 * units[:, below] * units[:, above] / (size - 1)])
 
-    def disagreement(sums: FloatArray) -> Parts:
+    def disagreement(sums: FloatArray) -> _Disagreement:
         totals, pairs = sums[:, :count], sums[:, count:]
         size = totals.sum(axis=1)
-        place = np.cumsum(totals, axis=1) - totals / 2 if metric == "ordinal" else np.broadcast_to(values, totals.shape)
+        values = np.broadcast_to(np.asarray(scale), totals.shape)
+        place = np.cumsum(totals, axis=1) - totals / 2 if metric == "ordinal" else values
         apart = np.ones_like(pairs) if metric == "nominal" else (place[:, below] - place[:, above]) ** 2
         chance = 2 * (totals[:, below] * totals[:, above] * apart).sum(axis=1) / (size * (size - 1))
         return (pairs * apart).sum(axis=1) / size, chance
 
-    units = _with_unseen(rows, counts, kept, scale)
-    return agreement_from(
-        "krippendorff_alpha", metric, units, disagreement, level=level, resamples=resamples, seed=seed
-    )
+    one = np.eye(count) * counts.sum(axis=1).mean()
+    units = _Units(rows(counts), rows(one), rows((one[below] + one[above]) / 2), kept, scale)
+    return units.agreement("krippendorff_alpha", metric, disagreement, level=level, resamples=resamples, seed=seed)
 
 
-def _table(ratings: ArrayLike) -> FloatArray:
-    table = np.asarray(ratings, dtype=float)
-    if table.ndim != 2:
-        raise InvalidInputError(f"ratings has the shape {table.shape!r}; give (n_units, n_judges), NaN for missing")
-    return table
+_Disagreement = tuple[FloatArray, FloatArray]
+"""Observed and expected disagreement, each (draws,)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Units:
+    """What units contribute to the sums that a coefficient is a function of.
+
+    Attributes:
+        rows: (n_units, n_columns): a unit's contribution.
+        agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
+        disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row per pair of categories.
+        kept: (n_all_units,): which of the units given these are, the others lacking the ratings that are needed.
+        categories: The values of the scale, in order.
+    """
+
+    rows: FloatArray
+    agreeing: FloatArray
+    disagreeing: FloatArray
+    kept: BoolArray
+    categories: tuple[float, ...]
+
+    def agreement(
+        self,
+        coefficient: str,
+        weighting: str | None,
+        disagreement: Callable[[FloatArray], _Disagreement],
+        *,
+        level: Level,
+        resamples: int,
+        seed: int,
+    ) -> Agreement:
+        """The coefficient of these units, with its interval."""
+        observed, expected = (float(part[0]) for part in disagreement(self.rows.sum(axis=0, keepdims=True)))
+        if expected <= _ROUNDING:
+            raise EstimationError(
+                f"{coefficient} is undefined: only one category was used, so that chance alone gives perfect "
+                "agreement; report percent_agreement instead"
+            )
+
+        def coefficients(sums: FloatArray) -> FloatArray:
+            observed, expected = disagreement(sums)
+            return 1 - observed / expected
+
+        interval = bootstrap_interval(
+            self.rows,
+            coefficients,
+            self.disagreeing,
+            self.agreeing,
+            level=IntervalLevel.of(level).only(self.kept),
+            resamples=resamples,
+            seed=seed,
+        )
+        set_aside = int((~self.kept).sum())
+        numbers = (1 - observed / expected, interval, observed, expected)
+        return Agreement(coefficient, weighting, *numbers, self.categories, len(self.rows), set_aside)
 
 
 def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
     """Every rating's place in the scale, -1 for a missing one."""
     present = ~np.isnan(table)
-    if categories is None:
-        scale = np.unique(table[present])
-    else:
-        scale = np.asarray(categories, dtype=float)
-        if scale.ndim != 1 or np.unique(scale).size != scale.size or np.isnan(scale).any():
-            raise InvalidInputError(f"categories is {categories!r}; give every value of the scale once, in order")
+    scale = np.unique(table[present]) if categories is None else np.asarray(categories, dtype=float)
+    if scale.ndim != 1 or np.unique(scale).size != scale.size or np.isnan(scale).any():
+        raise InvalidInputError(f"categories is {categories!r}; give every value of the scale once, in order")
     indices = np.full(table.shape, -1, dtype=np.int64)
     for place, value in enumerate(scale):
         indices[table == value] = place
@@ -345,34 +338,15 @@ def _pairable(
     ratings: ArrayLike, categories: Sequence[float] | None, name: str
 ) -> tuple[FloatArray, tuple[float, ...], BoolArray]:
     """How often each category occurs in each unit with two ratings or more, the scale, and which units these are."""
-    indices, scale = _indexed(_table(ratings), categories)
-    counts = np.stack([(indices == place).sum(axis=1) for place in range(len(scale))], axis=1) if scale else None
-    if counts is None or not (counts.sum(axis=1) >= 2).any():
+    table = np.asarray(ratings, dtype=float)
+    if table.ndim != 2:
+        raise InvalidInputError(f"ratings has the shape {table.shape!r}; give (n_units, n_judges), NaN for missing")
+    indices, scale = _indexed(table, categories)
+    enough = (indices >= 0).sum(axis=1) >= 2
+    if not enough.any():
         raise EstimationError(f"{name} is undefined: no unit has the ratings of two judges")
-    enough = counts.sum(axis=1) >= 2
-    return counts[enough].astype(float), scale, enough
-
-
-def _with_unseen(
-    rows: Callable[[FloatArray], FloatArray], counts: FloatArray, kept: BoolArray, scale: tuple[float, ...]
-) -> Units:
-    """The rows of the units, and of the unseen ones: all ratings in one category, or half of them in each of two."""
-    count, size = len(scale), counts.sum(axis=1).mean()
-    below, above = np.triu_indices(count, k=1)
-    one = np.eye(count) * size
-    return Units(rows(counts), rows(one), rows((one[below] + one[above]) / 2), kept, scale)
-
-
-def _pair_disagreement(counts: FloatArray) -> FloatArray:
-    size = counts.sum(axis=1)
-    return np.asarray(1 - (counts * (counts - 1)).sum(axis=1) / (size * (size - 1)))
-
-
-def _distances(weights: Weighting | None, count: int) -> FloatArray:
-    if weights not in {None, "linear", "quadratic"}:
-        raise InvalidInputError(f"weights is {weights!r}. {did_you_mean(weights, [None, 'linear', 'quadratic'])}")
-    steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
-    return steps if weights == "linear" else steps**2 if weights == "quadratic" else np.minimum(steps, 1.0)
+    counts = np.stack([(indices[enough] == place).sum(axis=1) for place in range(len(scale))], axis=1)
+    return counts.astype(float), scale, enough
 
 
 def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> tuple[tuple[int, ...], ...]:
@@ -394,24 +368,23 @@ def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> 
     ((1, 1, 0), (0, 0, 1), (0, 0, 0))
     """
     pair = _paired(truth, judged)
-    missing = np.isnan(pair)
-    codes = np.where(missing, n_categories, pair)
-    outside = (codes != np.floor(codes)) | (codes < 0) | ((codes >= n_categories) & ~missing)
+    codes = np.where(np.isnan(pair), n_categories, pair)
+    outside = (codes != np.floor(codes)) | (codes < 0) | (codes > n_categories)
+    outside |= (codes == n_categories) & ~np.isnan(pair)
     if outside.any():
         raise InvalidInputError(
             f"the category {float(codes[outside][0])!r} is not one of 0 … {n_categories - 1}; pass the places"
         )
     counts = np.zeros((n_categories + 1, n_categories + 1), dtype=np.int64)
     np.add.at(counts, tuple(codes.astype(np.int64)), 1)
-    return tuple(tuple(int(count) for count in row) for row in counts)
+    return tuple(map(tuple, counts.tolist()))
 
 
-def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level: float = 0.95) -> Interval:
+def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level: Level = 0.95) -> Interval:
     """The share of judgements that equal the truth, or differ from it by at most ``within``.
 
-    With ``within=1`` on the levels of an ordinal scale it is the adjacent accuracy: right, or one level beside it.
-    Range 0 to 1, not corrected for chance. Units without a judgement or without a truth are set aside. The interval
-    is that of `mean_intervals`.
+    With ``within=1`` on the levels of an ordinal scale it is the adjacent accuracy: right, or one level off. Range 0 to
+    1, not corrected for chance. The interval is that of `mean_intervals`.
 
     Args:
         truth: (n_units,) categories or levels, NaN for missing.
@@ -426,8 +399,8 @@ def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level:
     >>> accuracy([0, 1, 2, 2], [0, 1, 1, 0]).estimate, accuracy([0, 1, 2, 2], [0, 1, 1, 0], within=1).estimate
     (0.5, 0.75)
     """
-    truths, judgements, confidence = complete(truth, judged, "accuracy", level)
-    (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=confidence)
+    truths, judgements, over = _complete(truth, judged, "accuracy", level)
+    (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=over)
     return _defined(interval)
 
 
@@ -436,7 +409,7 @@ class ValueErrors:
     """How far values judged lie from true ones; the unit is that of the values.
 
     Attributes:
-        root_mean_square: The square root of the mean squared error; its limits are those of the mean's, rooted.
+        root_mean_square: The square root of the mean squared error; its limits are the roots of the mean's.
         mean_absolute: The mean distance.
         bias: The mean of judged minus true: above 0 the judge is generous.
     """
@@ -447,14 +420,13 @@ class ValueErrors:
 
 
 def value_errors(
-    truth: ArrayLike, judged: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
+    truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> ValueErrors:
     r"""Root mean square error, mean absolute error and bias of values on one scale, in its units.
 
     :math:`\sqrt{\overline{(x - t)^2}}`, :math:`\overline{|x - t|}` and :math:`\overline{x - t}` over the units that
-    have both a value judged x and a true value t; the others are set aside. Intervals as in `mean_intervals`: with
-    values from a to b and the width w = b - a, the bounds are (0, w²) for squares, (0, w) for distances and (-w, w) for
-    differences.
+    have both a value judged x and a true value t. Intervals as in `mean_intervals`: with values from a to b and the
+    width w = b - a, the bounds are (0, w²) for squares, (0, w) for distances and (-w, w) for differences.
 
     Args:
         truth: (n_units,) values within the bounds, NaN for missing.
@@ -474,27 +446,23 @@ def value_errors(
     >>> round(errors.bias.estimate, 4)
     0.0833
     """
-    truths, judgements, confidence = complete(truth, judged, "the error of values", level)
+    truths, judgements, over = _complete(truth, judged, "the error of values", level)
     low, high = bounds
     if min(truths.min(), judgements.min()) < low or max(truths.max(), judgements.max()) > high:
         raise InvalidInputError(f"a value lies outside [{low:g}, {high:g}]; give the bounds that hold for these values")
-    width = high - low
-    errors = (judgements - truths) / width
-    squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=confidence)
-    (bias,) = mean_intervals(errors, level=confidence, bounds=(-1.0, 1.0))
-    shares = (_rooted(_defined(squared)), _defined(absolute), _defined(bias))
-    return ValueErrors(*(share.on_scale(0.0, width) for share in shares))
+    errors = (judgements - truths) / (high - low)
+    squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=over)
+    (bias,) = mean_intervals(errors, level=over, bounds=(-1.0, 1.0))
+    shares = (root_of(_defined(squared)), _defined(absolute), _defined(bias))
+    return ValueErrors(*(share.on_scale(0.0, high - low) for share in shares))
 
 
-def _rooted(interval: Interval) -> Interval:
-    root, error = math.sqrt(interval.estimate), interval.standard_error
-    return replace(
-        interval,
-        estimate=root,
-        low=math.sqrt(max(interval.low, 0.0)),
-        high=math.sqrt(interval.high),
-        standard_error=None if error is None or root == 0 else error / (2 * root),
-    )
+def root_of(interval: Interval) -> Interval:
+    """The interval of the square root of a quantity that is not negative."""
+    estimate, low, high = (math.sqrt(max(number, 0.0)) for number in (interval.estimate, interval.low, interval.high))
+    error = interval.standard_error
+    error = None if error is None or estimate == 0 else error / (2 * estimate)
+    return replace(interval, estimate=estimate, low=low, high=high, standard_error=error)
 
 
 def _paired(truth: ArrayLike, judged: ArrayLike) -> FloatArray:
@@ -505,15 +473,10 @@ def _paired(truth: ArrayLike, judged: ArrayLike) -> FloatArray:
     return np.stack([np.asarray(truth, dtype=float), np.asarray(judged, dtype=float)])
 
 
-def complete(
-    truth: ArrayLike, judged: ArrayLike, name: str, level: float
+def _complete(
+    truth: ArrayLike, judged: ArrayLike, name: str, level: Level
 ) -> tuple[FloatArray, FloatArray, IntervalLevel]:
-    """The truths and judgements of the units that have both, and the level over these.
-
-    Raises:
-        InvalidInputError: Shapes that differ.
-        EstimationError: No unit has both.
-    """
+    """The truths and judgements of the units that have both, and the level over these."""
     pair = _paired(truth, judged)
     both = ~np.isnan(pair).any(axis=0)
     if not both.any():
@@ -525,3 +488,385 @@ def _defined(interval: Interval | None) -> Interval:
     if interval is None:
         raise EstimationError("the mean of no units is undefined")
     return interval
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRates:
+    """How often the judgement is one option where the truth is, and the other way round.
+
+    Attributes:
+        num_true: Rows whose truth it is, with a judgement.
+        num_judged: Rows that were judged so, with a truth.
+        precision: Of the rows judged so, the share whose truth it is; None without such a row.
+        recall: Of the rows whose truth it is, the share judged so; None without such a row.
+        f1: The harmonic mean of both, 2 · hits / (num_true + num_judged); None where the option occurs in neither.
+    """
+
+    num_true: int
+    num_judged: int
+    precision: Interval | None
+    recall: Interval | None
+    f1: Interval | None
+
+
+def option_rates(
+    truth: ArrayLike, judged: ArrayLike, n_categories: int, *, level: Level = 0.95
+) -> tuple[OptionRates, ...]:
+    """Precision, recall and F1 of every category, one against the rest, each a ratio of sums with its interval.
+
+    Args:
+        truth: (n_rows,) categories 0 … ``n_categories`` - 1, NaN for missing.
+        judged: (n_rows,).
+        n_categories: Of the scale, whether they occur or not.
+        level: Of the intervals.
+
+    Raises:
+        InvalidInputError: Shapes that differ.
+        EstimationError: No row has both.
+
+    Source: van Rijsbergen (1979), "Information retrieval", chapter 7.
+
+    >>> rates = option_rates([0, 0, 0, 1], [0, 0, 1, 1], 2)[0]
+    >>> rates.precision.estimate, round(rates.recall.estimate, 4), rates.f1.estimate  # 2/2, 2/3, 2 · 2 / (3 + 2)
+    (1.0, 0.6667, 0.8)
+    """
+    truths, judgements, over = _complete(truth, judged, "the rates of options", level)
+    actual, chosen = ((values[:, None] == np.arange(n_categories)).astype(float) for values in (truths, judgements))
+    hits = actual * chosen
+    rates = [
+        ratio_intervals(counted, among, level=over)
+        for counted, among in ((hits, chosen), (hits, actual), (2 * hits, actual + chosen))
+    ]
+    sums = (each.sum(axis=0).astype(int).tolist() for each in (actual, chosen))
+    return tuple(OptionRates(*found) for found in zip(*sums, *rates, strict=True))
+
+
+def balanced_accuracy(
+    truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
+) -> Interval:
+    """The mean recall of the categories that the truth has, each of which counts the same.
+
+    Range 0 to 1; a judge that always says the same has 1 / (number of categories). The interval is a Bayesian bootstrap
+    over the clusters with an unseen row that is wrong, or right, in one of the categories.
+
+    Args:
+        truth: (n_rows,) categories, NaN for missing.
+        judged: (n_rows,).
+        level: Of the interval.
+        resamples: Draws for the interval.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: Shapes that differ.
+        EstimationError: No row has both, or the truth is the same everywhere.
+
+    Source: Brodersen, Ong, Stephan and Buhmann (2010), "The balanced accuracy and its posterior distribution".
+
+    >>> round(balanced_accuracy([0, 0, 0, 1], [0, 0, 1, 1]).estimate, 4)  # (2/3 + 1) / 2
+    0.8333
+    """
+    truths, judgements, over = _complete(truth, judged, "balanced accuracy", level)
+    classes = np.unique(truths)
+    count = len(classes)
+    if count < 2:
+        raise EstimationError("balanced accuracy is undefined: the gold label is the same everywhere")
+    actual = (truths[:, None] == classes).astype(float)
+    rows = np.concatenate([actual, actual * (judgements == truths)[:, None]], axis=1)
+    wrong, right = (np.concatenate([np.eye(count), share * np.eye(count)], axis=1) for share in (0.0, 1.0))
+
+    def mean_recall(sums: FloatArray) -> FloatArray:
+        return np.asarray((sums[:, count:] / sums[:, :count]).mean(axis=1))
+
+    return bootstrap_interval(rows, mean_recall, wrong, right, level=over, resamples=resamples, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """How judged values go with true ones; None where that is undefined.
+
+    Attributes:
+        pearson: The product-moment correlation.
+        spearman: Pearson's correlation of the mid-ranks.
+        kendall: Kendall's tau-b.
+        pair_accuracy: Of the pairs of rows that the truth orders, the share ordered the same way, ties counting half.
+        num_groups: Groups over which a correlation is a mean; None for one correlation of all rows.
+        num_ordered_groups: Groups with a pair that the truth orders.
+    """
+
+    pearson: Interval | None
+    spearman: Interval | None
+    kendall: Interval | None
+    pair_accuracy: Interval | None
+    num_groups: int | None = None
+    num_ordered_groups: int | None = None
+
+
+def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) -> Correlations:
+    r"""Pearson, Spearman, Kendall's tau-b and pair accuracy over all rows.
+
+    With :math:`s_{ij} = \mathrm{sign}(x_i - x_j)` of the judged values and :math:`t_{ij}` of the true ones,
+
+    .. math:: \tau_b = \frac{\sum s_{ij} t_{ij}}{\sqrt{\sum s_{ij}^2 \sum t_{ij}^2}}, \qquad
+              \mathrm{pair\ accuracy} = \frac12\Big(1 + \frac{\sum s_{ij} t_{ij}}{\sum t_{ij}^2}\Big)
+
+    over all pairs. The latter is the share of the pairs that the truth orders strictly which the judge orders the same
+    way, a tie of the judge counting half: Harrell's concordance index, (1 + Somers' d) / 2, and with a truth of two
+    values the area under the ROC curve; ½ is chance. Work grows as n log n times the levels of the truth or of the
+    judge, whichever has fewer.
+
+    Args:
+        truth: (n_rows,) numbers, in any unit; NaN for missing.
+        judged: (n_rows,).
+        level: Of the intervals; an `IntervalLevel` brings the clusters of the rows.
+
+    Raises:
+        InvalidInputError: Shapes that differ.
+        EstimationError: No row has both.
+
+    Source: Kendall (1945) for tau-b; Harrell, Califf, Pryor, Lee and Rosati (1982), "Evaluating the yield of medical
+    tests"; Somers (1962); Hampel (1974), "The influence curve and its role in robust estimation", for the errors.
+
+    Of the six pairs the truth orders five: the judge orders three alike, one against, and ties one.
+
+    >>> found = correlations([1, 2, 2, 3], [1, 1, 3, 2])
+    >>> round(found.pair_accuracy.estimate, 4), round(found.kendall.estimate, 4)  # 3.5/5; (3 - 1) / sqrt(5 · 5)
+    (0.7, 0.4)
+    """
+    truths, judgements, over = _complete(truth, judged, "the correlation", level)
+    together, by_truth, by_judge = ((float(each.sum()), 2 * each) for each in _pair_sums(truths, judgements).T)
+    pairs = _fisher_interval(together, [(by_truth, 1.0)], over).on_scale(0.5, 0.5) if by_truth[0] else None
+    if not by_truth[0] or not by_judge[0]:
+        return Correlations(None, None, None, pairs)
+    return Correlations(
+        pearson=_fisher_interval(*_moments(judgements, truths), over),
+        spearman=_fisher_interval(*_moments_of_ranks(judgements, truths), over),
+        kendall=_fisher_interval(together, [(by_truth, 0.5), (by_judge, 0.5)], over),
+        pair_accuracy=pairs,
+    )
+
+
+def correlations_within(
+    truth: ArrayLike, judged: ArrayLike, groups: Sequence[Hashable], *, level: Level = 0.95
+) -> Correlations:
+    """The same within groups of rows: correlations averaged over the groups, pairs counted within them.
+
+    A group counts for the correlations if truth and judgement both vary in it (of two such rows every correlation is 1
+    or -1), and for the pairs with those that the truth orders. Intervals are over the groups; groups that share a
+    cluster are one.
+
+    Args:
+        truth: (n_rows,) numbers; NaN for missing.
+        judged: (n_rows,).
+        groups: (n_rows,) labels, such as prompts.
+        level: Of the intervals; an `IntervalLevel` brings the clusters of the rows.
+
+    Raises:
+        InvalidInputError: Shapes that differ.
+        EstimationError: No row has both.
+
+    Source: Deutsch, Foster and Freitag (2023), "Ties matter", arXiv:2305.14324, section 3, for
+    the ways of grouping.
+
+    >>> found = correlations_within([1, 2, 5, 4, 3, 3], [1, 2, 9, 8, 1, 2], [0, 0, 1, 1, 2, 2])
+    >>> found.kendall.estimate, found.pair_accuracy.estimate, found.num_groups  # the third group orders nothing
+    (1.0, 1.0, 2)
+    """
+    truths, judgements, over = _complete(truth, judged, "the correlation", level)
+    kept = ~np.isnan(_paired(truth, judged)).any(axis=0)
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    number = np.unique(np.array([numbers[group] for group in groups])[kept], return_inverse=True)[1]
+    members = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+    found, pairs = np.full((len(members), 3), np.nan), np.zeros((len(members), 2))
+    for place, rows in enumerate(members):
+        x, y = judgements[rows], truths[rows]
+        together, by_truth, by_judge = _pair_sums(y, x).sum(axis=0)
+        pairs[place] = (together + by_truth) / 2, by_truth
+        if by_truth and by_judge:
+            ranks = stats.rankdata([x, y], axis=1)
+            values = np.corrcoef(x, y)[0, 1], np.corrcoef(*ranks)[0, 1], together / np.sqrt(by_truth * by_judge)
+            found[place] = np.clip(values, -1.0, 1.0)
+    over = over.over(_connected(number, over.labels(len(number))))
+    pearson, spearman, kendall = mean_intervals(found, level=over, bounds=(-1.0, 1.0))
+    (of_pairs,) = ratio_intervals(*pairs.T, level=over)
+    counts = int((~np.isnan(found[:, 0])).sum()), int(np.count_nonzero(pairs[:, 1]))
+    return Correlations(pearson, spearman, kendall, of_pairs, *counts)
+
+
+def _connected(group: IntArray, cluster: IntArray) -> list[int]:
+    """A number for each group, the same for those that share a cluster."""
+    size = int(group.max()) + 1
+    nodes = size + int(cluster.max()) + 1
+    graph = sparse.coo_array((np.ones(len(group)), (group, size + cluster)), shape=(nodes, nodes))
+    components = sparse.csgraph.connected_components(graph, directed=False)[1]
+    return [int(component) for component in components[:size]]
+
+
+def _pair_sums(truth: FloatArray, judged: FloatArray) -> FloatArray:
+    """Per row the sums over all rows of s·t, t² and s², s and t the signs of the differences: (n, 3)."""
+    few, other = sorted((truth, judged), key=lambda values: len(np.unique(values)))
+    concordance = np.zeros(len(truth))
+    for value in np.unique(few):
+        inside = np.sort(other[few == value])
+        below = np.searchsorted(inside, other, "left") + np.searchsorted(inside, other, "right") - len(inside)
+        concordance += np.sign(few - value) * below
+    apart = []
+    for values in (truth, judged):
+        _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+        apart.append(len(values) - count[place])
+    return np.stack([concordance, *apart], axis=1)
+
+
+_Sum = tuple[float, FloatArray]
+"""A sum over rows, and its derivative by the weight of each row."""
+
+
+def _moments(first: FloatArray, second: FloatArray) -> tuple[_Sum, list[tuple[_Sum, float]]]:
+    """Numerator and denominators of Pearson's correlation."""
+    u, v = first - first.mean(), second - second.mean()
+    return (float(u @ v), u * v), [((float(u @ u), u**2), 0.5), ((float(v @ v), v**2), 0.5)]
+
+
+def _moments_of_ranks(first: FloatArray, second: FloatArray) -> tuple[_Sum, list[tuple[_Sum, float]]]:
+    """The same of the ranks; a row's weight moves the ranks of the others too."""
+    n = len(first)
+    (product, both), [((squares_u, of_u), power), ((squares_v, of_v), _)] = _moments(
+        *(stats.rankdata(values) / n for values in (first, second))
+    )
+    u, v = (stats.rankdata(values) / n - (n + 1) / (2 * n) for values in (first, second))
+    both = both + (_above(first, v) + _above(second, u)) / n
+    of_u, of_v = of_u + 2 * _above(first, u) / n, of_v + 2 * _above(second, v) / n
+    return (product, both), [((squares_u, of_u), power), ((squares_v, of_v), power)]
+
+
+def _above(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Per row the sum of the weights of the rows with a greater value, and of half of those with the same."""
+    _, place = np.unique(values, return_inverse=True)
+    totals = np.bincount(place, weights=weights)
+    greater = totals[::-1].cumsum()[::-1] - totals
+    return np.asarray((greater + totals / 2)[place])
+
+
+def _fisher_interval(numerator: _Sum, denominators: Sequence[tuple[_Sum, float]], level: IntervalLevel) -> Interval:
+    """A sum divided by powers of others, with Student's interval on Fisher's scale.
+
+    What a perfect order of k clusters leaves open: an unseen one would turn two in its share of the pairs.
+    """
+    scale = math.prod(total**power for (total, _), power in denominators)
+    estimate = float(np.clip(numerator[0] / scale, -1.0, 1.0))
+    of_scale = sum(power * own / total for (total, own), power in denominators)
+    influences = cluster_sums(numerator[1] / scale - estimate * of_scale, level.labels(len(numerator[1])))
+    k, room = len(influences), 1 - estimate**2
+    error = float(np.sqrt(k / max(k - 1, 1) * (influences**2).sum()))
+    informed = k > 1 and error > _NO_ERROR
+    if room <= _ROUNDING:
+        (seen,) = mean_intervals(np.ones(k), level=level.over(None))
+        share = max(0.0, 2 * _defined(seen).low - 1)
+        low, high = (2 * share - 1, 1.0) if estimate > 0 else (-1.0, 1 - 2 * share)
+    elif informed and k > _FEWEST_CLUSTERS:
+        half = float(stats.t.ppf((1 + level.level) / 2, k - 1) * np.sqrt((k - 1) / (k - 3))) * error / room
+        low, high = (float(np.tanh(np.arctanh(estimate) + side * half)) for side in (-1, 1))
+    else:
+        low, high = -1.0, 1.0
+    return Interval(estimate, low, high, level.level, "cluster_t_fisher", k, standard_error=error if informed else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """One point of a reliability diagram.
+
+    Attributes:
+        low: Confidences in the bin are above this edge (in the first bin, or equal).
+        high: And at most this one.
+        n: Rows.
+        mean_confidence: Of them.
+        accuracy: Share of outcomes 1 among them, with an interval over clusters.
+    """
+
+    low: float
+    high: float
+    n: int
+    mean_confidence: float
+    accuracy: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Whether what is said with 80 % confidence comes true 80 % of the time.
+
+    Attributes:
+        expected_calibration_error: Of the sample, which is never below the truth on average: with n rows in K bins that
+            of perfectly calibrated confidences is about 0.3 √(K / n), 0.1 for 100 rows in 10 bins.
+        brier: The mean of (confidence - outcome)², with an interval over clusters; 0 is best, 0.25 says always a half.
+        overconfidence: Mean confidence less share of outcomes 1, with an interval over clusters; in [-1, 1].
+        bins: The bins that have rows, in ascending order.
+        n: Rows used.
+        n_set_aside: Rows without a confidence or an outcome.
+        n_clusters: Clusters of the rows used.
+        level: Of the intervals.
+    """
+
+    expected_calibration_error: float
+    brier: Interval
+    overconfidence: Interval
+    bins: tuple[ReliabilityBin, ...]
+    n: int
+    n_set_aside: int
+    n_clusters: int
+    level: float
+
+
+def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, level: Level = 0.95) -> Calibration:
+    r"""The Brier score, and the expected calibration error over bins with the diagram behind it.
+
+    :math:`ECE = \sum_k \frac{n_k}{n}|\bar f_k - \bar o_k|` over bins of equal width on [0, 1]; 0 is calibrated. It is
+    that of these bins: miscalibration that cancels within a bin is not seen. The Brier score needs no bins.
+
+    Args:
+        confidences: (n,) in [0, 1], the probability given to the outcome 1; NaN is missing.
+        outcomes: (n,) 0 or 1; NaN is missing.
+        bins: How many, at least 1; a confidence on an edge belongs to the bin below it.
+        level: Of the intervals; an `IntervalLevel` brings the clusters of rows that depend on each other.
+
+    Raises:
+        EstimationError: No row with both.
+        InvalidInputError: Shapes that differ, numbers out of range.
+
+    Source: Brier (1950); Naeini, Cooper and Hauskrecht (2015) for the binned error.
+
+    Two bins: 0.2 came true never, 0.9 in two of four: (2 · 0.2 + 4 · 0.4) / 6.
+
+    >>> found = calibration([0.2, 0.2, 0.9, 0.9, 0.9, 0.9], [0, 0, 1, 1, 0, 0], bins=2)
+    >>> round(found.expected_calibration_error, 4), [(one.n, one.accuracy.estimate) for one in found.bins]
+    (0.3333, [(2, 0.0), (4, 0.5)])
+    """
+    if bins < 1:
+        raise InvalidInputError(f"bins is {bins!r}; give at least 1")
+    confidence, outcome, over = _complete(confidences, outcomes, "calibration", level)
+    wrong = (confidence < 0) | (confidence > 1)
+    if wrong.any():
+        raise InvalidInputError(f"a confidence is {float(confidence[wrong][0])!r}; it lies between 0 and 1")
+    odd = (outcome != 0) & (outcome != 1)
+    if odd.any():
+        raise InvalidInputError(f"an outcome is {float(outcome[odd][0])!r}; it is 0 or 1, NaN if unknown")
+    edges = np.linspace(0, 1, bins + 1)
+    number = np.searchsorted(edges[1:-1] + _ROUNDING, confidence)  # multiples of a width are not exact
+    filled, size = np.unique(number, return_counts=True)
+    member = (number[:, None] == filled).astype(float)
+    means = confidence @ member / size
+    accuracies = [_defined(each) for each in ratio_intervals(outcome[:, None] * member, member, level=over)]
+    shares = np.array([each.estimate for each in accuracies])
+    (brier,) = mean_intervals((confidence - outcome) ** 2, level=over)
+    (gap,) = mean_intervals(confidence - outcome, level=over, bounds=(-1.0, 1.0))
+    points = zip(
+        edges[filled].tolist(), edges[filled + 1].tolist(), size.tolist(), means.tolist(), accuracies, strict=True
+    )
+    return Calibration(
+        expected_calibration_error=float(size @ np.abs(means - shares) / len(number)),
+        brier=_defined(brier),
+        overconfidence=_defined(gap),
+        bins=tuple(ReliabilityBin(*point) for point in points),
+        n=len(number),
+        n_set_aside=np.size(confidences) - len(number),
+        n_clusters=over.n_clusters or len(number),
+        level=over.level,
+    )

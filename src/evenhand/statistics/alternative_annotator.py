@@ -14,17 +14,23 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
-from scipy.special import gammaln
 
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, ratio_intervals
-from evenhand.statistics.resampling import FloatArray, IntArray
+from evenhand.statistics.intervals import (
+    FloatArray,
+    IntArray,
+    Interval,
+    IntervalLevel,
+    Level,
+    cluster_sums,
+    mean_intervals,
+    ratio_intervals,
+)
 
-Test = Literal["t", "exact"]
 Similarity = Callable[[Any, Any], float]
 
-FEWEST_FOR_T: Final = 30
-"""Instances from which on the authors trust the t test."""
+FEWEST_INSTANCES: Final = 30
+"""Instances, or clusters of them, from which on the authors trust the t test; with fewer there is none."""
 
 _SAME: Final = 1e-9
 """Alignments that are nearer to each other than this are equal."""
@@ -40,7 +46,6 @@ class AnnotatorComparison:
         mean_difference: Of (the annotator is at least as near) - (the judge is), each 0 or 1; None without instances.
         p_value: Of the null hypothesis that this is ε or more; None where there is no test.
         adjusted_p_value: After Benjamini and Yekutieli over the annotators.
-        test: ``t`` or ``exact``; None where there is none.
         outdone: Whether the null hypothesis is rejected.
     """
 
@@ -49,7 +54,6 @@ class AnnotatorComparison:
     mean_difference: float | None
     p_value: float | None
     adjusted_p_value: float | None
-    test: Test | None
     outdone: bool
 
 
@@ -58,7 +62,7 @@ class AlternativeAnnotator:
     """The result of :func:`alternative_annotator`.
 
     Attributes:
-        annotators: One comparison an annotator.
+        annotators: One comparison per annotator.
         winning_rate: The share of the tested annotators that the judge outdoes, ω; None where none was tested.
         advantage: The mean over the annotators with instances of their ρ, the average advantage probability.
         epsilon: What the judge is given in advance.
@@ -82,13 +86,13 @@ def leave_one_out_alignment(
     :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`; or the mean of a similarity, ``similarity(x, h)``.
 
     Args:
-        judge: A label an instance, None where there is none.
-        people: For each annotator a label an instance, None where there is none.
+        judge: One label per instance, None where there is none.
+        people: For each annotator one label per instance, None where there is none.
         scoring: ``exact``, ``rmse`` for numbers, or a function of two labels that grows with their likeness.
 
     Returns:
         Of the judge, and of the annotators, (n_instances, n_annotators): NaN where annotator j or all others are
-        silent. Where only the judge is silent its alignment is minus infinity: whoever says something is nearer.
+        silent. Where only the judge is silent its alignment is minus infinity: any annotator is nearer.
 
     Raises:
         InvalidInputError: Columns of unequal lengths, or a similarity that is no finite number.
@@ -97,40 +101,31 @@ def leave_one_out_alignment(
     >>> judge.tolist(), people.tolist()
     ([[0.5, 0.5, 1.0], [1.0, 0.5, 0.5]], [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
     """
-    shape = len(judge), len(people)
     if any(len(column) != len(judge) for column in people):
         raise InvalidInputError(
-            f"the judge has {len(judge)} labels and the annotators {[len(each) for each in people]}: give one an "
+            f"the judge has {len(judge)} labels and the annotators {[len(each) for each in people]}: give one per "
             "instance, None where there is none"
         )
-    of_judge, of_people = np.full(shape, np.nan), np.full(shape, np.nan)
-    align = {"exact": _exact, "rmse": _near}[scoring] if isinstance(scoring, str) else _alike(scoring)
+    of_judge, of_people = np.full((2, len(judge), len(people)), np.nan)
     for row, said in enumerate(judge):
         labels = [column[row] for column in people]
         for left_out, own in enumerate(labels):
             others = [label for place, label in enumerate(labels) if place != left_out and label is not None]
             if own is not None and others:
-                of_judge[row, left_out] = -math.inf if said is None else align(said, others)
-                of_people[row, left_out] = align(own, others)
+                of_judge[row, left_out] = -math.inf if said is None else _alignment(said, others, scoring)
+                of_people[row, left_out] = _alignment(own, others, scoring)
     return of_judge, of_people
 
 
-def _exact(label: object, others: Sequence[object]) -> float:
-    return sum(label == other for other in others) / len(others)
-
-
-def _near(label: float, others: Sequence[float]) -> float:
-    return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
-
-
-def _alike(similarity: Similarity) -> Callable[[Any, Sequence[Any]], float]:
-    def align(label: object, others: Sequence[object]) -> float:
-        found = [float(similarity(label, other)) for other in others]
-        if not all(map(math.isfinite, found)):
-            raise InvalidInputError(f"the similarity of {label!r} to {others!r} is {found!r}; it must be finite")
-        return sum(found) / len(found)
-
-    return align
+def _alignment(label: Any, others: Sequence[Any], scoring: str | Similarity) -> float:  # noqa: ANN401 - any label
+    if scoring == "exact":
+        return others.count(label) / len(others)
+    if isinstance(scoring, str):
+        return -math.sqrt(sum((label - other) ** 2 for other in others) / len(others))
+    found = [float(scoring(label, other)) for other in others]
+    if not all(map(math.isfinite, found)):
+        raise InvalidInputError(f"the similarity of {label!r} to {others!r} is {found!r}; it must be finite")
+    return sum(found) / len(found)
 
 
 def alternative_annotator(
@@ -139,7 +134,7 @@ def alternative_annotator(
     *,
     epsilon: float,
     alpha: float = 0.05,
-    level: float = 0.95,
+    level: Level = 0.95,
 ) -> AlternativeAnnotator:
     r"""Test whether a judge represents the other annotators as well as each annotator does.
 
@@ -150,12 +145,10 @@ def alternative_annotator(
     annotators. The winning rate ω is the share of annotators outdone, the average advantage probability ρ the mean over
     annotators of the mean of :math:`W^f_{ij}`. The judge passes with ω ≥ ½ (equation 4).
 
-    The test is **t** from 30 instances or clusters on, as the authors ask: :math:`t = (\bar d_j - \varepsilon) /
-    (s_j / \sqrt{n_j})`, with n - 1 degrees of freedom; over the sums of clusters where rows come in clusters. It is
-    **exact** for fewer independent rows (:func:`exact_p_value`; the authors name Wilcoxon's test, which takes
-    d - ε for symmetric, and three values cannot be that), and where all d are the same: then the p-value is
-    :math:`(1 - \varepsilon)^n`, the greatest probability of seeing nothing else, if d is below ε, and 1 if not. Fewer
-    clusters than 30, of several rows, have no test.
+    The test is :math:`t = (\bar d_j - \varepsilon) / (s_j / \sqrt{n_j})`, with n - 1 degrees of freedom, over the sums
+    of clusters where rows come in clusters; with fewer than 30 instances or clusters there is none, as the authors ask.
+    Where all d are the same the p-value is :math:`(1 - \varepsilon)^n`, the greatest probability of seeing nothing
+    else, if d is below ε, and 1 if not.
 
     Args:
         judge: (n_instances, n_annotators), the alignments of the judge; see :func:`leave_one_out_alignment`.
@@ -167,11 +160,11 @@ def alternative_annotator(
     Raises:
         InvalidInputError: An epsilon outside [0, 1), an alpha outside (0, 1), or arrays of unequal shapes.
 
-    The judge is nearer on all of 5 instances, and the most probable way to that is .4 each.
+    The judge is nearer on all of 40 instances; the most probable way to that is .4 each.
 
-    >>> found = alternative_annotator([[1.0]] * 5, [[0.0]] * 5, epsilon=0.2)
-    >>> found.annotators[0].test, round(found.annotators[0].p_value, 5), found.winning_rate
-    ('exact', 0.01024, 1.0)
+    >>> found = alternative_annotator([[1.0]] * 40, [[0.0]] * 40, epsilon=0.2)
+    >>> round(found.annotators[0].p_value / 0.8**40, 6), found.winning_rate
+    (1.0, 1.0)
     """
     if not 0 <= epsilon < 1 or not 0 < alpha < 1:
         raise InvalidInputError(
@@ -185,90 +178,36 @@ def alternative_annotator(
     known = ~(np.isnan(of_judge) | np.isnan(of_people))
     ahead = np.where(known, of_judge - np.where(known, of_people, 0.0), 0.0)
     wins, losses = (ahead >= -_SAME) & known, (ahead <= _SAME) & known
-    over = IntervalLevel.of(level)
-    clusters = over.labels(len(of_judge))
-    tests = [
-        _test(losses[seen, place] - 1.0 * wins[seen, place], clusters[seen], epsilon)
-        for place, seen in enumerate(known.T)
-    ]
-    adjusted = _adjusted([p_value for p_value, _ in tests])
-    advantages = mean_intervals(np.where(known, wins, np.nan), level=level)
-    comparisons = tuple(
-        AnnotatorComparison(
-            num_instances=int(seen.sum()),
-            advantage=advantages[place],
-            mean_difference=float((losses[seen, place] - 1.0 * wins[seen, place]).mean()) if seen.any() else None,
-            p_value=p_value,
-            adjusted_p_value=corrected,
-            test=kind,
-            outdone=corrected is not None and corrected <= alpha,
-        )
-        for place, (seen, (p_value, kind), corrected) in enumerate(zip(known.T, tests, adjusted, strict=True))
-    )
-    tested = [each for each in comparisons if each.p_value is not None]
+    clusters = IntervalLevel.of(level).labels(len(of_judge))
+    differences = [losses[seen, place] - 1.0 * wins[seen, place] for place, seen in enumerate(known.T)]
+    p_values = [_p_value(own, clusters[seen], epsilon) for own, seen in zip(differences, known.T, strict=True)]
+    tested = [p_value for p_value in p_values if p_value is not None]
+    corrected = iter(stats.false_discovery_control(tested, method="by").tolist() if tested else ())
+    adjusted = [None if p_value is None else next(corrected) for p_value in p_values]
+    outdone = [p_value is not None and p_value <= alpha for p_value in adjusted]
     weights = 1 / np.maximum(known.sum(axis=0), 1)  # so that annotators count the same, however much they labelled
     (advantage,) = ratio_intervals(wins @ weights, known @ weights, level=level)
+    means = [float(own.mean()) if own.size else None for own in differences]
+    advantages = mean_intervals(np.where(known, wins, np.nan), level=level)
+    columns = (map(len, differences), advantages, means, p_values, adjusted, outdone)
     return AlternativeAnnotator(
-        annotators=comparisons,
-        winning_rate=sum(each.outdone for each in tested) / len(tested) if tested else None,
+        annotators=tuple(AnnotatorComparison(*found) for found in zip(*columns, strict=True)),
+        winning_rate=sum(outdone) / len(tested) if tested else None,
         advantage=advantage,
         epsilon=epsilon,
         alpha=alpha,
     )
 
 
-def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
-    """Corrected by Benjamini and Yekutieli over those that there are."""
-    given = [p_value for p_value in p_values if p_value is not None]
-    corrected = iter(stats.false_discovery_control(given, method="by").tolist() if given else ())
-    return [None if p_value is None else next(corrected) for p_value in p_values]
-
-
-def _test(differences: FloatArray, clusters: IntArray, epsilon: float) -> tuple[float | None, Test | None]:
-    """The p-value of mean(differences) >= epsilon, and the test that it is of; None where there is none."""
-    if not len(differences):
-        return None, None
-    _, labels = np.unique(clusters, return_inverse=True)
-    number = int(labels.max()) + 1
-    if number < FEWEST_FOR_T:
-        return (exact_p_value(differences, epsilon), "exact") if number == len(differences) else (None, None)
+def _p_value(differences: FloatArray, clusters: IntArray, epsilon: float) -> float | None:
+    """The p-value of mean(differences) >= epsilon; None where there is no test."""
+    labels = np.unique(clusters, return_inverse=True)[1]
+    number = int(labels.max(initial=-1)) + 1
+    if number < FEWEST_INSTANCES:
+        return None
     mean = float(differences.mean())
     spread = float((cluster_sums(differences - mean, labels) ** 2).sum())
     if spread < _SAME:
-        return ((1 - epsilon) ** number if mean < epsilon else 1.0), "exact"
+        return (1 - epsilon) ** number if mean < epsilon else 1.0
     error = math.sqrt(number / (number - 1) * spread) / len(differences)
-    return float(stats.t.cdf((mean - epsilon) / error, number - 1)), "t"
-
-
-def exact_p_value(differences: ArrayLike, epsilon: float) -> float:
-    r"""The greatest probability of differences as low as these, over all distributions on {-1, 0, 1} of mean ε or more.
-
-    Samples are ordered by :math:`(S - n\varepsilon) / \sqrt{Q - S^2/n + 2}`, with S the sum and Q the sum of squares: a
-    t statistic that has seen one -1 and one 1 more, so that few differences without a spread are not taken for
-    certain. The probability of all samples that are as low is that of a trinomial, at its greatest over a grid of
-    (P(-1), P(1)) with P(1) - P(-1) >= ε, which is fine where that is ε.
-
-    Args:
-        differences: Of -1, 0 and 1; fewer than 30 or so, as all samples are listed.
-        epsilon: In [0, 1).
-
-    >>> round(exact_p_value([-1] * 5, 0.2), 5)  # at (.4, .6): .4 ** 5
-    0.01024
-    """
-    values = np.asarray(differences, dtype=float)
-    n = len(values)
-    low, high = (column.ravel() for column in np.mgrid[0 : n + 1, 0 : n + 1])
-    low, high = low[low + high <= n], high[low + high <= n]  # how many are -1, and how many 1
-    total = high - low
-    order = (total - n * epsilon) / np.sqrt(low + high - total**2 / n + 2)
-    seen = (low == (values < 0).sum()) & (high == (values > 0).sum())
-    lowest = order <= order[seen][0] + _SAME
-    boundary = np.linspace(0.0, (1 - epsilon) / 2, 401)
-    inner = np.array(
-        [(a, c) for a in np.linspace(0, 1, 26) for c in np.linspace(0, 1, 26) if a + epsilon <= c <= 1 - a]
-    )
-    a, c = np.vstack([np.column_stack([boundary, boundary + epsilon]), inner.reshape(-1, 2)]).T
-    counts = np.column_stack([low, n - low - high, high])[lowest]
-    shares = np.log(np.maximum(np.column_stack([a, 1 - a - c, c]), 1e-300))
-    ways = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
-    return float(min(1.0, np.exp(ways[:, None] + counts @ shares.T).sum(axis=0).max()))
+    return float(stats.t.cdf((mean - epsilon) / error, number - 1))

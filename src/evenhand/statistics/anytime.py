@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from typing import Final, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics.resampling import FloatArray, check_level
+
+FloatArray = NDArray[np.float64]
 
 CELLS: Final = 240
 """Scores are counted on so many steps between 0 and 1, of which halves, thirds, fifths, eighths and tenths are ends."""
@@ -173,12 +174,7 @@ class ConfidenceSequence:
         return p_value_of(self.log_e_value(mean))
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence sequence at this moment: all means that the bets leave open; 0 and 1 before the first score.
-
-        Raises:
-            InvalidInputError: A level that is none.
-        """
-        check_level(level)
+        """The confidence sequence now: all means that the bets leave open; 0 and 1 before the first score."""
         if not self.n:
             return 0.0, 1.0
         enough = -float(np.log1p(-level))

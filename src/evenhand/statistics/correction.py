@@ -10,7 +10,7 @@ that tells much makes the interval narrow.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,35 +20,42 @@ from scipy import stats
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import Missing, format_number, format_percent
 from evenhand.options import Design
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, ratio_intervals
-from evenhand.statistics.post_stratification import (
-    MOST_LEVELS,
-    Arm,
-    joined_strata,
-    ordered_strata,
-    post_stratified,
+from evenhand.statistics.intervals import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    IntervalLevel,
+    Level,
+    cluster_sums,
+    mean_intervals,
+    ratio_intervals,
 )
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
-
-RESAMPLES = 4000
-"""Draws of a corrected score."""
 
 LABELS_PER_STRATUM = 15
 """For each so many labels there is a stratum more, so that a judge that tells nothing costs no width."""
 
-STRATIFIED = "post-stratified Dirichlet"
+STRATIFIED = "post-stratified"
 """The method of a score that the judge takes part in."""
+
+MOST_LEVELS = 20
+"""Judges' scores with more different values are cut at their quantiles."""
+
+TWO_VALUES, MORE_VALUES = (0.5, 0.3), (0.3, 0.08)
+"""The weights of labels that were not seen, at the bound whose limit is looked for and at the other one.
+
+With two values each stratum gets them: a little less than Jeffreys' prior, which costs width and holds no more. With
+more values all strata together do, by their frequencies.
+"""
+
+FEWEST_LABELS = {True: 3, False: 5}
+"""In a stratum, for labels with two values and with more; a stratum with fewer is joined with a neighbour."""
 
 FEWEST_ON_A_SIDE = 10.0
 """Without so many labels above the mean, and below it, no upper limit of the judge's worth is known."""
 
 SMALL_WORTH = 0.1
 """A judge that is worth less than this share of the labels is worth nothing."""
-
-Worth = Literal["more", "nothing"]
-
-FEWEST_LABELS = {True: 3, False: 5}
-"""In a stratum, for labels with two values and with more; a stratum with fewer is joined with one beside it."""
 
 FEWEST_EFFECTIVE = 5.0
 r"""Labels above, and below, the mean that those of unequal probabilities must at least be worth.
@@ -59,8 +66,7 @@ to 200 labels, judges right in 70 to 95 %), nominal 95 % intervals held the trut
 of this number was below 5, and in 92 % or more where it was above (``python -m benchmarks.correction --only rare``).
 """
 
-_Corrected = tuple[Interval | Missing, str, tuple[str, ...]]
-"""The corrected score, the method, and notes."""
+Worth = Literal["more", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,16 +109,18 @@ def corrected_mean(
     probabilities: ArrayLike | None = None,
     clusters: Sequence[Hashable] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    level: Level = 0.95,
 ) -> Correction:
     """The mean that people would give, from a judge of all rows and labels of some.
 
+    Of two columns, the first system's mean less the second's, paired over rows. A row may be labelled for both systems
+    or for one. Where most labelled rows are so for both, strata are formed by the difference that the judge saw;
+    otherwise by what it said of each system.
+
     Strata are what the judge said, the unscored one of them; scores of more than 20 values are cut at their quantiles.
     There is one stratum, and one more for every 15 labelled clusters; those with fewer than 3 labels (5, where labels
-    have more than two values) are joined with one beside them, so that a judge that tells nothing costs no width. With
-    one stratum left, the labels alone are the corrected score. `post_stratified` says how limits are drawn.
+    have more than two values) are joined with a neighbour, so that a judge that tells nothing costs no width. With one
+    stratum left, the labels alone are the corrected score.
 
     How often a nominal 95 % interval held the mean of the population (``python -m benchmarks.correction``): 0/1 scores
     .957 on average and .942 or more in 48 cells of 30 to 200 labels of 500 or 5,000 rows; five levels .96 and .94;
@@ -120,19 +128,17 @@ def corrected_mean(
     for a near perfect one.
 
     Args:
-        judged: (n_rows,) the judge's scores; NaN where it gave none.
-        human: (n_rows,) people's scores; NaN where nobody labelled.
-        strata: (n_rows,) what the judge said, as integers, such as the place of the option; -1 where it gave no
-            score. Formed from ``judged`` if None.
+        judged: (n_rows,) or (n_rows, 2) the judge's scores; NaN where it gave none.
+        human: The same shape: people's scores; NaN where a row was not labelled.
+        strata: (n_rows,) or the same shape: what the judge said, as integers, such as the place of the option; -1 where
+            it gave no score. Formed from ``judged`` if None.
         design: How the labelled rows were chosen: ``random``; ``by_verdict``, a number of each stratum at random;
             ``probabilities``, each row with its own probability.
         support: The values that a label can have; None for any number within the bounds.
-        probabilities: (n_rows,) of being labelled, in (0, 1], for ``probabilities``.
+        probabilities: (n_rows,) or the same shape: of being labelled, in (0, 1], for ``probabilities``.
         clusters: One label per row; rows of one cluster are sampled together.
         bounds: The least and greatest score.
-        level: In [0.5, 1); an `IntervalLevel` brings the clusters too.
-        seed: Of the draws.
-        resamples: How many draws.
+        level: In [0.5, 1).
 
     Raises:
         InvalidInputError: Shapes that differ, no such design, a label outside the bounds or not of the support, no
@@ -148,78 +154,48 @@ def corrected_mean(
     >>> human = [1.0] * 9 + [0.0] + [np.nan] * 60 + [1.0] * 2 + [0.0] * 8 + [np.nan] * 20
     >>> found = corrected_mean(judged, human, design="by_verdict", support=(0, 1))
     >>> round(found.judge.estimate, 2), round(found.corrected.estimate, 2), found.method
-    (0.7, 0.69, 'post-stratified Dirichlet')
+    (0.7, 0.69, 'post-stratified')
     """
     data = _Data.of(
         judged,
         human,
-        systems=1,
         strata=strata,
         design=design,
         support=support,
         probabilities=probabilities,
-        level=_with_clusters(level, clusters),
+        clusters=clusters,
         bounds=bounds,
+        level=IntervalLevel.of(level),
     )
-    return data.correction(seed=seed, resamples=resamples)
-
-
-def corrected_difference(
-    judged: ArrayLike,
-    human: ArrayLike,
-    *,
-    strata: ArrayLike | None = None,
-    design: Design,
-    support: Sequence[float] | None = None,
-    probabilities: ArrayLike | None = None,
-    clusters: Sequence[Hashable] | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0),
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Correction:
-    """The first system's mean less the second's as people would give them, paired over rows.
-
-    A row may be labelled for both systems or for one. Where most labelled rows are so for both, strata are formed by
-    the difference that the judge saw; otherwise by what it said of each system.
-
-    Args:
-        judged: (n_rows, 2) the judge's scores; NaN where it gave none.
-        human: (n_rows, 2) people's scores; NaN where nobody labelled.
-        strata: (n_rows, 2) what the judge said of each; or (n_rows,), what rows were chosen by.
-        design: As of `corrected_mean`.
-        support: As of `corrected_mean`.
-        probabilities: (n_rows,) or (n_rows, 2).
-        clusters: As of `corrected_mean`.
-        bounds: Of a score; the difference lies within their width.
-        level: As of `corrected_mean`.
-        seed: Of the draws.
-        resamples: How many draws.
-
-    Raises:
-        InvalidInputError: As of `corrected_mean`.
-    """
-    data = _Data.of(
-        judged,
-        human,
-        systems=2,
-        strata=strata,
-        design=design,
-        support=support,
-        probabilities=probabilities,
-        level=_with_clusters(level, clusters),
-        bounds=bounds,
+    labelled, both = data.labelled, data.judged.shape[1] == 2
+    rows = np.asarray(labelled.any(axis=1))
+    scores = data.judged[:, 0] - data.judged[:, 1] if both else data.judged[:, 0]
+    low, high = bounds
+    (judge,) = mean_intervals(scores, level=data.level, bounds=(low - high, high - low) if both else bounds)
+    labels, worth, notes = data.labels_alone(), None, tuple[str, ...]()
+    corrected, method = labels, "none" if isinstance(labels, Missing) else "labels alone"
+    if labelled.all():
+        notes = ("every row is labelled: the corrected score is that of the labels",)
+    elif not isinstance(labels, Missing):
+        by_arm, notes = data.strata_of_arms()
+        if any(each.any() for each in by_arm):
+            corrected, method = data.post_stratified(by_arm), STRATIFIED
+            worth = None if both else _worth(data, by_arm[0], joined=bool(notes))
+    return Correction(
+        judge=judge or Missing("the judge scored no row"),
+        labels=labels,
+        corrected=corrected,
+        num_rows=len(rows),
+        num_labelled=int(rows.sum()),
+        num_unscored=int(np.isnan(scores).sum()),
+        labels_saved=data.labels_saved(labels, corrected),
+        worth=worth,
+        method=method,
+        notes=(*notes, *_doubts(data)),
     )
-    return data.correction(seed=seed, resamples=resamples)
 
 
-def _with_clusters(level: float, clusters: Sequence[Hashable] | None) -> IntervalLevel:
-    check_level(level)
-    found = IntervalLevel.of(level)
-    return found if clusters is None else IntervalLevel(float(found), clusters, found.method)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Data:
     """Checked input; columns are systems, one or two."""
 
@@ -229,9 +205,7 @@ class _Data:
     design: Design
     weights: FloatArray
     two_values: bool
-    support: tuple[float, ...] | None
     bounds: tuple[float, float]
-    score_bounds: tuple[float, float]
     level: IntervalLevel
 
     @classmethod
@@ -240,177 +214,164 @@ class _Data:
         judged: ArrayLike,
         human: ArrayLike,
         *,
-        systems: int,
         strata: ArrayLike | None,
         design: Design,
         support: Sequence[float] | None,
         probabilities: ArrayLike | None,
-        level: IntervalLevel,
+        clusters: Sequence[Hashable] | None,
         bounds: tuple[float, float],
+        level: IntervalLevel,
     ) -> _Data:
         if design not in get_args(Design):
             raise InvalidInputError(f"design is {design!r}. {did_you_mean(design, get_args(Design))}")
-        scores, labels = _table("judged", judged, systems), _table("human", human, systems)
-        if len(scores) != len(labels):
+        scores, labels = _table("judged", judged), _table("human", human)
+        if scores.shape != labels.shape:
             raise InvalidInputError(f"judged has {len(scores)} rows and human {len(labels)}; give the same rows")
         said = None if strata is None else _checked_strata(strata, scores)
+        level = level if clusters is None else replace(level, clusters=clusters)
         level.labels(len(scores))
         if not np.isnan(labels).any():
             design = "random"  # of rows that are all labelled none was chosen
-        within = (min(support), max(support)) if support is not None and len(set(support)) > 1 else bounds
-        _check_labels(labels, support, within)
+        values = None if support is None else sorted(set(support))
+        within = (values[0], values[-1]) if values is not None and len(values) > 1 else bounds
+        _check_labels(labels, values, within)
         if design == "by_verdict" and said is None and len(np.unique(scores[~np.isnan(scores)])) > MOST_LEVELS:
             raise InvalidInputError(
                 f"design is 'by_verdict', but the judge gave more than {MOST_LEVELS} different scores; give the strata "
                 "that rows were chosen by in strata, or the probability of each row and design 'probabilities'"
             )
         weights = _weights(design, scores, labels, said, probabilities)
-        return cls(
-            judged=scores,
-            human=labels,
-            strata=said,
-            design=design,
-            weights=weights,
-            two_values=support is not None and len(set(support)) == 2,
-            support=None if support is None else tuple(sorted(set(support))),
-            bounds=within,
-            score_bounds=bounds,
-            level=level,
-        )
+        two_values = values is not None and len(values) == 2
+        return cls(scores, labels, said, design, weights, two_values, within, level)
 
     @property
     def labelled(self) -> BoolArray:
         """(n_rows, systems)."""
         return np.asarray(~np.isnan(self.human))
 
-    @property
-    def sign_bounds(self) -> tuple[float, float]:
-        low, high = self.bounds
-        return (low, high) if self.human.shape[1] == 1 else (low - high, high - low)
-
-    def correction(self, *, seed: int, resamples: int) -> Correction:
-        judge, unscored = self.judge()
-        rows = np.asarray(self.labelled.any(axis=1))
-        labels = self.labels_alone(seed=seed, resamples=resamples)
-        found: _Corrected
-        if isinstance(labels, Missing):
-            found = labels, "none", ()
-        else:
-            found = self.corrected(labels, seed=seed, resamples=resamples)
-        corrected, method, notes = found
-        return Correction(
-            judge=judge,
-            labels=labels,
-            corrected=corrected,
-            num_rows=len(rows),
-            num_labelled=int(rows.sum()),
-            num_unscored=unscored,
-            labels_saved=self.labels_saved(labels, corrected),
-            worth=self.worth() if method == STRATIFIED and self.human.shape[1] == 1 else None,
-            method=method,
-            notes=(*notes, *self.doubts()),
-        )
-
-    def judge(self) -> tuple[Interval | Missing, int]:
-        signs = np.array([1.0, -1.0])[: self.judged.shape[1]]
-        scores = self.judged @ signs
-        low, high = self.score_bounds
-        bounds = (low, high) if len(signs) == 1 else (low - high, high - low)
-        (found,) = mean_intervals(scores, level=self.level, bounds=bounds)
-        return found or Missing("the judge scored no row"), int(np.isnan(scores).sum())
-
-    def labels_alone(self, *, seed: int, resamples: int) -> Interval | Missing:
-        labelled = self.labelled
+    def labels_alone(self) -> Interval | Missing:
+        labelled, (low, high) = self.labelled, self.bounds
         if not labelled.any(axis=0).all():
-            return Missing("no row is labelled" if not labelled.any() else "no row is labelled for one of the systems")
-        if self.human.shape[1] == 2 and (labelled[:, 0] != labelled[:, 1]).any():
-            return self.drawn([np.zeros(len(self.human), dtype=np.int64)] * 2, seed=seed, resamples=resamples)
-        chosen = labelled[:, 0]
-        values = self.human[chosen, 0] if self.human.shape[1] == 1 else self.human[chosen, 0] - self.human[chosen, 1]
-        weights = self.weights[chosen, 0]
-        (found,) = ratio_intervals(values * weights, weights, level=self.level.only(chosen), bounds=self.sign_bounds)
+            return Missing("no row is labelled for one of the systems" if labelled.any() else "no row is labelled")
+        if (labelled[:, 0] != labelled[:, -1]).any():
+            return self.post_stratified([np.zeros(len(labelled), dtype=np.int64)] * 2)
+        chosen, pair = labelled[:, 0], self.human.shape[1] == 2
+        values = self.human[chosen, 0] - self.human[chosen, 1] if pair else self.human[chosen, 0]
+        weights, bounds = self.weights[chosen, 0], (low - high, high - low) if pair else self.bounds
+        (found,) = ratio_intervals(values * weights, weights, level=self.level.only(chosen), bounds=bounds)
         return found or Missing("no row is labelled")
-
-    def drawn(self, strata: Sequence[IntArray], *, seed: int, resamples: int) -> Interval:
-        low, high = self.bounds
-        width = high - low
-        scaled = np.where(self.labelled, (self.human - low) / width, 0.0)
-        arms = [
-            Arm(strata[system], scaled[:, system], self.weights[:, system], 1 - 2 * system)
-            for system in range(self.human.shape[1])
-        ]
-        found = post_stratified(
-            arms,
-            level=self.level,
-            two_values=self.two_values and len(arms) == 1,
-            resamples=resamples,
-            seed=seed,
-        )
-        rows = np.asarray(self.labelled.any(axis=1))
-        n = len(np.unique(self.level.labels(len(rows))[rows]))
-        interval = Interval(
-            found.estimate,
-            found.low,
-            found.high,
-            self.level,
-            "post_stratified_dirichlet",
-            n,
-            resamples,
-            seed,
-            found.standard_error,
-        )
-        return interval.on_scale(low if len(arms) == 1 else 0.0, width)
-
-    def corrected(self, labels: Interval, *, seed: int, resamples: int) -> _Corrected:
-        if self.labelled.all():
-            return labels, "labels alone", ("every row is labelled: the corrected score is that of the labels",)
-        strata, notes = self.strata_of_arms()
-        if all(not column.any() for column in strata):
-            return labels, "labels alone", notes
-        return self.drawn(strata, seed=seed, resamples=resamples), STRATIFIED, notes
-
-    def said(self, system: int) -> IntArray | None:
-        """What the judge said of a system, or of the rows."""
-        return None if self.strata is None else self.strata[:, min(system, self.strata.shape[1] - 1)]
 
     def strata_of_arms(self) -> tuple[list[IntArray], tuple[str, ...]]:
         """One array per system; the same for both where most labelled rows are labelled for both."""
-        labelled = self.labelled
+        labelled, pair = self.labelled, self.human.shape[1] == 2
         rows = np.asarray(labelled.any(axis=1))
-        if self.human.shape[1] == 2 and labelled.all(axis=1).sum() * 2 >= rows.sum():
-            said = self.said(0) if self.strata is not None and self.strata.shape[1] == 1 else None
+        if pair and labelled.all(axis=1).sum() * 2 >= rows.sum():
+            said = None if self.strata is None or self.strata.shape[1] == 2 else self.strata[:, 0]
             merged, notes = self.merged(self.judged[:, 0] - self.judged[:, 1], said, rows)
             return [merged, merged], notes
-        systems = range(self.human.shape[1])
-        found = [self.merged(self.judged[:, each], self.said(each), labelled[:, each]) for each in systems]
+        said_of = [
+            None if self.strata is None else self.strata[:, min(each, self.strata.shape[1] - 1)] for each in (0, 1)
+        ]
+        found = [self.merged(*each) for each in zip(self.judged.T, said_of, labelled.T, strict=False)]
         return [merged for merged, _ in found], tuple(dict.fromkeys(note for _, notes in found for note in notes))
 
     def merged(
         self, judged: FloatArray, said: IntArray | None, labelled: BoolArray
     ) -> tuple[IntArray, tuple[str, ...]]:
-        """Strata from the lowest score to the highest, the unscored first, thin ones joined with those beside them.
+        """Strata from the lowest score to the highest, the unscored first, thin ones joined with a neighbour.
 
-        A stratum that nobody labelled although labels were chosen by stratum is not joined: nothing is known of it.
+        A stratum without labels although labels were chosen by stratum is not joined: nothing is known of it.
         """
-        clusters = len(np.unique(self.level.labels(len(judged))[labelled]))
-        most = 1 + clusters // LABELS_PER_STRATUM
+        most = 1 + len(np.unique(self.level.labels(len(judged))[labelled])) // LABELS_PER_STRATUM
         codes = ordered_strata(judged, said, most)
         labels = np.bincount(codes[labelled], minlength=int(codes.max()) + 1)
         if len(labels) == 1:
             return codes, ("the judge said the same of every row: the corrected score is that of the labels",)
         kept = (labels > 0) | (self.design != "by_verdict")
         joined = joined_strata(labels[kept], most, FEWEST_LABELS[self.two_values])
-        groups = np.full(len(labels), joined.max() + 1)
+        left = int(joined.max()) + 1
+        groups, notes = np.full(len(labels), left), []
         groups[kept] = joined
-        notes = []
-        if len(np.unique(joined)) < len(joined):
+        if left < len(joined):
             few = "1 label is" if labelled.sum() == 1 else f"{int(labelled.sum())} labels are"
-            left = joined.max() + 1
             notes.append(f"{few} too few for {len(joined)} strata by what the judge said; these were joined to {left}")
         if not kept.all():
             share = format_percent(float((~kept[codes]).mean()))
             notes.append(f"nobody labelled a row of some strata, {share} of all rows: these could have any score")
         return groups[codes], tuple(notes)
+
+    def post_stratified(self, strata: Sequence[IntArray]) -> Interval:
+        r"""The corrected mean, or the difference of two, with its limits.
+
+        A row enters the frequency of its stratum and, if it is labelled, the mean of its stratum. To each stratum
+        labels that were not seen are added at either bound (`TWO_VALUES`, `MORE_VALUES`); in a stratum without a label
+        they are all there is, and it lies at the bound whose limit is looked for. Limits are quantiles of the Beta
+        distribution with the mean and the variance, linearised over the clusters, of the sum that results, as in
+        `evenhand.statistics.intervals.ratio_intervals`. With n labelled clusters in K strata the normal quantile is
+        :math:`\sqrt{(n + K) / (n - K)}` times as large, but for labels of two values that do not depend on each other.
+        """
+        (low, high), systems, labels = self.bounds, len(strata), self.level.labels(len(self.human))
+        score, two_values = float(stats.norm.ppf((1 + self.level.level) / 2)), self.two_values and systems == 1
+        n, most = len(np.unique(labels[self.labelled.any(axis=1)])), max(int(each.max()) + 1 for each in strata)
+        if not two_values or self.level.clusters is not None:
+            score *= float(np.sqrt((n + most) / max(n - most, 1)))
+        tail, least = float(stats.norm.sf(score)), 1.0 - systems
+        middle, variance = self._moments(strata, labels, 0, two_values=two_values)
+        limits = [estimate := min(max(middle, least), 1.0)]
+        for towards, probability in ((-1, tail), (1, 1 - tail)):
+            mean, spread = self._moments(strata, labels, towards, two_values=two_values)
+            place = (mean - least) / systems
+            shape = max(place * (1 - place) * systems**2 / max(spread, 1e-300) - 1, 1e-6)
+            limits.append(least + systems * float(stats.beta.ppf(probability, place * shape, (1 - place) * shape)))
+        k = int(labels.max()) + 1
+        error = float(np.sqrt(k / (k - 1) * variance)) if k > 1 and variance > 1e-18 else None
+        found = Interval(
+            estimate, min(limits), max(limits), self.level.level, "post_stratified_beta", n, standard_error=error
+        )
+        return found.on_scale(low if systems == 1 else 0.0, high - low)
+
+    def _moments(
+        self, strata: Sequence[IntArray], labels: IntArray, towards: int, *, two_values: bool
+    ) -> tuple[float, float]:
+        """The mean and its variance, labels from 0 to 1, for the limit of one side; for the estimate of side 0."""
+        low, high = self.bounds
+        mean, influences, unseen = 0.0, np.zeros(len(labels)), []
+        for system, codes in enumerate(strata):
+            sign, weights = 1 - 2 * system, self.weights[:, system]
+            values = np.where(weights > 0, (self.human[:, system] - low) / (high - low), 0.0)
+            share, weight, squares, seen = (
+                np.bincount(codes, each, int(codes.max()) + 1)
+                for each in (np.full(len(codes), 1 / len(codes)), weights, weights**2, weights * values)
+            )
+            shapes = (0.0, 0.0) if towards == 0 else TWO_VALUES if two_values else MORE_VALUES
+            near, far = (each * (np.ones(len(share)) if two_values else share) for each in shapes)
+            unit = self._unit(codes, weights, labels)
+            bound, total = float(towards * sign > 0), weight + unit * (near + far)
+            known, otherwise = np.where(total > 0, total, 1.0), bound if towards else seen.sum() / weight.sum()
+            means = np.where(total > 0, (seen + unit * (near * bound + far * (1 - bound))) / known, otherwise)
+            size = weight**2 / np.where(squares > 0, squares, 1.0) + near + far
+            lever = sign * share / known * (np.sqrt(size / (size + 1)) if towards else 1.0)
+            influences += sign * (means[codes] - share @ means) / len(codes)
+            influences += lever[codes] * weights * (values - means[codes])
+            apart = np.sqrt([near, far]) * (np.array([[bound], [1 - bound]]) - means)
+            unseen.append(lever * unit * apart)
+            mean += sign * float(share @ means)
+        if len(strata) == 2 and strata[0] is strata[1]:
+            unseen = [unseen[0] + unseen[1]]  # of both systems the same rows were not seen
+        variance = (cluster_sums(influences, labels) ** 2).sum() + sum((each**2).sum() for each in unseen)
+        return mean, float(variance)
+
+    def _unit(self, codes: IntArray, weights: FloatArray, labels: IntArray) -> FloatArray:
+        """The weight of one label that was not seen in each stratum, 0 where none was seen.
+
+        Of a cluster the size-biased mean of those seen. Of a row the greatest: where rows stand for different numbers
+        of others, those that are missing may be the ones that stand for many.
+        """
+        inside = (codes[:, None] == np.arange(int(codes.max()) + 1)) * weights[:, None]
+        if self.level.clusters is None:
+            return np.asarray(inside.max(axis=0))
+        sums = cluster_sums(inside, labels)
+        return np.asarray((sums**2).sum(axis=0) / np.maximum(sums.sum(axis=0), 1e-12))
 
     def labels_saved(self, labels: Interval | Missing, corrected: Interval | Missing) -> float | Missing:
         if isinstance(labels, Missing):
@@ -419,73 +380,68 @@ class _Data:
             return corrected
         if corrected is labels or corrected.high <= corrected.low:
             return 0.0
-        n = int(self.labelled.any(axis=1).sum())
-        width = labels.high - labels.low
+        n, width = int(self.labelled.any(axis=1).sum()), labels.high - labels.low
         if self.design != "random" and self.human.shape[1] == 1:
-            chosen, weights = self.labelled[:, 0], self.weights[self.labelled[:, 0], 0]
-            values = self.human[chosen, 0]
-            spread = float(np.sqrt(np.average((values - labels.estimate) ** 2, weights=weights)))
-            alike = float(2 * stats.norm.ppf((1 + self.level) / 2) * spread / np.sqrt(n))
-            width = alike or width
+            chosen = self.labelled[:, 0]
+            squares = np.average((self.human[chosen, 0] - labels.estimate) ** 2, weights=self.weights[chosen, 0])
+            width = float(2 * stats.norm.ppf((1 + self.level.level) / 2) * np.sqrt(squares / n)) or width
         return float(n * ((width / (corrected.high - corrected.low)) ** 2 - 1))
 
-    def worth(self) -> Worth | None:
-        r"""What the labels show of the judge's worth: that it is worth some, or less than a tenth of them, or neither.
 
-        It is worth some where a score test, over clusters, rejects that people score all strata alike: only then is the
-        variance of the corrected score that of the labels alone. It is worth nothing where no strata were joined, and
-        the upper limit of log(variance of the labels alone / variance of the corrected score) is below log(1.1): the
-        variances are sums of squares over clusters, and the limit is Student's, from the differences of the clusters'
-        shares in both sums, or where it is larger the one on the scale of the root, whose standard error is
-        :math:`1/\sqrt n` where strata are alike too.
+def _worth(data: _Data, strata: IntArray, *, joined: bool) -> Worth | None:
+    r"""What the labels show of the judge's worth: that it is worth some, or less than a tenth of them, or neither.
 
-        Simulated (18 judges, 30 to 300 labels, 200 data sets each): of judges that say yes at random "more" is said in
-        1 to 9 %; of judges that are right in 99 % "nothing" never.
-        """
-        (strata, *_), notes = self.strata_of_arms()
-        weights, labels, size = self.weights[:, 0], self.level.labels(len(strata)), int(strata.max()) + 1
-        values = np.where(self.labelled[:, 0], self.human[:, 0], 0.0)
-        apart = weights * (values - weights @ values / weights.sum()) / weights.sum()
-        sums, rows = np.bincount(strata, weights, size), np.bincount(strata, minlength=size)
-        inside = (strata[:, None] == np.arange(size)) - sums / sums.sum()
-        scores = cluster_sums(inside * apart[:, None], labels)
-        total = scores.sum(axis=0)
-        statistic = float(total @ np.linalg.pinv(scores.T @ scores, hermitian=True) @ total)
-        if stats.chi2.sf(statistic, size - 1) < 1 - self.level:
-            return "more"
-        chosen = weights > 0
-        n = len(np.unique(labels[chosen]))
-        if notes or not (sums > 0).all() or _effective(values[chosen], weights[chosen]) < FEWEST_ON_A_SIDE:
-            return None
-        means, frequency = np.bincount(strata, weights * values, size) / sums, rows / len(strata)
-        beyond = (means - frequency @ means)[strata] / len(strata)
-        beyond += (frequency / sums)[strata] * weights * (values - means[strata])
-        if self.design == "random":
-            alone = cluster_sums(apart, labels) ** 2
-        else:  # beside as many labels drawn at random
-            alone = cluster_sums(apart**2 / np.where(weights > 0, weights, 1.0) * weights.sum() / n, labels)
-        both = cluster_sums(beyond, labels) ** 2
-        gain, t = np.log(alone.sum() / both.sum()), stats.t.ppf((1 + self.level) / 2, max(n - 1, 1))
-        error = np.sqrt(((alone / alone.sum() - both / both.sum()) ** 2).sum())
-        most = max(gain + t * error, (np.sqrt(max(gain, 0.0)) + t / np.sqrt(n)) ** 2)
-        return "nothing" if most < np.log1p(SMALL_WORTH) else None
+    It is worth some where a score test, over clusters, rejects that people score all strata alike: only then is the
+    variance of the corrected score that of the labels alone. It is worth nothing where no strata were joined, and the
+    upper limit of log(variance of the labels alone / variance of the corrected score) is below log(1.1): the variances
+    are sums of squares over clusters, and the limit is Student's, from the differences of the clusters' shares in both
+    sums, or where it is larger the one on the scale of the root, whose standard error is :math:`1/\sqrt n` where strata
+    are alike too.
 
-    def doubts(self) -> tuple[str, ...]:
-        """Whether labels of unequal probabilities are worth too few."""
-        unequal = [
-            _effective(self.human[chosen, system], weights)
-            for system, chosen in enumerate(self.labelled.T)
-            if (weights := self.weights[chosen, system]).size and weights.max() > weights.min() * (1 + 1e-9)
-        ]
-        least = min(unequal, default=np.inf)
-        if least >= FEWEST_EFFECTIVE:
-            return ()
-        note = (
-            "the labels stand for different numbers of rows, and those on the rarer side of the mean are worth only "
-            f"{format_number(least, digits=1)} equal ones: below {format_number(FEWEST_EFFECTIVE, digits=0)} the "
-            "interval may be too narrow; label more of the rows that are seldom labelled"
-        )
-        return (note,)
+    Simulated (18 judges, 30 to 300 labels, 200 data sets each): of judges that say yes at random "more" is said in
+    1 to 9 %; of judges that are right in 99 % "nothing" never.
+    """
+    weights, labels, size = data.weights[:, 0], data.level.labels(len(strata)), int(strata.max()) + 1
+    chosen, level = weights > 0, data.level.level
+    values = np.where(chosen, data.human[:, 0], 0.0)
+    apart = weights * (values - weights @ values / weights.sum()) / weights.sum()
+    sums, rows = np.bincount(strata, weights, size), np.bincount(strata, minlength=size)
+    scores = cluster_sums(((strata[:, None] == np.arange(size)) - sums / sums.sum()) * apart[:, None], labels)
+    total = scores.sum(axis=0)
+    if stats.chi2.sf(total @ np.linalg.pinv(scores.T @ scores, hermitian=True) @ total, size - 1) < 1 - level:
+        return "more"
+    if joined or not (sums > 0).all() or _effective(values[chosen], weights[chosen]) < FEWEST_ON_A_SIDE:
+        return None
+    n = len(np.unique(labels[chosen]))
+    means, frequency = np.bincount(strata, weights * values, size) / sums, rows / len(strata)
+    beyond = (means - frequency @ means)[strata] / len(strata)
+    beyond += (frequency / sums)[strata] * weights * (values - means[strata])
+    if data.design == "random":
+        alone = cluster_sums(apart, labels) ** 2
+    else:  # in place of as many labels drawn at random
+        alone = cluster_sums(apart**2 / np.where(chosen, weights, 1.0) * weights.sum() / n, labels)
+    both = cluster_sums(beyond, labels) ** 2
+    gain, t = np.log(alone.sum() / both.sum()), stats.t.ppf((1 + level) / 2, max(n - 1, 1))
+    error = np.sqrt(((alone / alone.sum() - both / both.sum()) ** 2).sum())
+    most = max(gain + t * error, (np.sqrt(max(gain, 0.0)) + t / np.sqrt(n)) ** 2)
+    return "nothing" if most < np.log1p(SMALL_WORTH) else None
+
+
+def _doubts(data: _Data) -> tuple[str, ...]:
+    """Whether labels of unequal probabilities are worth too few."""
+    least = np.inf
+    for human, weights in zip(data.human.T, data.weights.T, strict=True):
+        own = weights[weights > 0]
+        if own.size and own.max() > own.min() * (1 + 1e-9):
+            least = min(least, _effective(human[weights > 0], own))
+    if least >= FEWEST_EFFECTIVE:
+        return ()
+    note = (
+        "the labels stand for different numbers of rows, and those on the rarer side of the mean are worth only "
+        f"{format_number(least, digits=1)} equal ones: below {format_number(FEWEST_EFFECTIVE, digits=0)} the "
+        "interval may be too narrow; label more of the rows that are seldom labelled"
+    )
+    return (note,)
 
 
 def _effective(values: FloatArray, weights: FloatArray) -> float:
@@ -495,13 +451,13 @@ def _effective(values: FloatArray, weights: FloatArray) -> float:
     return min(float(side.sum() ** 2 / (side**2).sum()) if side.any() else 0.0 for side in sides)
 
 
-def _table(name: str, values: ArrayLike, systems: int) -> FloatArray:
+def _table(name: str, values: ArrayLike) -> FloatArray:
     table = np.asarray(values, dtype=float)
-    if systems == 1 and table.ndim == 1:
-        table = table[:, None]
-    if table.ndim != 2 or table.shape[1] != systems or not len(table):
-        wanted = "(n_rows,)" if systems == 1 else "(n_rows, 2)"
-        raise InvalidInputError(f"{name} has the shape {np.shape(values)!r}; give {wanted}, with at least one row")
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or table.shape[1] not in {1, 2} or not len(table):
+        raise InvalidInputError(
+            f"{name} has the shape {np.shape(values)!r}; give (n_rows,) or (n_rows, 2), with at least one row"
+        )
     if np.isinf(table).any():
         raise InvalidInputError(f"{name} contains an infinite value; give numbers, and NaN for what is missing")
     return table
@@ -556,3 +512,88 @@ def _weights(
         rows, chosen = np.bincount(codes), np.bincount(codes[labelled[:, system]], minlength=int(codes.max()) + 1)
         weights[:, system] = np.where(labelled[:, system], rows[codes] / np.maximum(chosen[codes], 1), 0.0)
     return weights
+
+
+def ordered_strata(judged: FloatArray, said: IntArray | None, most: int) -> IntArray:
+    """Strata from 0, by the judge's score: the unscored first; more than a few values are cut at their quantiles.
+
+    Args:
+        judged: (n_rows,) scores; NaN where there is none.
+        said: (n_rows,) what the judge said; each is a stratum, in the order of its mean score. None for the scores.
+        most: How many strata scores are cut into, that have more than `MOST_LEVELS` values.
+    """
+    if said is not None:
+        places, codes = np.unique(said, return_inverse=True)
+        scored = ~np.isnan(judged)
+        sums = np.bincount(codes[scored], judged[scored], len(places))
+        counts = np.bincount(codes[scored], minlength=len(places))
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
+        rank = np.empty(len(places), dtype=np.int64)
+        rank[np.lexsort((places, means))] = np.arange(len(places))
+        return rank[codes]
+    missing = np.isnan(judged)
+    values, codes = np.unique(np.round(judged[~missing], 12), return_inverse=True)
+    if len(values) > MOST_LEVELS:
+        cuts = np.quantile(judged[~missing], np.arange(1, max(most, 1)) / max(most, 1))
+        codes = np.unique(np.searchsorted(np.unique(cuts), judged[~missing], side="left"), return_inverse=True)[1]
+    found = np.zeros(len(judged), dtype=np.int64)
+    found[~missing] = codes + int(missing.any())
+    return found
+
+
+def joined_strata(labels: IntArray | FloatArray, most: int, fewest: int) -> IntArray:
+    """For each stratum in order the number of what it is joined to: the thinnest with the thinner one beside it.
+
+    Args:
+        labels: (n_strata,) how many labels each has.
+        most: How many there may be.
+        fewest: How many labels each has then, unless there is one stratum only.
+
+    >>> joined_strata(np.array([9, 1, 4, 8]), 3, 5).tolist()
+    [0, 1, 1, 2]
+    """
+    groups, counts = [[stratum] for stratum in range(len(labels))], labels.tolist()
+    while len(groups) > 1 and (len(groups) > most or min(counts) < fewest):
+        thin = counts.index(min(counts))
+        beside = min((place for place in (thin - 1, thin + 1) if 0 <= place < len(counts)), key=counts.__getitem__)
+        first, second = sorted((thin, beside))
+        groups[first] += groups.pop(second)
+        counts[first] += counts.pop(second)
+    joined = np.zeros(len(labels), dtype=np.int64)
+    for number, group in enumerate(groups):
+        joined[group] = number
+    return joined
+
+
+_PERMUTATIONS = 9999
+
+
+def draw_p_value(strata: ArrayLike, labelled: ArrayLike, *, seed: int = 0) -> float:
+    r"""The p-value of "the labelled rows are a simple random draw" by what the judge said of them.
+
+    The statistic is :math:`\chi^2 = \sum_h (n_h - n N_h / N)^2 / (n N_h / N)`, with :math:`n_h` labelled of the
+    :math:`N_h` rows of stratum h; its distribution is that of multivariate hypergeometric draws, so that few labels and
+    rare verdicts are no trouble. p = (1 + draws at least as far) / (1 + draws).
+
+    Args:
+        strata: (n_rows,), whole numbers.
+        labelled: (n_rows,), booleans.
+        seed: Of the draws.
+
+    >>> said = [0] * 50 + [1] * 50
+    >>> draw_p_value(said, [True] * 20 + [False] * 80)  # all 20 labels are of one verdict
+    0.0001
+    >>> draw_p_value(said, ([True] * 10 + [False] * 40) * 2)  # 10 of each, the likeliest draw
+    1.0
+    """
+    _, places = np.unique(np.asarray(strata), return_inverse=True)
+    drawn = np.asarray(labelled, dtype=bool)
+    sizes: IntArray = np.bincount(places)
+    n = int(drawn.sum())
+    if n in {0, len(drawn)} or len(sizes) == 1:
+        return 1.0
+    expected = n * sizes / len(drawn)
+    observed = np.bincount(places[drawn], minlength=len(sizes))
+    draws = np.random.default_rng(seed).multivariate_hypergeometric(sizes, n, size=_PERMUTATIONS, method="marginals")
+    far = ((draws - expected) ** 2 / expected).sum(axis=1) >= ((observed - expected) ** 2 / expected).sum() - 1e-9
+    return float((1 + far.sum()) / (1 + _PERMUTATIONS))

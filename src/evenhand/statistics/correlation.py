@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics.intervals import Interval, IntervalLevel, bootstrap_interval, cluster_sums
-from evenhand.statistics.resampling import FloatArray, check_level
+from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, bootstrap_interval
 
-_FEWEST_ROWS = 3
+FEWEST_SHARED = 3
+"""A correlation needs this many shared rows: of two points it is always 1 or -1."""
+
 _NO_SPREAD = 1e-12
 
 
 def item_rest_correlations(
-    answers: ArrayLike, *, level: float = 0.95, resamples: int = 1000, seed: int = 0
+    answers: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
 ) -> tuple[Interval | None, ...]:
     r"""The correlation of every item with the share passed of the others, with an interval.
 
@@ -27,9 +28,8 @@ def item_rest_correlations(
     correlate with itself. Near 1: those who pass it pass the others; near 0: it says nothing about the others; below 0:
     it is passed where the others fail, as by a question that is worded the wrong way round.
 
-    The interval is a Bayesian bootstrap of the rows: the quantiles of r under random Dirichlet weights, at the tail
-    probability of Student's t for one degree of freedom less than rows. For each limit a row that nobody saw is added,
-    with a Gamma weight of shape 3/4, that moves r towards it: the item alone passed or failed, or all or nothing.
+    The interval is that of `evenhand.statistics.intervals.bootstrap_interval`; the row that nobody saw is the item
+    alone passed or failed, or all or nothing.
 
     Args:
         answers: (n_rows, n_items): 1 for yes, 0 for no, anything between; NaN is missing.
@@ -38,11 +38,11 @@ def item_rest_correlations(
         seed: Of the draws.
 
     Returns:
-        One interval an item, in [-1, 1]; None for an item that everybody passes or fails, where the rest does not
-        vary, and with fewer than three rows. The order of the rows matters to the draws alone.
+        One interval per item, in [-1, 1]; None for an item that every row passes or fails, where the rest does not
+        vary, and with fewer than three rows.
 
     Raises:
-        InvalidInputError: If ``answers`` is no table, or holds an infinite number.
+        InvalidInputError: If ``answers`` is not a table, or holds an infinite number.
 
     Source: Henrysson (1963), "Correction of item-total correlations in item analysis"; Rubin (1981).
 
@@ -50,8 +50,7 @@ def item_rest_correlations(
     >>> [None if found is None else round(found.estimate, 3) for found in item_rest_correlations(answers)]
     [1.0, None, 1.0]
     """
-    check_level(level)
-    table = np.asarray(answers, dtype=float)
+    over, table = IntervalLevel.of(level), np.asarray(answers, dtype=float)
     if table.ndim != 2 or np.isinf(table).any():
         raise InvalidInputError(
             f"answers has the shape {table.shape!r}; give a table (n_rows, n_items) of finite numbers, NaN for missing"
@@ -60,41 +59,18 @@ def item_rest_correlations(
     passed = np.where(known, table, 0.0)
     others = known.sum(axis=1, keepdims=True) - known
     rest = (passed.sum(axis=1, keepdims=True) - passed) / np.maximum(others, 1)
-    used = known & (others > 0)
-    return tuple(
-        _correlation(
-            passed[used[:, item], item],
-            rest[used[:, item], item],
-            IntervalLevel.of(level).only(used[:, item]),
-            resamples,
-            seed,
+    against, towards = _moments(np.array([[1.0, 0.0], [0.0, 1.0]])), _moments(np.array([[1.0, 1.0], [0.0, 0.0]]))
+    found: list[Interval | None] = []
+    for item, used in enumerate((known & (others > 0)).T):
+        pair, own = np.column_stack([passed[used, item], rest[used, item]]), over.only(used)
+        if len(np.unique(own.labels(len(pair)))) < FEWEST_SHARED or not (np.ptp(pair, axis=0) > _NO_SPREAD).all():
+            found.append(None)
+            continue
+        rows = _moments(pair)
+        found.append(
+            bootstrap_interval(rows, _correlations, against, towards, level=own, resamples=resamples, seed=seed)
         )
-        for item in range(table.shape[1])
-    )
-
-
-def _correlation(
-    item: FloatArray, rest: FloatArray, level: IntervalLevel, resamples: int, seed: int
-) -> Interval | None:
-    labels = level.labels(len(item))
-    if int(labels.max(initial=-1)) + 1 < _FEWEST_ROWS or min(np.ptp(item), np.ptp(rest)) <= _NO_SPREAD:
-        return None
-    rows = _moments(np.column_stack([item, rest]))
-    return bootstrap_interval(
-        rows,
-        _correlations,
-        _moments(np.array([[1.0, 0.0], [0.0, 1.0]])),
-        _moments(np.array([[1.0, 1.0], [0.0, 0.0]])),
-        estimate=float(_correlations(cluster_sums(rows, labels).sum(axis=0))),
-        level=level,
-        resamples=resamples,
-        seed=seed,
-        quantiles=("linear", "linear"),
-    )
-
-
-SHARED_INSTANCES = 3
-"""A correlation needs this many shared instances: of two points it is always 1 or -1."""
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +98,7 @@ def effective_judges(
     values: ArrayLike,
     reference: ArrayLike | None = None,
     *,
-    level: float = 0.95,
+    level: Level = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> EffectiveJudges:
@@ -171,32 +147,37 @@ def effective_judges(
     >>> round(found.mean_correlation.estimate, 4), round(found.effective.estimate, 4)
     (0.8, 1.1111)
     """
-    check_level(level)
-    table = _against_reference(values, reference)
+    table = np.asarray(values, dtype=float)
+    if table.ndim != 2:
+        raise InvalidInputError(f"values has the shape {table.shape!r}; give (n_instances, n_judges), NaN for missing")
+    if reference is not None:
+        right = np.asarray(reference, dtype=float)
+        if right.shape != table.shape[:1]:
+            raise InvalidInputError(
+                f"reference has the shape {right.shape!r}; give one value for {table.shape[0]} instances"
+            )
+        table = table - right[:, None]
     n_judges = table.shape[1]
     if n_judges < 2:
         raise EstimationError(
             f"the effective number of judges is undefined for {n_judges} judge(s); it compares judges"
         )
-    several = (~np.isnan(table)).sum(axis=1) >= 2
-    table, confidence = table[several], IntervalLevel.of(level).only(several)
     every = list(combinations(range(n_judges), 2))
     pairs = [pair for pair in every if _has_correlation(table[:, pair])]
     if not pairs:
         raise EstimationError(
             "the effective number of judges is undefined: no two judges vary over three instances that both scored"
         )
-    table = table - np.nanmean(table)  # keeps the differences of large sums exact
+    table = table - np.nanmean(table[(~np.isnan(table)).sum(axis=1) >= 2])  # keeps the differences of large sums exact
     rows = np.stack([_moments(table[:, pair]) for pair in pairs], axis=1)
     counted = rows[:, :, 0].any(axis=1)
-    least, greatest = float(np.nanmin(table)), float(np.nanmax(table))
+    least, greatest = float(np.nanmin(table[counted])), float(np.nanmax(table[counted]))
     found = bootstrap_interval(
         rows[counted],
         lambda sums: _correlations(sums).mean(axis=1),
         _moments(np.array([[least, greatest]]))[:, None],
         _moments(np.array([[least, least], [greatest, greatest]]))[:, None],
-        estimate=float(_correlations(rows[counted].sum(axis=0)).mean()),
-        level=confidence.only(counted),
+        level=IntervalLevel.of(level).only(counted),
         resamples=resamples,
         seed=seed,
     )
@@ -212,23 +193,9 @@ def effective_judges(
     )
 
 
-def _against_reference(values: ArrayLike, reference: ArrayLike | None) -> FloatArray:
-    table = np.asarray(values, dtype=float)
-    if table.ndim != 2:
-        raise InvalidInputError(f"values has the shape {table.shape!r}; give (n_instances, n_judges), NaN for missing")
-    if reference is None:
-        return table
-    right = np.asarray(reference, dtype=float)
-    if right.shape != table.shape[:1]:
-        raise InvalidInputError(
-            f"reference has the shape {right.shape!r}; give one value for {table.shape[0]} instances"
-        )
-    return np.asarray(table - right[:, None])
-
-
 def _has_correlation(pair: FloatArray) -> bool:
     shared = pair[~np.isnan(pair).any(axis=1)]
-    return len(shared) >= SHARED_INSTANCES and bool((np.ptp(shared, axis=0) > 1e-12).all())
+    return len(shared) >= FEWEST_SHARED and bool((np.ptp(shared, axis=0) > _NO_SPREAD).all())
 
 
 def _moments(pair: FloatArray) -> FloatArray:

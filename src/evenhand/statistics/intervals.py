@@ -13,72 +13,75 @@ them (:class:`UnscoredBounds`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator
-from scipy import optimize, stats
+from scipy import stats
 from scipy.sparse import csc_array
 from scipy.special import expit, logit
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.options import INTERVALS, check_takes_clusters
+from evenhand.options import INTERVALS
 from evenhand.statistics.anytime import ConfidenceSequence
-from evenhand.statistics.resampling import (
-    CELLS_AT_ONCE,
-    FAR_ENDPOINT,
-    NEAR_ENDPOINT,
-    FloatArray,
-    IntArray,
-    Quantile,
-    bootstrap_limits,
-    check_level,
-    cluster_resamples,
-    dirichlet_quantile,
-)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+NEAR_BOUND, FAR_BOUND = 0.75, 0.25
+"""The weights of two clusters that nobody saw, at the bound whose limit is looked for and at the other one."""
+
+RESAMPLES = 2000
+"""Draws of ``interval="bootstrap"``."""
+
+CELLS_AT_ONCE = 1 << 21
+"""Cells of a block of draws."""
+
+_NO_ERROR = 1e-10
+"""A standard error of draws below this is rounding."""
 
 
-class IntervalLevel(float):
+@dataclass(frozen=True, slots=True)
+class IntervalLevel:
     """The level of intervals, with the clusters of the rows that they are over and the method asked for.
 
-    A plain number is the level for rows that do not depend on each other, by the method ``auto``. Every function that
-    takes a ``level`` takes one of these: what it computes from rows is then computed over their clusters, and other
+    Every function that takes a ``level`` takes one of these or a plain number, which is the level for rows that do not
+    depend on each other by the method ``auto``. What is computed from rows is computed over their clusters, and other
     rows than those of the clusters are refused.
 
     Attributes:
+        level: In [0.5, 1).
         clusters: One label per row, in their order; None if every row stands for itself.
         method: One of `evenhand.options.INTERVALS`; `ratio_intervals` says what each does.
-        sorted: Whether clusters are numbered in the order of their labels, and not as they occur.
 
     Raises:
-        InvalidInputError: No such method, or one that takes no clusters, with clusters.
+        InvalidInputError: A level out of range, or no such method.
 
     >>> level = IntervalLevel(0.9, clusters=["b", "a", "b"])
-    >>> level + 0, level.n_clusters, level.only([True, False, True]).n_clusters
-    (0.9, 2, 1)
+    >>> level.n_clusters, level.only([True, False, True]).n_clusters
+    (2, 1)
     """
 
-    clusters: tuple[Hashable, ...] | None
-    method: str
-    sorted: bool = False
+    level: float = 0.95
+    clusters: Sequence[Hashable] | None = None
+    method: str = "auto"
 
-    def __new__(cls, level: float, clusters: Sequence[Hashable] | None = None, method: str = "auto") -> Self:
-        """Check and build."""
-        if method not in INTERVALS:
-            raise InvalidInputError(f"interval is {method!r}. {did_you_mean(method, INTERVALS)}")
-        check_takes_clusters(method, clustered=clusters is not None)
-        made = super().__new__(cls, level)
-        made.clusters = None if clusters is None else tuple(clusters)
-        made.method = method
-        return made
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.method not in INTERVALS:
+            raise InvalidInputError(f"interval is {self.method!r}. {did_you_mean(self.method, INTERVALS)}")
 
     @classmethod
-    def of(cls, level: float) -> Self:
+    def of(cls, level: Level) -> Self:
         """The level as it is, or a plain number for independent rows."""
-        return level if isinstance(level, cls) else cls(level)
+        return level if isinstance(level, cls) else cls(float(level))
+
+    def __float__(self) -> float:
+        return self.level
 
     @property
     def n_clusters(self) -> int | None:
@@ -86,7 +89,7 @@ class IntervalLevel(float):
         return None if self.clusters is None else len(set(self.clusters))
 
     def labels(self, n_rows: int) -> IntArray:
-        """The clusters of the rows, numbered from 0.
+        """The clusters of the rows, numbered from 0 as they occur.
 
         Raises:
             InvalidInputError: If the level is for another number of rows.
@@ -97,24 +100,13 @@ class IntervalLevel(float):
             raise InvalidInputError(
                 f"clusters has the shape {(len(self.clusters),)!r} for {n_rows} rows; give one label per row"
             )
-        occurring = dict.fromkeys(self.clusters)
-        ordered = sorted(occurring) if self.sorted else occurring  # type: ignore[type-var]
-        numbers = {cluster: number for number, cluster in enumerate(ordered)}
+        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(self.clusters))}
         return np.array([numbers[cluster] for cluster in self.clusters], dtype=np.int64)
 
-    def over(self, clusters: Sequence[int] | None) -> Self:
-        """The same level and method for other rows, which are of these clusters; none where every label is another.
-
-        Here clusters stand for what is always together, as the votes on one instance, and go with every method.
-        """
-        made = self._with(None if clusters is None or len(set(clusters)) == len(clusters) else clusters)
-        made.sorted = True
-        return made
-
-    def _with(self, clusters: Sequence[Hashable] | None) -> Self:
-        made = type(self)(float(self), clusters)
-        made.method, made.sorted = self.method, self.sorted
-        return made
+    def over(self, clusters: Sequence[Hashable] | None) -> Self:
+        """The same level and method for other rows, of these clusters; none where every label is another."""
+        together = clusters is not None and len(set(clusters)) < len(clusters)
+        return replace(self, clusters=clusters if together else None)
 
     def only(self, rows: ArrayLike) -> Self:
         """The level for some of the rows.
@@ -124,32 +116,20 @@ class IntervalLevel(float):
         """
         if self.clusters is None:
             return self
-        chosen = np.arange(len(self.clusters))[np.asarray(rows)]
-        return self._with([self.clusters[row] for row in chosen])
-
-    def of_clusters(self) -> Self:
-        """The level for rows that are clusters: what is summed already is not summed again."""
-        return self._with(None)
-
-
-def level_over(level: float, clusters: Sequence[Hashable]) -> IntervalLevel:
-    """The level and method of intervals over rows of these clusters; over the rows where each is of another one.
-
-    >>> level_over(0.9, ["a", "b", "a"]).n_clusters, level_over(0.9, ["a", "b"]).n_clusters
-    (2, None)
-    """
-    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    return IntervalLevel.of(level).over([numbers[cluster] for cluster in clusters])
+        chosen = np.asarray(rows)
+        if chosen.dtype == np.bool_:
+            self.labels(len(chosen))
+            chosen = np.flatnonzero(chosen)
+        return replace(self, clusters=[self.clusters[row] for row in chosen.tolist()])
 
 
-def size_of_unseen(labels: IntArray) -> float:
-    """The rows of a cluster that nobody saw: the size-biased mean of those seen, sum(m²) / sum(m).
+Level = float | IntervalLevel
 
-    >>> size_of_unseen(np.array([0, 0, 0, 1]))  # (9 + 1) / 4
-    2.5
-    """
-    sizes = np.bincount(labels)
-    return float((sizes**2).sum() / sizes.sum())
+
+def check_level(level: float) -> None:
+    """Raise unless the level is one that an interval can have."""
+    if not 0.5 <= level < 1:
+        raise InvalidInputError(f"level is {level!r}; a confidence level lies in [0.5, 1), such as 0.95")
 
 
 def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
@@ -166,19 +146,6 @@ def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
     return sums
 
 
-RESAMPLES = 2000
-"""Draws of ``interval="bootstrap"``."""
-
-_STEP = 1e-4
-"""Of a numeric derivative: a cluster's weight more and less."""
-
-MANY_ROWS = 1 << 14
-"""From so many rows on, equal ones are counted before limits are looked for."""
-
-_NO_ERROR = 1e-10
-"""A standard error below this is the rounding of that derivative."""
-
-
 LowerLimit = Annotated[float, BeforeValidator(lambda limit: -np.inf if limit is None else limit)]
 UpperLimit = Annotated[float, BeforeValidator(lambda limit: np.inf if limit is None else limit)]
 """In a saved file, which has no infinity, a limit that is null is none."""
@@ -193,15 +160,15 @@ class Interval:
         low: The lower limit; ``-inf`` when the data say nothing about it.
         high: The upper limit; ``inf`` when the data say nothing about it.
         level: The nominal confidence level.
-        method: ``beta``, ``bounded_dirichlet``, ``mid_p``, ``cluster_t``, ``cluster_t_logit``, ``cluster_t_fisher``,
-            ``cluster_bootstrap``, ``cluster_sandwich_t``, ``exact``, ``betting`` (holds at any time),
-            ``dirichlet_bootstrap``, ``inverted_test``, ``max_t`` (of all differences at once) or ``mover`` (of a
-            difference, of the limits of its two parts).
+        method: ``beta``, ``bounded_beta``, ``exact``, ``cluster_t``, ``cluster_t_logit``, ``cluster_t_fisher``,
+            ``cluster_bootstrap``, ``cluster_sandwich_t``, ``betting`` (holds at any time), ``dirichlet_bootstrap`` or
+            ``post_stratified_dirichlet``.
         n: Clusters that have data.
         resamples: Draws made; None for a method that draws none.
         seed: Of the draws; None for a method that draws none.
-        standard_error: Of the estimate, by its linearisation over the clusters (Liang and Zeger, 1986); None where a
-            sample without spread or of one cluster says nothing about it, and where a method states none.
+        standard_error: Of the estimate, by its linearisation over the clusters (Liang and Zeger, 1986) or from the
+            draws; None where a sample without spread or of one cluster says nothing about it, and where a method states
+            none.
     """
 
     estimate: float
@@ -213,9 +180,6 @@ class Interval:
     resamples: int | None = None
     seed: int | None = None
     standard_error: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "level", float(self.level))
 
     def on_scale(self, low: float, width: float) -> Self:
         """The same in units of which ``low`` is what is 0 here, and ``width`` higher what is 1 here."""
@@ -229,7 +193,7 @@ class Interval:
 
 
 def mean_intervals(
-    values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = (0.0, 1.0)
+    values: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> tuple[Interval | None, ...]:
     """The mean of every column, with an interval.
 
@@ -251,7 +215,7 @@ def mean_intervals(
     (0.76, 1.0)
     >>> constant, nothing = mean_intervals([[0.75, float("nan")]] * 10)
     >>> round(constant.low, 2), constant.estimate, round(constant.high, 2), nothing
-    (0.52, 0.75, 0.82, None)
+    (0.57, 0.75, 0.83, None)
     """
     table = _columns("values", values)
     present = ~np.isnan(table)
@@ -262,8 +226,10 @@ def ratio_intervals(
     numerators: ArrayLike,
     denominators: ArrayLike,
     *,
-    level: float = 0.95,
+    level: Level = 0.95,
     bounds: tuple[float, float] | None = (0.0, 1.0),
+    on_logit_scale: bool = False,
+    within: bool = True,
 ) -> tuple[Interval | None, ...]:
     r"""The ratio sum(numerators) / sum(denominators) of every column, with an interval.
 
@@ -272,54 +238,48 @@ def ratio_intervals(
     first. k is the number of clusters with data, or of rows where none belong together; "held" is the share of
     simulated data sets whose nominal 95 % interval holds the truth (``python -m benchmarks.clusters``).
 
-    **auto**: ``bounded``, but for 0/1 scores (every ratio at a bound, all denominators equal) the quantiles of
-    Beta(x + 1 - s, k - x + s) for the lower limit and Beta(x + s, k - x + 1 - s) for the upper one, 0 at x = 0 and 1
-    at x = k (method ``beta``). s = 1 gives Clopper and Pearson's interval, s = 1/2 Jeffreys'; here s = 3/5, and 1/2
-    for k < 5. Held, by enumeration, on average over all rates: .961–.968 at k = 5 to 12, .955–.960 at k = 15 to 50, and
-    .895 or more at the worst rate; for k = 2 to 4 .960–.968 and .866; for k = 1 .978 and .854. Without bounds: ``t``.
+    **auto**: limits are quantiles of Beta distributions. Give cluster i, with the numerator :math:`x_i` and the
+    denominator :math:`d_i`, a random weight of the standard exponential distribution (normalised, they are Dirichlet:
+    the Bayesian bootstrap), and add two clusters that nobody saw, of the size-biased mean size
+    :math:`a = \sum d^2 / \sum d`, one at each bound, with Gamma weights of shape u and v. The weighted ratio has, to
+    first order, the mean :math:`m = (\sum x + a v) / D`, :math:`D = \sum d + a (u + v)`, and the variance
 
-    **bounded** (``bounded_dirichlet``): give cluster i a random weight :math:`E_i` of the standard exponential
-    distribution (normalised, they are Dirichlet: the Bayesian bootstrap), and add two clusters that nobody saw, one
-    at each bound, with Gamma weights of shape 3/4 (the bound that is looked for) and 1/4 (the other). The lower limit
-    is the value c with
+    .. math:: \frac{A}{A + 1}\,\frac{\sum_i (x_i - m d_i)^2 + a^2 (u m^2 + v (1 - m)^2)}{D^2}, \qquad A = k + u + v;
 
-    .. math:: P\Big(\sum_i E_i\,(x_i - c\,d_i) \le 0\Big) = \Phi(-t_{k-1,\,1-\alpha/2}),
+    the Beta distribution with this mean and variance takes its place. It is exact for scores of 0 and 1. The greater
+    weight is at the bound whose limit is looked for: 3/4 against 1/4, at the tail probability
+    :math:`\Phi(-t_{k-1,\,1-\alpha/2})` of Student's t (method ``bounded_beta``). Scores of 0 and 1 with equal
+    denominators take 3/5 against 2/5, and for k < 5 1/2 against 1/2, at the normal tail (method ``beta``; Jeffreys'
+    interval has 1/2): held, by enumeration, on average over all rates: .961–.968 at k = 5 to 12, .955–.960 at k = 15 to
+    50, and .895 or more at the worst rate; for k = 2 to 4 .960–.968 and .866; for k = 1 .978 and .854. Other scores are
+    held in 93.5 % to 97 %, and in more only for few clusters or where they use little of the range. A sample without
+    spread still has an interval of positive width, because an unseen cluster may lie at a bound. Without bounds: ``t``.
 
-    the upper limit its mirror image. The added clusters have the size-biased mean size :math:`\sum d^2/\sum d`. The
-    probability is not simulated but computed by the saddlepoint approximation :math:`\Phi(r^*)`, so no seed enters.
-    Student's quantile pays for a variance estimated from k clusters. A sample without spread still has an interval of
-    positive width, because an unseen cluster may lie at a bound; what nobody saw in k clusters may be the truth for a
-    share of about 3/k of them. Held in 93.5 % to 97 %, and in more only for few clusters or where the scores use
-    little of the range between the bounds.
+    **exact**: Clopper and Pearson's limits of 0/1 scores, which never hold less than the level: weights of 1 against 0
+    at the normal tail. Other scores as by ``auto``.
 
     **t** (``cluster_t``): :math:`\hat\theta \pm t_{k-1} s`,
     :math:`s^2 = \frac{k}{k-1}\sum_i (x_i - \hat\theta d_i)^2 / (\sum d)^2`, cut at the bounds; all between the bounds
     where that is 0 or k is 1, since a sample without spread says nothing about the spread. For scores far from their
     bounds; near them it holds too little.
 
-    **t_logit** (``cluster_t_logit``): the same on the logit scale of the way between the bounds, with the standard
-    error s / (p (1 - p)). A ratio at a bound, or without a spread, takes ``bounded``.
-
     **bootstrap** (``cluster_bootstrap``): the quantiles of the ratio over 2,000 draws of k clusters with replacement.
     It assumes nothing and holds too little for few clusters, or near a bound (0/1 scores: .938–.959 on average over the
-    rates for k = 10 to 50, .831 at the worst one). A ratio without a spread, of which every draw is the same, takes
-    ``bounded``, or without bounds ``t``.
+    rates for k = 10 to 50, .83 at the worst one). A ratio without a spread, every draw of which is the same, is
+    ``bounded_beta``.
 
-    **mid_p**, **exact**: for 0/1 scores of rows that do not depend on each other, the limits at which the tail
-    probability, with half or all of the probability of the number observed, is :math:`\alpha/2`. ``exact`` (Clopper
-    and Pearson) never holds less than its level; ``mid_p`` holds .95 or more on average and .91 or more at any rate.
-    A score that is not 0/1 takes ``auto``.
-
-    **anytime** (``betting``): the limits of `evenhand.statistics.anytime.ConfidenceSequence`, which hold at all looks
-    at a growing sample together and wherever one stops; between bounds only. 1.6 to 1.9 times as wide as others. Of
-    ratios the score of a cluster is its own one, with its denominator as a share of the greatest, which is taken as
-    known.
+    **anytime** (``betting``): holds at all looks at a growing sample together; see
+    :class:`~evenhand.statistics.anytime.ConfidenceSequence`.
 
     Args:
-        numerators: (n_rows, n_scores), or (n_rows,) for one score. NaN is missing.
+        numerators: (n_rows, n_scores) or (n_rows,); NaN is missing.
         denominators: The same shape, not negative. A row whose denominator is 0 or NaN is missing.
         level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
         bounds: The least and greatest value of a ratio; None when it has none.
+        on_logit_scale: Let ``auto`` and ``exact`` take Student's interval on the logit scale of the way between the
+            bounds, with the standard error s / (p (1 - p)), where a ratio varies and does not lie at a bound (method
+            ``cluster_t_logit``).
+        within: Refuse the ratio of a single row that lies outside the bounds.
 
     Returns:
         One interval a column, in order; None for a column without data. The order of the clusters does not matter.
@@ -327,146 +287,51 @@ def ratio_intervals(
     Raises:
         InvalidInputError: Shapes that differ, a negative denominator, a ratio outside the bounds, a bad level.
 
-    Sources: Brown, Cai and DasGupta (2001), "Interval estimation for a binomial proportion", for Beta and mid-P
-    limits; Liang and Zeger (1986) for the standard error; Gaffke (2005), "Three test statistics for a nonparametric
-    one-sided hypothesis on the mean of a nonnegative variable"; Learned-Miller and Thomas (2019), arXiv:1905.06208,
-    section 3 (one added point at the bound); Rubin (1981), "The Bayesian bootstrap"; Barndorff-Nielsen (1986) and
-    Lugannani and Rice (1980) for the saddlepoint.
+    Sources: Brown, Cai and DasGupta (2001), "Interval estimation for a binomial proportion"; Liang and Zeger (1986) for
+    the standard error; Rubin (1981), "The Bayesian bootstrap"; Learned-Miller and Thomas (2019), arXiv:1905.06208,
+    section 3 (one added point at the bound).
 
     >>> flips, = ratio_intervals([0, 1, 2, 0], [2, 2, 2, 1])
     >>> round(flips.estimate, 4), flips.n, flips.method
-    (0.4286, 4, 'bounded_dirichlet')
+    (0.4286, 4, 'bounded_beta')
     """
-    check_level(level)
-    confidence = IntervalLevel.of(level)
-    numerator, denominator = _ratio_columns(numerators, denominators)
+    over = IntervalLevel.of(level)
+    x, d = _ratio_columns(numerators, denominators)
     lower, upper = (0.0, 1.0) if bounds is None else _checked_bounds(bounds)
     if bounds is not None:
-        _check_within(numerator, denominator, lower, upper)
-        numerator = (numerator - lower * denominator) / (upper - lower)
-    if confidence.clusters is not None:
-        labels = confidence.labels(len(numerator))
-        numerator, denominator = cluster_sums(numerator, labels), cluster_sums(denominator, labels)
-    clusters = np.count_nonzero(denominator, axis=0)
-    defined = np.flatnonzero(clusters)
-    methods = _methods(confidence.method, numerator[:, defined], denominator[:, defined], bounded=bounds is not None)
-    results: list[Interval | None] = [None] * clusters.size
-    width = max(1, CELLS_AT_ONCE // max(1, numerator.shape[0]))
-    for method in dict.fromkeys(methods.tolist()):
-        alike = defined[methods == method]
-        for start in range(0, alike.size, width):
-            chosen = alike[start : start + width]
-            every = chosen.size == clusters.size
-            own = (numerator, denominator) if every else (numerator[:, chosen], denominator[:, chosen])
-            limits = _LIMITS[method](*own, float(level))
-            if bounds is not None:
-                limits = tuple(np.clip(limit, 0.0, 1.0) for limit in limits)
-            drawn = (RESAMPLES, 0) if method == "cluster_bootstrap" else (None, None)
-            errors = (upper - lower) * _standard_errors(*own)
-            for column, triple, spread in zip(chosen, np.stack(limits, axis=1), errors.tolist(), strict=True):
-                estimate, low, high = (float(value) for value in lower + (upper - lower) * triple)
-                error = None if np.isnan(spread) else spread
-                n, (resamples, seed) = int(clusters[column]), drawn
-                results[column] = Interval(estimate, low, high, level, method, n, resamples, seed, error)
-    return tuple(results)
+        if within:
+            _check_within(x, d, lower, upper)
+        x = (x - lower * d) / (upper - lower)
+    if over.clusters is not None:
+        labels = over.labels(len(x))
+        x, d = cluster_sums(x, labels), cluster_sums(d, labels)
+    n = np.count_nonzero(d, axis=0)
+    known = np.flatnonzero(n)
+    errors = np.full(n.size, np.nan)
+    errors[known] = _standard_errors(x[:, known], d[:, known])
+    methods = _methods(over.method, x, d, errors, bounded=bounds is not None, on_logit_scale=on_logit_scale)
+    found: list[Interval | None] = [None] * n.size
+    for method in dict.fromkeys(methods[known].tolist()):
+        own = np.flatnonzero((methods == method) & (n > 0))
+        low, high = _LIMITS[method](x[:, own], d[:, own], over.level)
+        estimate = x[:, own].sum(axis=0) / d[:, own].sum(axis=0)
+        if bounds is not None:
+            estimate, low, high = (np.clip(each, 0.0, 1.0) for each in (estimate, low, high))
+        limits = np.stack([estimate, np.minimum(low, estimate), np.maximum(high, estimate)], axis=1)
+        resamples, seed = (RESAMPLES, 0) if method == "cluster_bootstrap" else (None, None)
+        for column, numbers in zip(own.tolist(), (lower + (upper - lower) * limits).tolist(), strict=True):
+            error = None if np.isnan(errors[column]) else float((upper - lower) * errors[column])
+            point, below, above = numbers
+            found[column] = Interval(point, below, above, over.level, method, int(n[column]), resamples, seed, error)
+    return tuple(found)
 
 
-def exact_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """The rate successes / trials of independent trials, with Clopper and Pearson's limits: never less than the level.
-
-    Args:
-        successes: From 0 to ``trials``.
-        trials: At least 1.
-        level: In [0.5, 1).
-
-    Raises:
-        EstimationError: No trial.
-
-    Source: `scipy.stats.binomtest`; Clopper and Pearson (1934).
-
-    >>> rate = exact_interval(8, 10)
-    >>> round(rate.low, 4), rate.estimate, round(rate.high, 4)
-    (0.4439, 0.8, 0.9748)
-    """
-    check_level(level)
-    if not 0 <= successes <= trials:
-        raise InvalidInputError(f"successes is {successes!r} of {trials!r} trials; it lies between 0 and the trials")
-    if trials == 0:
-        raise EstimationError("a rate of 0 trials is undefined; there was nothing to count")
-    limits = stats.binomtest(successes, trials).proportion_ci(level, "exact")
-    return Interval(successes / trials, float(limits.low), float(limits.high), level, "exact", trials)
-
-
-def bootstrap_interval(
-    rows: FloatArray,
-    statistic: Callable[[FloatArray], FloatArray],
-    against: FloatArray,
-    towards: FloatArray,
-    *,
-    estimate: float,
-    level: IntervalLevel,
-    resamples: int,
-    seed: int,
-    quantiles: tuple[Quantile, Quantile] = ("lower", "higher"),
-) -> Interval:
-    """An estimate from sums over rows, with the limits of `bootstrap_limits` over the rows' clusters.
-
-    The unseen cluster has the size-biased mean size of those seen; other arguments are as in that function.
-    """
-    labels = level.labels(len(rows))
-    sums, size = cluster_sums(rows, labels), size_of_unseen(labels)
-    low, high = bootstrap_limits(
-        sums,
-        statistic,
-        against * size,
-        towards * size,
-        level=float(level),
-        resamples=resamples,
-        seed=seed,
-        quantiles=quantiles,
-    )
-    limits = min(low, estimate), max(high, estimate)
-    error = sandwich_error(_influences(sums, statistic))
-    return Interval(estimate, *limits, level, "dirichlet_bootstrap", len(sums), resamples, seed, error)
-
-
-def sandwich_error(influences: FloatArray) -> float | None:
-    r"""The standard error :math:`\sqrt{\frac{k}{k-1}\sum_c \psi_c^2}` of a statistic by the influence of k clusters.
-
-    Args:
-        influences: (k,): the derivative of the statistic by the weight of each cluster, 1 in the sample; their sum is
-            0.
-
-    Returns:
-        None for one cluster, and where no cluster has any influence: then the sample says nothing about it.
-
-    Source: Liang and Zeger (1986); Efron (1982), "The jackknife, the bootstrap and other resampling plans", section 6.3
-    (the infinitesimal jackknife).
-
-    >>> round(sandwich_error(np.array([0.1, -0.1, 0.1, -0.1])), 4)  # sqrt(4/3 · 0.04)
-    0.2309
-    """
-    k = len(influences)
-    if k < 2:
-        return None
-    error = float(np.sqrt(k / (k - 1) * (influences**2).sum()))
-    return error if error > _NO_ERROR else None
-
-
-def _influences(sums: FloatArray, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """The derivative of a statistic of sums by the weight of each cluster."""
-    total = sums.sum(axis=0)
-    found = (statistic(total + _STEP * sums) - statistic(total - _STEP * sums)) / (2 * _STEP)
-    return np.asarray(found - found.mean())
-
-
-def _standard_errors(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Of columns of ratios; NaN where there is one cluster or none, or no spread."""
-    clusters, total = np.count_nonzero(denominator, axis=0), np.maximum(denominator.sum(axis=0), 1e-300)
-    estimate = numerator.sum(axis=0) / total
-    error = np.sqrt(clusters / np.maximum(clusters - 1, 1) * ((numerator - estimate * denominator) ** 2).sum(axis=0))
-    error /= total
-    return np.where((clusters > 1) & (error > 1e-12 * np.abs(estimate)), error, np.nan)
+def _standard_errors(x: FloatArray, d: FloatArray) -> FloatArray:
+    """Of columns of ratios; NaN where there is one cluster, or no spread."""
+    k, total = np.count_nonzero(d, axis=0), d.sum(axis=0)
+    estimate = x.sum(axis=0) / total
+    error = np.sqrt(k / np.maximum(k - 1, 1) * ((x - estimate * d) ** 2).sum(axis=0)) / total
+    return np.where((k > 1) & (error > 1e-12 * np.abs(estimate)), error, np.nan)
 
 
 def _columns(name: str, values: ArrayLike) -> FloatArray:
@@ -481,15 +346,13 @@ def _columns(name: str, values: ArrayLike) -> FloatArray:
 
 
 def _ratio_columns(numerators: ArrayLike, denominators: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    numerator, denominator = _columns("numerators", numerators), _columns("denominators", denominators)
-    if numerator.shape != denominator.shape:
-        raise InvalidInputError(
-            f"numerators {numerator.shape!r} and denominators {denominator.shape!r} differ in shape"
-        )
-    if (denominator < 0).any():
-        raise InvalidInputError(f"a denominator is {denominator.min()!r}; it counts something and is never negative")
-    present = (denominator > 0) & ~np.isnan(numerator)
-    return np.where(present, numerator, 0.0), np.where(present, denominator, 0.0)
+    x, d = _columns("numerators", numerators), _columns("denominators", denominators)
+    if x.shape != d.shape:
+        raise InvalidInputError(f"numerators {x.shape!r} and denominators {d.shape!r} differ in shape")
+    if (d < 0).any():
+        raise InvalidInputError(f"a denominator is {d.min()!r}; it counts something and is never negative")
+    present = (d > 0) & ~np.isnan(x)
+    return np.where(present, x, 0.0), np.where(present, d, 0.0)
 
 
 def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -499,178 +362,236 @@ def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-def _check_within(numerator: FloatArray, denominator: FloatArray, lower: float, upper: float) -> None:
-    slack = 1e-9 * (upper - lower) * denominator
-    outside = (numerator < lower * denominator - slack) | (numerator > upper * denominator + slack)
+def _check_within(x: FloatArray, d: FloatArray, lower: float, upper: float) -> None:
+    slack = 1e-9 * (upper - lower) * d
+    outside = (x < lower * d - slack) | (x > upper * d + slack)
     if outside.any():
         row, column = (int(index) for index in np.argwhere(outside)[0])
-        value = float(numerator[row, column] / denominator[row, column])
         raise InvalidInputError(
-            f"row {row}, column {column} has the score {value!r}, outside the bounds ({lower!r}, {upper!r}); "
-            "pass the bounds that hold for this score, or bounds=None"
+            f"row {row}, column {column} has the score {float(x[row, column] / d[row, column])!r}, outside the bounds "
+            f"({lower!r}, {upper!r}); pass the bounds that hold for this score, or bounds=None"
         )
 
 
-def _methods(asked: str, numerator: FloatArray, denominator: FloatArray, *, bounded: bool) -> NDArray[np.str_]:
+def _methods(
+    asked: str, x: FloatArray, d: FloatArray, errors: FloatArray, *, bounded: bool, on_logit_scale: bool
+) -> NDArray[np.str_]:
     """The method of each column."""
-    size = numerator.shape[1]
-    if asked == "anytime":
-        if not bounded:
-            raise InvalidInputError("interval='anytime' bets on scores between two bounds, and these have none")
-        return np.full(size, "betting")
-    if asked in {"t", "bounded"} or (not bounded and asked != "bootstrap"):
-        return np.full(size, "bounded_dirichlet" if bounded and asked == "bounded" else "cluster_t")
-    if asked in {"t_logit", "bootstrap"}:
-        low, high = _cluster_t(numerator, denominator, 0.95)[1:]
-        varied = np.isfinite(high - low)
-        if asked == "t_logit":
-            total, sums = denominator.sum(axis=0), numerator.sum(axis=0)
-            varied &= (sums > 1e-12 * total) & (sums < (1 - 1e-12) * total)
-        otherwise = "bounded_dirichlet" if bounded else "cluster_t"
-        return np.where(varied, "cluster_t_logit" if asked == "t_logit" else "cluster_bootstrap", otherwise)
-    greatest = denominator.max(axis=0, initial=0.0)
+    if asked == "anytime" and not bounded:
+        raise InvalidInputError("interval='anytime' bets on scores between two bounds, and these have none")
+    if asked in {"anytime", "t"}:
+        return np.full(errors.size, {"anytime": "betting", "t": "cluster_t"}[asked])
+    varied, sums, totals, greatest = ~np.isnan(errors), x.sum(axis=0), d.sum(axis=0), d.max(axis=0, initial=0.0)
     rounding = 1e-9 * greatest
-    equal = (denominator <= 0) | (denominator >= greatest - rounding)
-    at_bound = (numerator <= rounding) | (numerator >= denominator - rounding)
-    method = {"auto": "beta", "mid_p": "mid_p", "exact": "exact"}[asked]
-    return np.where((equal & at_bound).all(axis=0), method, "bounded_dirichlet")
+    of_0_and_1 = (d <= 0) | ((d >= greatest - rounding) & ((x <= rounding) | (x >= d - rounding)))
+    counted = "exact" if asked == "exact" else "beta"
+    method = np.where(of_0_and_1.all(axis=0), counted, "bounded_beta")
+    if not bounded:
+        method = np.full(errors.size, "cluster_t")
+    elif on_logit_scale:
+        inside = varied & (sums > 1e-12 * totals) & (sums < (1 - 1e-12) * totals)
+        method = np.where(method == "exact", "exact", np.where(inside, "cluster_t_logit", "bounded_beta"))
+    if asked == "bootstrap":
+        return np.where(varied, "cluster_bootstrap", "bounded_beta" if bounded else "cluster_t")
+    return method
 
 
-def _counts(numerator: FloatArray, denominator: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Successes and trials of 0/1 scores."""
-    scale = denominator.max(axis=0)
-    return np.round(numerator.sum(axis=0) / scale), np.round(denominator.sum(axis=0) / scale)
+Limits = tuple[FloatArray, FloatArray]
 
 
-def _beta(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    x, n = _counts(numerator, denominator)
-    share = np.where(n < 5, 0.5, 0.6)
-    return beta_limits(x, n, share, (1 - level) / 2)
+def _beta(x: FloatArray, d: FloatArray, near: FloatArray, quantile: FloatArray) -> Limits:
+    """Quantiles of the Beta distributions of `ratio_intervals`, at the tail of a quantile of the normal distribution.
 
-
-def _exact(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    x, n = _counts(numerator, denominator)
-    return beta_limits(x, n, np.ones_like(n), (1 - level) / 2)
-
-
-def beta_limits(x: FloatArray, n: FloatArray, share: FloatArray, tail: float) -> tuple[FloatArray, ...]:
-    """Rates x / n with the limits of the method ``beta``, a share of 1 being Clopper and Pearson's."""
-    none, every = x == 0, x == n
-    low = stats.beta.ppf(tail, np.where(none, 1.0, x + 1 - share), n - x + share)
-    high = stats.beta.ppf(1 - tail, x + share, np.where(every, 1.0, n - x + 1 - share))
-    return x / n, np.where(none, 0.0, low), np.where(every, 1.0, high)
-
-
-def _mid_p(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    x, n = _counts(numerator, denominator)
-    tail = (1 - level) / 2
-
-    def lower(successes: float, trials: float) -> float:
-        def excess(p: float) -> float:
-            found = stats.binom.sf(successes, trials, p) + 0.5 * stats.binom.pmf(successes, trials, p)
-            return float(found) - tail
-
-        return 0.0 if successes == 0 else float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-12))
-
-    pairs = list(zip(x.tolist(), n.tolist(), strict=True))
-    low = np.array([lower(successes, trials) for successes, trials in pairs])
-    high = np.array([1 - lower(trials - successes, trials) for successes, trials in pairs])
-    return x / n, low, high
-
-
-def _cluster_t_logit(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    estimate, _, high = _cluster_t(numerator, denominator, level)
-    centre, half = logit(estimate), (high - estimate) / (estimate * (1 - estimate))
-    return estimate, expit(centre - half), expit(centre + half)
-
-
-def _cluster_bootstrap(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    estimate = numerator.sum(axis=0) / denominator.sum(axis=0)
+    Args:
+        x: (k, columns), from 0 to ``d``.
+        d: (k, columns).
+        near: (columns,), the weight of the unseen cluster at the bound that is looked for; that at the other is 1 less.
+        quantile: (columns,).
+    """
+    k, total, tail = np.count_nonzero(d, axis=0), d.sum(axis=0), stats.norm.sf(quantile)
+    size = (d**2).sum(axis=0) / total
     limits = []
-    for x, d in zip(numerator.T, denominator.T, strict=True):
-        present = d > 0
+    for at_0, at_1, probability in ((near, 1 - near, tail), (1 - near, near, 1 - tail)):
+        mean = (x.sum(axis=0) + size * at_1) / (total + size)
+        squares = ((x - mean * d) ** 2).sum(axis=0) + size**2 * (at_0 * mean**2 + at_1 * (1 - mean) ** 2)
+        varied = squares > 0  # with all weight at a bound that bound is the limit
+        variance = (k + 1) / (k + 2) * np.where(varied, squares, 1.0) / (total + size) ** 2
+        shape = mean * (1 - mean) / variance - 1
+        shapes = (np.where(varied, part * shape, 1.0) for part in (mean, 1 - mean))
+        limits.append(np.where(varied, stats.beta.ppf(probability, *shapes), mean))
+    return limits[0], limits[1]
+
+
+def _student(d: FloatArray, level: float) -> FloatArray:
+    return np.asarray(stats.t.ppf((1 + level) / 2, np.maximum(np.count_nonzero(d, axis=0) - 1, 1)))
+
+
+def _bounded_beta(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    return _beta(x, d, np.full(x.shape[1], NEAR_BOUND), _student(d, level))
+
+
+def _beta_of_0_and_1(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    near = np.where(np.count_nonzero(d, axis=0) < 5, 0.5, 0.6)
+    return _beta(x, d, near, stats.norm.ppf((1 + level) / 2))
+
+
+def _exact(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    return _beta(x, d, np.ones(x.shape[1]), stats.norm.ppf((1 + level) / 2))
+
+
+def _cluster_t(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    estimate, error = x.sum(axis=0) / d.sum(axis=0), _standard_errors(x, d)
+    half = np.where(np.isnan(error), np.inf, _student(d, level) * error)
+    return estimate - half, estimate + half
+
+
+def _cluster_t_logit(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    estimate = x.sum(axis=0) / d.sum(axis=0)
+    half = _student(d, level) * _standard_errors(x, d) / (estimate * (1 - estimate))
+    return expit(logit(estimate) - half), expit(logit(estimate) + half)
+
+
+def _cluster_bootstrap(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    limits = []
+    for own_x, own_d in zip(x.T, d.T, strict=True):
+        present = own_d > 0
         blocks = cluster_resamples(int(present.sum()), resamples=RESAMPLES)
-        drawn = np.concatenate([(block @ x[present]) / (block @ d[present]) for block in blocks])
+        drawn = np.concatenate([(block @ own_x[present]) / (block @ own_d[present]) for block in blocks])
         limits.append(np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
     low, high = np.array(limits).T
-    return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
+    return low, high
 
 
-def bets_on(numerator: FloatArray, denominator: FloatArray) -> ConfidenceSequence:
+def bets_on(x: FloatArray, d: FloatArray) -> ConfidenceSequence:
     """The clusters of one column of ratios between 0 and 1, as what is bet on.
 
     The largest cluster takes a whole stake, and one whole contest does. A stake may not depend on results: where a
     contest counts by its grade, so does the weight of a cluster.
     """
-    present = denominator > 0
-    x, d = numerator[present], denominator[present]
-    return ConfidenceSequence.of(np.clip(x / d, 0.0, 1.0), d / d.max(initial=1.0))
+    present = d > 0
+    return ConfidenceSequence.of(np.clip(x[present] / d[present], 0.0, 1.0), d[present] / d.max(initial=1.0))
 
 
-def _betting(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    estimate = numerator.sum(axis=0) / denominator.sum(axis=0)
-    columns = zip(numerator.T, denominator.T, strict=True)
-    low, high = np.array([bets_on(*column).limits(level) for column in columns]).T
-    return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
+def _betting(x: FloatArray, d: FloatArray, level: float) -> Limits:
+    low, high = np.array([bets_on(*column).limits(level) for column in zip(x.T, d.T, strict=True)]).T
+    return low, high
 
 
-def _cluster_t(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    clusters, total = np.count_nonzero(denominator, axis=0), denominator.sum(axis=0)
-    estimate = numerator.sum(axis=0) / total
-    error = _standard_errors(numerator, denominator)
-    quantile = stats.t.ppf((1 + level) / 2, np.maximum(clusters - 1, 1))
-    half = np.where(np.isnan(error), np.inf, quantile * error)
-    return estimate, estimate - half, estimate + half
-
-
-def _bounded_dirichlet(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
-    total = denominator.sum(axis=0)
-    estimate = np.clip(numerator.sum(axis=0) / total, 0, 1)
-    added = (denominator**2).sum(axis=0) / total
-    freedom = np.maximum(np.count_nonzero(denominator, axis=0) - 1, 1)
-    score = stats.t.ppf((1 + level) / 2, freedom)
-    ends = np.array([NEAR_ENDPOINT, FAR_ENDPOINT])
-    if len(numerator) < MANY_ROWS:
-        x, d = np.vstack([numerator, np.zeros_like(added), added]), np.vstack([denominator, added, added])
-        shapes = np.ones((len(numerator), 1))
-        low, high = (
-            dirichlet_quantile(x, d, np.vstack([shapes, own[:, None]]), way * score)
-            for own, way in ((ends, -1), (ends[::-1], 1))
-        )
-    else:
-        columns = zip(numerator.T, denominator.T, added, score, strict=True)
-        low, high = np.array([_limits_of_many(*column, ends) for column in columns]).T
-    return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
-
-
-def _limits_of_many(
-    numerator: FloatArray, denominator: FloatArray, added: float, score: float, ends: FloatArray
-) -> tuple[float, float]:
-    """Both limits of one column: m equal rows with standard exponential weights are one with a Gamma weight of shape m.
-
-    Where a million scores are of five levels, five rows are left.
-    """
-    present = denominator > 0
-    pairs, counts = np.unique(numerator[present] + 1j * denominator[present], return_counts=True)
-    x, d = np.array([*pairs.real, 0.0, added])[:, None], np.array([*pairs.imag, added, added])[:, None]
-    low, high = (
-        dirichlet_quantile(x, d, np.array([*counts, *own])[:, None], np.array([way * score]))[0]
-        for own, way in ((ends, -1), (ends[::-1], 1))
-    )
-    return float(low), float(high)
-
-
-_LIMITS: Mapping[str, Callable[[FloatArray, FloatArray, float], tuple[FloatArray, ...]]] = {
-    "beta": _beta,
+_LIMITS: Mapping[str, Callable[[FloatArray, FloatArray, float], Limits]] = {
+    "beta": _beta_of_0_and_1,
+    "bounded_beta": _bounded_beta,
     "exact": _exact,
-    "mid_p": _mid_p,
-    "bounded_dirichlet": _bounded_dirichlet,
     "cluster_t": _cluster_t,
     "cluster_t_logit": _cluster_t_logit,
     "cluster_bootstrap": _cluster_bootstrap,
     "betting": _betting,
 }
-"""Method -> estimates, lower and upper limits of columns of ratios between 0 and 1."""
+"""Method -> lower and upper limits of columns of ratios between 0 and 1."""
+
+
+def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) -> Iterator[IntArray]:
+    """How often every cluster is drawn when as many are drawn with replacement, ``resamples`` times.
+
+    A statistic that is a function of sums over clusters is resampled by one matrix product a block:
+    ``weights @ sums_of_clusters``. The draws depend on the sizes and the seed only, not on the blocks.
+
+    Args:
+        n_clusters: At least 1.
+        resamples: How many draws in all, at least 1.
+        seed: The same seed gives the same draws.
+
+    Yields:
+        Blocks of shape (rows, n_clusters), of about two million cells at most (or one row).
+
+    >>> blocks = list(cluster_resamples(4, resamples=3, seed=1))
+    >>> [block.shape for block in blocks], blocks[0].sum(axis=1).tolist()
+    ([(3, 4)], [4, 4, 4])
+    """
+    generator = np.random.default_rng(seed)
+    for rows in block_sizes(n_clusters, resamples):
+        drawn = generator.integers(n_clusters, size=(rows, n_clusters))
+        drawn += np.arange(rows)[:, None] * n_clusters
+        yield np.bincount(drawn.ravel(), minlength=rows * n_clusters).reshape(rows, n_clusters)
+
+
+def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:
+    """The rows of each block of draws, so that a block stays small.
+
+    >>> list(block_sizes(1_000_000, 5))
+    [2, 2, 1]
+    """
+    if n_clusters < 1:
+        raise EstimationError("there is no cluster to resample")
+    if resamples < 1:
+        raise InvalidInputError(f"resamples is {resamples!r}; make at least one draw, 1000 by default")
+    rows = max(1, CELLS_AT_ONCE // n_clusters)
+    for start in range(0, resamples, rows):
+        yield min(rows, resamples - start)
+
+
+def bootstrap_interval(
+    rows: FloatArray,
+    statistic: Callable[[FloatArray], FloatArray],
+    against: FloatArray,
+    towards: FloatArray,
+    *,
+    level: IntervalLevel,
+    resamples: int,
+    seed: int,
+) -> Interval:
+    r"""A statistic of sums over rows, with limits by the Bayesian bootstrap over the rows' clusters and an unseen one.
+
+    They are quantiles of the statistic of weighted sums, the weight of each cluster being standard exponential, at the
+    tail probability of Student's t for one degree of freedom less than clusters. To the lower limit a cluster that
+    nobody saw is added, of the size-biased mean size of those seen (sum of squares / sum) and with a Gamma weight of
+    shape 3/4: that which lowers the statistic of the sample most; to the upper one that which raises it most. Weights
+    are positive, so that a statistic that is defined for the sample is defined for every draw. The standard error is
+    the standard deviation of the draws without the unseen one, times :math:`\sqrt{(k + 1) / (k - 1)}`, which makes that
+    of a mean the usual one.
+
+    Args:
+        rows: (n_rows, …), the terms of the sums.
+        statistic: Of sums (draws, …) the statistic of each, (draws,).
+        against: (n_candidates, …), the terms of rows that nobody saw and that would lower the statistic.
+        towards: The same for those that would raise it.
+        level: With the clusters of the rows.
+        resamples: How many draws.
+        seed: Of the draws.
+
+    Source: Rubin (1981), "The Bayesian bootstrap".
+    """
+    labels = level.labels(len(rows))
+    sums, sizes = cluster_sums(rows, labels), np.bincount(labels)
+    k, size, total = len(sums), (sizes**2).sum() / sizes.sum(), sums.sum(axis=0)
+    estimate = float(statistic(total[None])[0])
+    least = size * against[int(np.argmin(statistic(total + size * against)))]
+    most = size * towards[int(np.argmax(statistic(total + size * towards)))]
+    # k equal clusters with standard exponential weights are one with a Gamma weight of shape k
+    alike, counts = np.unique(sums.reshape(k, -1), axis=0, return_counts=True)
+    generator = np.random.default_rng(seed)
+    drawn: list[FloatArray] = []
+    for block in block_sizes(len(alike), resamples):
+        weights = generator.standard_gamma(counts, (block, len(counts)))
+        scale = k / weights.sum(axis=1, keepdims=True)
+        own = (weights * scale @ alike).reshape(block, *total.shape)
+        added = (generator.standard_gamma(NEAR_BOUND, (block, 1)) * scale).reshape(block, *(1,) * total.ndim)
+        drawn.append(np.stack([statistic(own + added * least), statistic(own + added * most), statistic(own)]))
+    lows, highs, plain = np.concatenate(drawn, axis=1)
+    tail = float(stats.norm.sf(stats.t.ppf((1 + level.level) / 2, max(k - 1, 1))))
+    low, high = float(np.quantile(lows, tail, method="lower")), float(np.quantile(highs, 1 - tail, method="higher"))
+    error = float(plain.std() * np.sqrt((k + 1) / (k - 1))) if k > 1 else 0.0
+    return Interval(
+        estimate,
+        min(low, estimate),
+        max(high, estimate),
+        level.level,
+        "dirichlet_bootstrap",
+        k,
+        resamples,
+        seed,
+        error if error > _NO_ERROR else None,
+    )
+
 
 GREATEST_BIAS = 0.2
 """The share of an interval's half-width by which unscored votes may move the score, at the worst."""
@@ -709,7 +630,7 @@ def unscored_bounds(
     score: Interval | None,
     limits: Sequence[tuple[float, float] | None] | FloatArray,
     *,
-    level: float = 0.95,
+    level: Level = 0.95,
     bounds: tuple[float, float] = (0.0, 1.0),
     unit: str = "rows",
 ) -> UnscoredBounds | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +11,16 @@ from scipy.special import expit
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import Interval, IntervalLevel
-from evenhand.statistics.paired_comparisons import Parameter, expected_win_rates
-from evenhand.statistics.paired_logit import (
-    ContestOutcomes,
-    LogitFit,
+from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, Interval, IntervalLevel, Level
+from evenhand.statistics.strengths import (
+    LogitOutcomes,
+    Parameter,
+    Ties,
+    expected_win_rates,
     fit_logit,
     placeable,
     strength_design,
-    why_not_finite,
 )
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -29,30 +28,24 @@ class LengthControlled:
     """Win rates at equal length, or the reason why they are not identified.
 
     Attributes:
-        systems: As in the contests.
-        win_rates: One a system; None where there is a reason, or the system has no usable contest.
+        win_rates: One per system; None where there is a reason, or the system has no usable contest.
         length_effect: Log-odds of a win for a response longer by much (``phi``); positive: the judge likes length.
         scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
         reason: Why nothing is identified; None when it is.
-        level: Of the intervals.
         contests: Contests with a score and a length difference.
         unused: Contests without a score or without a length difference, left out.
-        clusters: Prompts of the contests used.
     """
 
-    systems: tuple[str, ...]
     win_rates: tuple[Interval | None, ...]
     length_effect: Parameter
     scale: float | None
     reason: str | None
-    level: float
     contests: int
     unused: int
-    clusters: int
 
 
 def length_controlled_win_rates(
-    contests: Contests, length_difference: ArrayLike, *, level: float = 0.95
+    contests: Contests, length_difference: ArrayLike, *, level: Level = 0.95
 ) -> LengthControlled:
     """Win rates as they would be if both responses of every contest had the same length.
 
@@ -80,42 +73,41 @@ def length_controlled_win_rates(
     >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30]).reason
     'outcomes follow from system and length without an error (complete separation): no finite estimate'
     """
-    difference = np.asarray(length_difference, dtype=np.float64)
-    if difference.shape != (len(contests),):
+    difference = np.asarray(length_difference, dtype=float)
+    if difference.shape != (len(contests),) or np.isinf(difference).any():
         raise InvalidInputError(
-            f"length_difference has shape {difference.shape}, the contests are {len(contests)}: give one per contest."
-        )
-    if np.isinf(difference).any():
-        raise InvalidInputError(
-            "length_difference contains an infinite value: give numbers, NaN for an unknown length."
+            f"length_difference has shape {difference.shape}, the contests are {len(contests)}: give one finite number "
+            "per contest, NaN for an unknown length."
         )
     usable = ~np.isnan(contests.score) & ~np.isnan(difference)
     used, difference = contests.only(usable), difference[usable]
     placed, unplaced = placeable(used)
     scale = _pooled_standard_deviation(used, difference)
-    design = np.empty((0, 0))
-    reason = _why_unplaced(used, unplaced) or _why_no_scale(difference, scale)
+    reason, fit = _why_unplaced(used, unplaced) or _why_no_scale(difference, scale), None
     if reason is None:
-        design = np.column_stack(
-            [strength_design(used.opponents, placed, len(used.systems)), np.tanh(difference / scale)]
-        )
-        reason = _REASONS[why_not_finite(ContestOutcomes.of(design, used.score, used.cluster, ties=False))]
-    fit = None if reason is not None else fit_logit(ContestOutcomes.of(design, used.score, used.cluster, ties=False))
+        opponents = np.column_stack([used.first, used.second])
+        design = np.column_stack([strength_design(opponents, placed), np.tanh(difference / scale)])
+        found = fit_logit(LogitOutcomes.of(design, used.score, used.cluster, ties=False))
+        reason, fit = (_REASONS[found], None) if isinstance(found, str) else (None, found)
+    rates: dict[int, Interval] = {}
+    effect = None
+    if fit is not None:
+        meetings = (used.wins + used.wins.T)[np.ix_(placed, placed)]
+        weights = meetings / meetings.sum(axis=1, keepdims=True)
+        expected = expected_win_rates(fit, weights, ordered=False, ties=False, level=level)
+        rates = dict(zip(placed.tolist(), expected, strict=True))
+        effect = fit.interval(np.eye(len(fit.parameters))[-1], level)
     return LengthControlled(
-        systems=contests.systems,
-        win_rates=(None,) * len(contests.systems) if fit is None else _win_rates(used, placed, fit, level),
-        length_effect=Parameter(None if fit is None else fit.interval(-1, level), reason),
+        win_rates=tuple(map(rates.get, range(len(contests.systems)))),
+        length_effect=Parameter(effect, reason),
         scale=scale or None,
         reason=reason,
-        level=level,
         contests=len(used),
         unused=len(contests) - len(used),
-        clusters=len(np.unique(used.cluster)),
     )
 
 
 _REASONS = {
-    None: None,
     "collinear": "the length difference cannot be told from the systems (collinear)",
     "separated": "outcomes follow from system and length without an error (complete separation): no finite estimate",
 }
@@ -123,9 +115,9 @@ _REASONS = {
 
 def _pooled_standard_deviation(used: Contests, difference: FloatArray) -> float:
     """Within pairs of systems; 0 when no pair has two contests."""
-    towards = np.where(used.first < used.second, difference, -difference)
-    pair = np.minimum(used.first, used.second) * len(used.systems) + np.maximum(used.first, used.second)
-    label, size = np.unique(pair, return_inverse=True, return_counts=True)[1:]
+    low, high = np.minimum(used.first, used.second), np.maximum(used.first, used.second)
+    towards = np.where(used.first == low, difference, -difference)
+    label, size = np.unique(low * len(used.systems) + high, return_inverse=True, return_counts=True)[1:]
     centred = towards - (np.bincount(label, weights=towards) / size)[label]
     freedom = len(towards) - len(size)
     return float(np.sqrt(np.sum(centred**2) / freedom)) if freedom else 0.0
@@ -147,15 +139,6 @@ def _why_unplaced(used: Contests, unplaced: dict[int, str]) -> str | None:
         if system in met:
             return f"{used.systems[system]!r}: {why} (complete separation)"
     return None
-
-
-def _win_rates(used: Contests, placed: IntArray, fit: LogitFit, level: float) -> tuple[Interval | None, ...]:
-    won = used.wins_in_all[np.ix_(placed, placed)]
-    meetings = won + won.T
-    weights = meetings / meetings.sum(axis=1, keepdims=True)
-    rates = expected_win_rates(fit, weights, ordered=False, ties=False, level=level)
-    found = dict(zip(placed.tolist(), rates, strict=True))
-    return tuple(found.get(system) for system in range(len(used.systems)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +178,8 @@ def verbosity_slope(
     systems: ArrayLike | None = None,
     quality_difference: ArrayLike | None = None,
     shown_first: ArrayLike | None = None,
-    ties: Literal["half", "davidson"] = "half",
-    level: float = 0.95,
+    ties: Ties = "half",
+    level: Level = 0.95,
 ) -> VerbositySlope:
     r"""Logistic regression of winning on the logarithm of the length ratio.
 
@@ -272,28 +255,42 @@ def verbosity_slope(
     design = np.column_stack(list(columns.values()))
     usable = ~np.isnan(won) & ~np.isnan(design).any(axis=1)
     if systems is not None:
-        strengths, between = _strengths(systems, won, usable)
-        design, usable = np.column_stack([design, strengths]), between
+        strengths, usable = _strengths(systems, won, usable)
+        design = np.column_stack([design, strengths])
     undecided = ties == "davidson" and bool(((won[usable] > 0) & (won[usable] < 1)).any())
-    outcomes = ContestOutcomes.of(design[usable], won[usable], labels[usable], ties=undecided)
-    reason = _why_not_identified(outcomes)
-    fit = None if reason else fit_logit(outcomes)
-    parameters = {
-        name: Parameter(fit.interval(index, level) if fit else None, reason) for index, name in enumerate(columns)
-    }
-    at_double = fit.interval(0, level, scale=np.log(2), transform=expit) if fit else None
+    reason, fit = None, None
+    if not usable.any():
+        reason = "no contest has a score, both lengths and the covariates, between systems that both win some contests"
+    elif not columns["length"][usable].any():
+        reason = "both responses of every contest have the same length: there is no length effect to estimate"
+    else:
+        found = fit_logit(LogitOutcomes.of(design[usable], won[usable], labels[usable], ties=undecided))
+        reason, fit = (_WHY_NO_SLOPE[found], None) if isinstance(found, str) else (None, found)
+
+    def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Parameter:
+        slope = scale * np.eye(design.shape[1])[place]
+        return Parameter(None if fit is None else fit.interval(slope, level, transform=transform), reason)
+
+    effects = {name: parameter(place) for place, name in enumerate(columns)}
     return VerbositySlope(
-        slope=parameters["length"],
-        win_probability_at_double=Parameter(at_double, reason),
-        quality_effect=parameters.get("quality"),
-        position_effect=parameters.get("position"),
+        slope=effects["length"],
+        win_probability_at_double=parameter(0, float(np.log(2)), expit),
+        quality_effect=effects.get("quality"),
+        position_effect=effects.get("position"),
         reason=reason,
         contests=int(usable.sum()),
         unused=int((~usable).sum()),
-        clusters=outcomes.clusters,
+        clusters=len(np.unique(labels[usable])),
         ties=ties,
         level=float(level),
     )
+
+
+_WHY_NO_SLOPE = {
+    "collinear": "the length ratio cannot be told from the systems, quality or position (collinear)",
+    "separated": "outcomes follow from lengths and covariates without an error (complete separation): no finite "
+    "estimate",
+}
 
 
 def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[FloatArray, BoolArray]:
@@ -310,7 +307,7 @@ def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[
         return np.empty((len(won), 0)), usable & ~apart
     inside = np.isin(pairs, placed).all(axis=1)
     columns = np.zeros((len(won), len(placed) - 1))
-    columns[inside] = strength_design(pairs[inside], placed, len(names))
+    columns[inside] = strength_design(pairs[inside], placed)
     return columns, usable & (inside | ~apart)
 
 
@@ -330,17 +327,3 @@ def _log_ratio(lengths: ArrayLike, size: int) -> FloatArray:
     if np.isinf(table).any() or (table < 0).any():
         raise InvalidInputError("lengths contains a negative or infinite value; give lengths, NaN for an unknown one")
     return np.asarray(np.log1p(table[:, 0]) - np.log1p(table[:, 1]))
-
-
-def _why_not_identified(outcomes: ContestOutcomes) -> str | None:
-    if not len(outcomes.design):
-        return "no contest has a score, both lengths and the covariates, between systems that both win some contests"
-    if not outcomes.design[:, 0].any():
-        return "both responses of every contest have the same length: there is no length effect to estimate"
-    reasons = {
-        "collinear": "the length ratio cannot be told from the systems, quality or position (collinear)",
-        "separated": "outcomes follow from lengths and covariates without an error (complete separation): "
-        "no finite estimate",
-    }
-    found = why_not_finite(outcomes)
-    return reasons[found] if found else None

@@ -16,7 +16,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from evenhand.statistics.correction import LABELS_PER_STRATUM
-from evenhand.statistics.resampling import FAR_ENDPOINT, NEAR_ENDPOINT
+from evenhand.statistics.intervals import FAR_BOUND, NEAR_BOUND
 
 MOST_ROWS: Final = 100_000_000
 """A plan that needs more rows is not possible."""
@@ -41,11 +41,15 @@ def half_width(sd: float, rows: int, level: float, *, per_row: float = 1.0, yes_
         return float(ndtri((1 + level) / 2)) * sd / math.sqrt(rows)
     k = per_row * rows
     t = float(stats.t.ppf((1 + level) / 2, max(k - 1, 1)))
-    return t * sd * math.sqrt(k / (rows * (k + 2))) + (NEAR_ENDPOINT - FAR_ENDPOINT) / (2 * (k + 1))
+    return t * sd * math.sqrt(k / (rows * (k + 2))) + (NEAR_BOUND - FAR_BOUND) / (2 * (k + 1))
 
 
-def power(difference: float, sd: float, rows: int, alpha: float, *, per_row: float = 1.0, step: float = 0.0) -> float:
-    """Return the chance that the sign-flip test finds a difference, by Student's noncentral t.
+def power(
+    difference: float, sd: float, rows: int, alpha: float, *, per_row: float = 1.0, yes_no: bool = False
+) -> float:
+    """Return the chance that a paired test finds a difference, by Student's noncentral t.
+
+    Of yes/no scores the test is exact: a step from one row to the next is lost of the sum.
 
     Args:
         difference: The true mean of the rows' differences.
@@ -53,16 +57,16 @@ def power(difference: float, sd: float, rows: int, alpha: float, *, per_row: flo
         rows: How many.
         alpha: The p-value that has to be reached.
         per_row: Clusters per row; 1 where no rows belong together.
-        step: The unit of which all differences are multiples, 1 for yes/no scores; 0 without one.
+        yes_no: Whether scores are yes or no.
 
-    >>> round(power(0.1, 0.5, 218, 0.05, step=1.0), 2)
-    0.8
+    >>> round(power(0.1, 0.5, 199, 0.05), 2), round(power(0.1, 0.5, 218, 0.05, yes_no=True), 2)
+    (0.8, 0.8)
     """
-    k, z = per_row * rows, float(ndtri(1 - alpha / 2))
-    if k <= z**2 + 1:
+    freedom = per_row * rows - 1
+    if freedom <= 0 or 0.5**freedom > alpha:  # so few signs reject nothing
         return 0.0
-    critical, spread = z * math.sqrt((k - 1) / (k - z**2)), sd * math.sqrt(rows)
-    return float(sum(stats.nct.sf(critical, k - 1, (side * rows * difference - step) / spread) for side in (1, -1)))
+    critical, spread, step = float(stats.t.ppf(1 - alpha / 2, freedom)), sd * math.sqrt(rows), yes_no and per_row == 1
+    return float(sum(stats.nct.sf(critical, freedom, (side * rows * difference - step) / spread) for side in (1, -1)))
 
 
 def sd_of_differences(sd: float, correlation: float, draws: int = 1) -> float:

@@ -13,7 +13,7 @@ from evenhand.numbers import Missing, format_count, format_interval, format_leve
 from evenhand.results.measures import Reported, leading_bounds, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnscoredBounds
+from evenhand.statistics.intervals import Level, UnscoredBounds
 from evenhand.statistics.paired_differences import (
     DifferenceTest,
     PairedDifference,
@@ -79,7 +79,7 @@ class SystemDifference:
 
 def system_differences(
     scored: Mapping[str, Mapping[str, Scored]],
-    level: float,
+    level: Level,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> tuple[SystemDifference, ...]:
     """All pairs of systems on each score; one family for Holm's correction.
@@ -154,7 +154,7 @@ def differences_tables(
         cells += [format_range(each.if_unscored_low, each.if_unscored_high)] if unscored else []
         rows.append(tuple(cells))
     title = f"Paired differences of {differences[0].score if not several else 'the scores'} on the same rows"
-    family, tests = format_count(len(differences), "comparison"), name_of_tests(each.difference for each in differences)
+    family, tests = format_count(len(differences), "comparison"), name_of_tests(each.test for each in differences)
     return (
         TextTable(
             title=f"{title} ({tests}, p corrected by Holm over {family})",

@@ -355,4 +355,4 @@ def _bars(histogram: Uniformity | Missing, width: int) -> tuple[str, ...]:
 
 
 def _p_value(histogram: Uniformity | Missing) -> str:
-    return format_p_value(histogram if isinstance(histogram, Missing) else histogram.shift_p_value)
+    return format_p_value(histogram if isinstance(histogram, Missing) else histogram.instance_p_value)

@@ -66,9 +66,9 @@ from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
-from evenhand.statistics.paired_comparisons import Parameter, Strength
 from evenhand.statistics.paired_differences import DifferenceTest
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.statistics.strengths import Parameter, Strength
 from evenhand.votes import Vote
 
 if TYPE_CHECKING:
@@ -747,9 +747,7 @@ def pairs_table(
     level = format_level(ranking.level)
     head = "Head to head" if rate_name == "winrate" else f"Head to head by {rate_name}"
     of_winrates = f"{head}, and the paired difference of {rate_name}s over all contests (p corrected by Holm)"
-    of_strengths = (
-        f"{head} (p corrected by Holm), and the difference of strengths (intervals and p of all pairs at once)"
-    )
+    of_strengths = f"{head}, and the difference of strengths (p corrected by Holm, and by Scheffé where results paired)"
     columns: tuple[Column, ...] = (
         Column("contests", "contests"),
         Column(
@@ -840,7 +838,7 @@ def _position_note(position: Parameter) -> str:
 
 def _groups_note(ranking: Ranking) -> str:
     alike = [group for group in ranking.groups if len(group) > 1]
-    how = "Holm" if ranking.balanced else "strengths, all pairs at once"
+    how = "Holm" if ranking.balanced else "Holm, strengths"
     if not alike:
         return f"All systems can be told apart at the {format_level(ranking.level)} level ({how})."
     listed = "; ".join(", ".join(group) for group in alike)
@@ -906,8 +904,8 @@ def _order_note(table: WinrateTable) -> str:
         return "Orders: no contest was judged in both, so what position does to the verdicts is not known."
     note = f"Orders: the judge changes its mind in {format_share(summary.positional_bias)} of the contests"
     if position.p_value is not None:
-        note += f"; of {format_count(position.n_stuck)} in which it keeps to one place, that is the first in "
-        note += f"{format_share(position.first_shown_preference)} (exact {state_p_value(position.p_value)})"
+        note += f"; of {format_count(position.n_inconsistent)} such changes of one judge the first place gains from "
+        note += f"{format_share(position.first_shown_share)} ({state_p_value(position.p_value)})"
     if table.parameters["on_position_bias"] == "first":
         ranked = ("Winrates, ranks and tests take", "strengths come")
         if not table.ranking.balanced:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.paired_comparisons import fit_bradley_terry, fit_davidson
-from evenhand.statistics.paired_logit import placeable
+from evenhand.statistics.strengths import fit_strengths, placeable
 from tests.support.shared import shared_path
 
 LOG_2, LOG_3, LOG_4 = np.log([2.0, 3.0, 4.0])
@@ -36,20 +35,20 @@ class TestByHand:
         contests = contests_of(
             [(0, 1, 1, 3), (0, 1, 0, 1), (1, 2, 1, 3), (1, 2, 0, 1), (0, 2, 1, 9), (0, 2, 0, 1)], "abc"
         )
-        fit = fit_bradley_terry(contests)
+        fit = fit_strengths(contests, ties="half")
         np.testing.assert_allclose(log_strengths(fit), [LOG_3, 0, -LOG_3], atol=1e-7)
         np.testing.assert_allclose([s.share.estimate for s in fit.strengths], [9 / 13, 3 / 13, 1 / 13], atol=1e-7)
 
     def test_davidson(self):
         # pi = (4, 1), nu = 1.5: win : tie : loss = 4 : 1.5 · sqrt(4) : 1 = 4 : 3 : 1
-        fit = fit_davidson(contests_of([(0, 1, 1, 4), (0, 1, 0.5, 3), (0, 1, 0, 1)]))
+        fit = fit_strengths(contests_of([(0, 1, 1, 4), (0, 1, 0.5, 3), (0, 1, 0, 1)]))
         np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
         assert fit.tie.interval.estimate == pytest.approx(1.5, abs=1e-7)
 
     def test_order_effect(self):
         # pi = (3, 1), gamma = 2. a first: 2·3 : 1. b first: 2·1 : 3.
         contests = contests_of([(0, 1, 1, 6), (0, 1, 0, 1), (1, 0, 1, 2), (1, 0, 0, 3)])
-        fit = fit_bradley_terry(contests, order_effect=True)
+        fit = fit_strengths(contests, order_effect=True, ties="half")
         np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
         assert fit.position_log_odds.interval.estimate == pytest.approx(LOG_2, abs=1e-7)
         assert fit.position_probability.interval.estimate == pytest.approx(2 / 3, abs=1e-7)
@@ -57,7 +56,7 @@ class TestByHand:
     def test_davidson_and_beaver(self):
         # pi = (4, 1), gamma = 4, nu = 1. a first: 16 : sqrt(16) : 1. b first: 4 : sqrt(16) : 4.
         rows = [(0, 1, 1, 16), (0, 1, 0.5, 4), (0, 1, 0, 1), (1, 0, 1, 7), (1, 0, 0.5, 7), (1, 0, 0, 7)]
-        fit = fit_davidson(contests_of(rows), order_effect=True)
+        fit = fit_strengths(contests_of(rows), order_effect=True)
         np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
         assert fit.position_log_odds.interval.estimate == pytest.approx(LOG_4, abs=1e-7)
         assert fit.tie.interval.estimate == pytest.approx(1.0, abs=1e-7)
@@ -68,7 +67,7 @@ class TestByHand:
     def test_interval(self):
         # 3 wins of 4 prompts: e = log 3, information n p q = 3/4, sum of squared scores 3 · (1/4)² + (3/4)² = 3/4,
         # variance 4/3 · (3/4) / (3/4)² = 16/9; lambda = e/2 with error (4/3)/2 = 2/3; t(3) = 3.182446
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]))
+        fit = fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), ties="half")
         interval = fit.strengths[0].log_strength
         assert interval.estimate == pytest.approx(LOG_3 / 2, abs=1e-7)
         assert interval.high - interval.estimate == pytest.approx(3.182446 * 2 / 3, abs=1e-5)
@@ -80,74 +79,74 @@ class TestByHand:
 
 class TestNoFiniteEstimate:
     def test_a_sweep_is_placed_nowhere_and_the_others_among_themselves(self):
-        fit = fit_davidson(contests_of([(0, 1, 1, 5), (0, 2, 1, 5), (1, 2, 1, 3), (1, 2, 0, 1)], "abc"))
+        fit = fit_strengths(contests_of([(0, 1, 1, 5), (0, 2, 1, 5), (1, 2, 1, 3), (1, 2, 0, 1)], "abc"))
         assert fit.strengths[0].log_strength is None
         assert fit.strengths[0].reason == "won every contest: no finite strength"
         np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
     def test_losing_everything(self):
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 2), (0, 1, 0, 2), (0, 2, 1, 1), (2, 1, 0, 1)], "abc"))
+        fit = fit_strengths(contests_of([(0, 1, 1, 2), (0, 1, 0, 2), (0, 2, 1, 1), (2, 1, 0, 1)], "abc"), ties="half")
         assert [s.reason for s in fit.strengths] == [None, None, "lost every contest: no finite strength"]
 
     def test_two_camps_of_equal_size_leave_nobody_placed(self):
         # a~b and c~d within, a and b win everything against c and d
         rows = [(0, 1, 0.5, 2), (2, 3, 0.5, 2), (0, 2, 1, 1), (1, 3, 1, 1)]
-        fit = fit_bradley_terry(contests_of(rows, "abcd"))
+        fit = fit_strengths(contests_of(rows, "abcd"), ties="half")
         assert log_strengths(fit) == [None] * 4
         one_way = "the systems fall into groups between which all wins go one way: no finite strength"
         assert {s.reason for s in fit.strengths} == {one_way}
         assert fit.log_likelihood is None
 
     def test_two_camps_that_never_met_leave_nobody_placed(self):
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 2), (0, 1, 0, 1), (2, 3, 1, 1), (2, 3, 0, 1)], "abcde"))
+        fit = fit_strengths(contests_of([(0, 1, 1, 2), (0, 1, 0, 1), (2, 3, 1, 1), (2, 3, 0, 1)], "abcde"), ties="half")
         never_met = "the systems fall into groups that never met in a scored contest: no finite strength"
         assert [s.reason for s in fit.strengths] == [never_met] * 4 + ["no scored contest"]
 
     def test_a_ladder_places_nobody(self):
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 2), (1, 2, 1, 2)], "abc"))
+        fit = fit_strengths(contests_of([(0, 1, 1, 2), (1, 2, 1, 2)], "abc"), ties="half")
         assert "won every contest" in fit.strengths[0].reason
         assert "all wins go one way" in fit.strengths[1].reason
 
     def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
         # a, b and c beat one another in a circle; d and e as well, and meet nobody else
         rows = [(0, 1, 1, 1), (1, 2, 1, 1), (2, 0, 1, 1), (3, 4, 1, 1), (3, 4, 0, 1)]
-        fit = fit_bradley_terry(contests_of(rows, "abcde"))
+        fit = fit_strengths(contests_of(rows, "abcde"), ties="half")
         assert [s.reason for s in fit.strengths[:3]] == [None] * 3
         assert all("the systems that can be placed" in s.reason for s in fit.strengths[3:])
 
     def test_never_met(self):
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 1), (0, 1, 0, 1)], "abc"))
+        fit = fit_strengths(contests_of([(0, 1, 1, 1), (0, 1, 0, 1)], "abc"), ties="half")
         assert fit.strengths[2].reason == "no scored contest"
 
     def test_only_ties(self):
-        davidson = fit_davidson(contests_of([(0, 1, 0.5, 3)]))
+        davidson = fit_strengths(contests_of([(0, 1, 0.5, 3)]))
         assert "can be placed was a tie" in davidson.strengths[0].reason
         assert davidson.tie.interval is None
-        assert log_strengths(fit_bradley_terry(contests_of([(0, 1, 0.5, 3)]))) == pytest.approx([0, 0])
+        assert log_strengths(fit_strengths(contests_of([(0, 1, 0.5, 3)]), ties="half")) == pytest.approx([0, 0])
 
     def test_no_ties_is_bradley_terry_and_says_so(self):
         rows = [(0, 1, 1, 3), (0, 1, 0, 1)]
-        fit = fit_davidson(contests_of(rows))
+        fit = fit_strengths(contests_of(rows))
         assert fit.tie.interval is None
         assert fit.tie.reason == "no tie was seen: nu is 0"
-        assert log_strengths(fit) == log_strengths(fit_bradley_terry(contests_of(rows)))
+        assert log_strengths(fit) == log_strengths(fit_strengths(contests_of(rows), ties="half"))
 
     def test_one_order_only_cannot_show_an_order_effect(self):
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), order_effect=True)
+        fit = fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), order_effect=True, ties="half")
         assert fit.position_log_odds.interval is None
         assert "show pairs in both orders" in fit.position_log_odds.reason
         np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
     def test_first_shown_always_wins(self):
-        fit = fit_davidson(contests_of([(0, 1, 1, 5), (1, 0, 1, 5)]), order_effect=True)
+        fit = fit_strengths(contests_of([(0, 1, 1, 5), (1, 0, 1, 5)]), order_effect=True)
         assert fit.position_probability.interval is None
         assert "position decides" in fit.position_probability.reason
         assert log_strengths(fit) == pytest.approx([0, 0])
 
     @pytest.mark.parametrize("systems", [2, 3, 4])
     @pytest.mark.parametrize("upsets", [0.05, 0.2, 0.5])
-    @pytest.mark.parametrize("fit", [fit_bradley_terry, fit_davidson])
-    def test_orders_that_always_agree_leave_nothing_to_estimate_the_position_by(self, fit, systems, upsets):
+    @pytest.mark.parametrize("ties", ["half", "davidson"])
+    def test_orders_that_always_agree_leave_nothing_to_estimate_the_position_by(self, ties, systems, upsets):
         rows, drawn = [], np.random.default_rng(1)
         for prompt in range(96):
             for one, other in combinations(range(systems), 2):
@@ -155,7 +154,7 @@ class TestNoFiniteEstimate:
                 rows += [(one, other, won, prompt), (other, one, 1 - won, prompt)]
         first, second, score, cluster = map(list, zip(*rows, strict=True))
         contests = Contests.of("abcd"[:systems], first=first, second=second, score=score, cluster=cluster)
-        fitted = fit(contests, order_effect=True)
+        fitted = fit_strengths(contests, order_effect=True, ties=ties)
         for position in (fitted.position_log_odds, fitted.position_probability):
             assert position.interval is None
             assert "same in every prompt" in position.reason
@@ -163,16 +162,16 @@ class TestNoFiniteEstimate:
 
     def test_one_prompt_has_an_estimate_and_says_nothing_of_its_error(self):
         contests = Contests.of("ab", first=[0] * 4, second=[1] * 4, score=[1, 1, 1, 0], cluster=[9] * 4)
-        interval = fit_bradley_terry(contests).strengths[0].log_strength
+        interval = fit_strengths(contests, ties="half").strengths[0].log_strength
         assert (interval.estimate, interval.low, interval.high) == (pytest.approx(LOG_3 / 2), -np.inf, np.inf)
 
     def test_unscored_contests_are_counted_and_left_out(self):
-        fit = fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1), (0, 1, np.nan, 5)]))
-        assert (fit.contests, fit.unscored, fit.clusters) == (4, 5, 4)
+        fit = fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1), (0, 1, np.nan, 5)]), ties="half")
+        assert (fit.contests, fit.unscored, fit.fit.clusters) == (4, 5, 4)
 
     def test_a_level_that_is_no_level(self):
         with pytest.raises(InvalidInputError, match="level is 95"):
-            fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), level=95)
+            fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), level=95, ties="half")
 
 
 @st.composite
@@ -197,7 +196,7 @@ def test_strengths_are_those_of_evalica(contests):
     oracle = evalica.bradley_terry(
         contests.first.tolist(), contests.second.tolist(), winners, tolerance=1e-12, limit=100_000
     ).scores.sort_index()
-    shares = [strength.share.estimate for strength in fit_bradley_terry(contests).strengths]
+    shares = [strength.share.estimate for strength in fit_strengths(contests, ties="half").strengths]
     np.testing.assert_allclose(shares, oracle / oracle.sum(), atol=1e-5)
 
 
@@ -205,7 +204,7 @@ def test_strengths_are_those_of_evalica(contests):
 @given(decided_contests())
 def test_showing_every_pair_the_other_way_round_turns_the_order_effect_only(contests):
     turned = replace(contests, first=contests.second, second=contests.first, score=1 - contests.score)
-    one, other = (fit_davidson(rows, order_effect=True) for rows in (contests, turned))
+    one, other = (fit_strengths(rows, order_effect=True) for rows in (contests, turned))
     np.testing.assert_allclose(log_strengths(one), log_strengths(other), atol=1e-4)
     assert one.position_log_odds.reason == other.position_log_odds.reason
     if one.position_log_odds.interval is not None:
@@ -220,7 +219,7 @@ def test_copies_within_a_prompt_bring_no_certainty():
         once.systems,
         *(np.repeat(getattr(once, name), 5) for name in ("first", "second", "score", "cluster", "prompt", "weight")),
     )
-    one, many = (fit_davidson(contests).strengths[0].log_strength for contests in (once, five))
+    one, many = (fit_strengths(contests).strengths[0].log_strength for contests in (once, five))
     assert (many.low, many.high) == (pytest.approx(one.low, abs=1e-6), pytest.approx(one.high, abs=1e-6))
 
 
@@ -251,5 +250,5 @@ def crowd():
 
 
 def test_our_maximum_of_the_likelihood_is_the_published_bradley_terry(golden, crowd):
-    shares = [strength.share.estimate for strength in fit_bradley_terry(crowd).strengths]
+    shares = [strength.share.estimate for strength in fit_strengths(crowd, ties="half").strengths]
     np.testing.assert_allclose(shares, [golden["bradley_terry"][system] for system in crowd.systems], atol=1e-6)
