@@ -23,6 +23,7 @@ EvenhandError
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 │   └── ServerAwayError                 the run ended because a judge's server stayed away
+├── UnscoredError                       a strict judge has no score to return
 ├── DistributedRunError                 a cluster, or a worker on it, failed; what was judged holds
 ├── CheckFailedError                    a condition on a result does not hold
 ├── UnwritableFileError (OSError)        a result cannot be saved there; what was there is as it was

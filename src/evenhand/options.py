@@ -53,7 +53,7 @@ class Options(BaseModel):
         try:
             super().__init__(**{name: _plain(value) for name, value in given.items()})
         except ValidationError as error:
-            raise _refused(type(self), given, error) from error
+            raise _refused(type(self), given, error) from None  # whose message holds the values, which may be keys
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: object) -> None:

@@ -284,5 +284,5 @@ def test_context_fields_come_in_unitxts_forms():
     assert context_mapping(None) == {}
     assert context_mapping("question") == {"question": "question"}
     assert context_mapping({"shown": "question"}) == {"shown": "question"}
-    with pytest.raises(InvalidInputError, match="context_fields is 3; give a column"):
+    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name, a list of them"):
         context_mapping(3)
