@@ -20,7 +20,7 @@ import numpy as np
 
 import evenhand
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.numbers import Missing
 
 POPULATION, ROWS, LABELS = 3000, 300, 80
@@ -59,8 +59,8 @@ class World:
             for row in range(POPULATION)
             for place, system in enumerate(SYSTEMS)
         }
-        judge = SimulatedJudge(quality=texts, noise=0.2, refusal_rate=0.04, accuracy=0.95, seed=seed)
-        compared = SimulatedJudge(quality={text: 6 * each for text, each in texts.items()}, noise=0.8, seed=seed)
+        judge = SimulatedEngine(quality=texts, noise=0.2, refusal_rate=0.04, accuracy=0.95, seed=seed)
+        compared = SimulatedEngine(quality={text: 6 * each for text, each in texts.items()}, noise=0.8, seed=seed)
         how = {"response_field": list(SYSTEMS), "max_failure_rate": 1.0, **QUIET}
         return cls(
             evenhand.judge(rows, BOTH, judge, **how),

@@ -2,10 +2,13 @@
 
 ``python -m benchmarks.cpu`` prints a Markdown table: a bare aiohttp loop that makes the same requests, evenhand over
 loopback with a journal on disk, and evenhand with a simulated judge in process; of each the median and the least of
-some rounds, everything from the rows to the table of judgements counted. ``--profile RUN`` prints where the time goes.
+some rounds, everything from the rows to the table of judgements counted. Then the same for a run of 500 rows and for
+200 calls of a ``Judge``, one after the other, and how much dearer a call is. ``--profile RUN`` prints where the time
+goes.
 """
 
 import argparse
+import asyncio
 import cProfile
 import logging
 import pstats
@@ -20,7 +23,8 @@ from tempfile import TemporaryDirectory
 
 import evenhand
 from benchmarks.throughput import Body, openai_compatible, run_bare_aiohttp
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.judges import Judge
 from tests.support.server import JudgeServerProcess
 
 CRITERION = "criteria.evenhand.direct.relevance"
@@ -31,6 +35,10 @@ def rows(count: int) -> list[dict[str, str]]:
     return [{"question": f"What is {index}?", "response": f"It is {uuid.uuid4()}."} for index in range(count)]
 
 
+HOW = {"flow": "one_step", "check_positional_bias": False}
+ROWS, CALLS = 500, 200
+
+
 def judged(engine: object, data: Sequence[dict[str, str]], journal: str | None = None) -> int:
     """One call an assessment; how many have a verdict."""
     table = evenhand.judge(
@@ -38,10 +46,9 @@ def judged(engine: object, data: Sequence[dict[str, str]], journal: str | None =
         CRITERION,
         engine,
         context_fields=["question"],
-        flow="one_step",
-        check_positional_bias=False,
         journal=journal,
         progress=False,
+        **HOW,
     )
     return sum(judgement.verdict.scored for judgement in table.judgements)
 
@@ -50,6 +57,17 @@ def journaled(base_url: str, in_flight: int, data: Sequence[dict[str, str]]) -> 
     """Over HTTP, with a fresh journal."""
     with TemporaryDirectory() as folder:
         return judged(openai_compatible(base_url, in_flight), data, f"{folder}/journal.sqlite3")
+
+
+def called(engine: object, data: Sequence[dict[str, str]], journal: str | None = None) -> int:
+    """The same assessments by a judge that is called for one after the other."""
+
+    async def called_for_each() -> int:
+        async with Judge(CRITERION, engine, journal=journal, **HOW) as judge:
+            verdicts = [await judge(response=row["response"], context={"question": row["question"]}) for row in data]
+        return sum(verdict.scored for verdict in verdicts)
+
+    return asyncio.run(called_for_each())
 
 
 def bodies_of(count: int, labels: Sequence[str]) -> list[Body]:
@@ -108,7 +126,7 @@ def main() -> None:
         runs: dict[str, Callable[[Sequence[dict[str, str]]], object]] = {
             "bare aiohttp loop": lambda _: run_bare_aiohttp(url, bodies, in_flight),
             "loopback": lambda data: journaled(url, in_flight, data),
-            "simulated": lambda data: judged(SimulatedJudge(), data),
+            "simulated": lambda data: judged(SimulatedEngine(), data),
         }
         for run in runs.values():
             run(rows(50))
@@ -117,13 +135,26 @@ def main() -> None:
             with profiled(70):
                 runs[options.profile](data)
             return
+        pairs = {
+            "simulated": (lambda data: judged(SimulatedEngine(), data), lambda data: called(SimulatedEngine(), data)),
+            "loopback": (
+                lambda data: judged(openai_compatible(url, in_flight), data),
+                lambda data: called(openai_compatible(url, in_flight), data),
+            ),
+        }
+        sized = {name: (run, count) for name, run in runs.items()}
+        for name, (by_rows, by_calls) in pairs.items():
+            sized |= {f"a row of {ROWS}, {name}": (by_rows, ROWS), f"a call of {CALLS}, {name}": (by_calls, CALLS)}
         for _ in range(options.rounds):
-            for name, run in runs.items():
-                data = rows(count)
-                found.setdefault(name, []).append(milliseconds(lambda run=run, data=data: run(data), count))
+            for name, (run, size) in sized.items():
+                data = rows(size)
+                found.setdefault(name, []).append(milliseconds(lambda run=run, data=data: run(data), size))
     print("| | CPU ms an assessment | at least |\n|---|---|---|")
     for name, times in found.items():
         print(f"| {name} | {median(times):.3f} | {min(times):.3f} |")
+    for name in pairs:
+        row, call = (median(found[each]) for each in (f"a row of {ROWS}, {name}", f"a call of {CALLS}, {name}"))
+        print(f"\n{name}: a call costs {call / row:.2f} times a row")
 
 
 if __name__ == "__main__":

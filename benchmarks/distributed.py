@@ -36,7 +36,8 @@ def judge(data: str, folder: Path, workers: int, address: str, in_flight: int) -
     begun = time.time()
     import evenhand  # noqa: PLC0415 - the imports are measured
     from evenhand import distributed  # noqa: PLC0415 - as above
-    from evenhand.engines.artifacts import OpenAICompatibleEngine, SimulatedEngine  # noqa: PLC0415 - as above
+    from evenhand.engines.openai_compatible import OpenAICompatibleEngine  # noqa: PLC0415 - as above
+    from evenhand.engines.simulated import SimulatedEngine  # noqa: PLC0415 - as above
 
     engine = SimulatedEngine(noise=0.3, seed=1)
     if address:

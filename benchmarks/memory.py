@@ -19,7 +19,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from subprocess import run
@@ -32,10 +32,10 @@ os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 import pyarrow.parquet
 
 import evenhand
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.engines.base import Request
-from evenhand.engines.simulated import SimulatedJudge
-from evenhand.tables import JudgementTable
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.tables.judgements import JudgementTable
 from evenhand.votes import Completion
 
 CRITERION = "criteria.evenhand.direct.relevance"
@@ -49,13 +49,12 @@ def words(number: int, seed: int | str) -> str:
     return " ".join(random.Random(seed).choices(WORDS, k=number))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Talkative(SimulatedJudge):
+class Talkative(SimulatedEngine):
     """A simulated judge with reasons as long as a model's."""
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the simulated judge, longer where it gives reasons."""
-        reply = await SimulatedJudge.complete(self, request)
+        reply = await SimulatedEngine.complete(self, request)
         if request.stage != "assessment":
             return reply
         return reply.model_copy(update={"text": f"{reply.text} {words(REASONS, request.messages[0]['content'])}"})
@@ -120,7 +119,7 @@ def saved(count: int, folder: Path) -> list[str]:
 
 OPEN_AND_PRINT = """
 import resource, sys, time
-import evenhand, evenhand.tables, pyarrow.parquet
+import evenhand, evenhand.functions, pyarrow.parquet
 start = time.perf_counter(), time.process_time()
 result = evenhand.open(sys.argv[1])
 str(result), result.findings()

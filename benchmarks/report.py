@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import evenhand
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.numbers import format_bytes, format_count, format_number
 from tests.support import browser
 
@@ -57,7 +57,7 @@ def main() -> None:
     folder = Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp())
     saved, page = folder / f"run-{number}.parquet", folder / "report.html"
     if not saved.exists():
-        judge = SimulatedJudge(name="simulated", position_preference=0.4, noise=0.2, refusal_rate=0.01)
+        judge = SimulatedEngine(name="simulated", position_preference=0.4, noise=0.2, refusal_rate=0.01)
         how: dict[str, Any] = {"flow": "one_step", "progress": False, "journal": None, "max_failure_rate": 1.0}
         criterion = "criteria.evenhand.direct.relevance"
         fields = ["question", "context"]

@@ -44,7 +44,8 @@ walked(lambda: evaluate(predictions=[row["response"] for row in ROWS], data=data
 from evenhand.cli import main
 
 Path("rows.jsonl").write_text("\\n".join(map(json.dumps, ROWS)))
-run = {"job": "judge", "data": "rows.jsonl", "criteria": CRITERION, "engine": ENGINE, "id_field": "id"}
+run = {"job": "judge", "data": "rows.jsonl", "criteria": CRITERION, "engine": ENGINE}
+run |= {"id_field": "id", "response_field": "response"}
 Path("run.json").write_text(json.dumps(run))
 walked(lambda: main(["run", "run.json", "--quiet"]))
 """,

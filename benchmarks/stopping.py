@@ -25,10 +25,10 @@ import numpy as np
 
 from evenhand.aggregation import aggregate, draws_are_settled
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Scale, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.grid import Grid
-from evenhand.tables import checklist, judge, winrates
+from evenhand.functions import checklist, judge, winrates
+from evenhand.options import Grid
 from evenhand.votes import Vote
 
 RECORDED = "data/composo_rewardbench2_k8.jsonl.gz"
@@ -157,8 +157,8 @@ def numbers(accuracy: float) -> Iterator[tuple[str, float | None, float | None, 
     ways: tuple[dict[str, Any], ...] = ({}, {"stop_early": True}, {"stop_early": True, "confidence": None})
     for stopping in ways:
 
-        def engine(known: dict[str, float] = quality) -> SimulatedJudge:
-            return SimulatedJudge(quality=known, accuracy=accuracy, seed=3)
+        def engine(known: dict[str, float] = quality) -> SimulatedEngine:
+            return SimulatedEngine(quality=known, accuracy=accuracy, seed=3)
 
         judged = judge(
             rows,

@@ -31,7 +31,8 @@ import datasets
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from tests.support.prefix_cache import PrefixCache
 from tests.support.server import JudgeServer, JudgeServerProcess
 

@@ -14,8 +14,8 @@ from mkdocs.structure.files import File, InclusionLevel
 
 NAMES = {
     "judging": ("Judging and reading", [
-        "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
-        "aggregate_votes", "aggregate", "agreement", "from_results", "open", "load", "register", "catalog_path",
+        "Judge", "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
+        "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
         "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
     "results": ("Results", [
@@ -28,7 +28,7 @@ NAMES = {
     ]),
     "engines": ("Engines", [
         "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",
-        "RecordingEngine", "UnitxtBridge", "JudgeEngine",
+        "UnitxtBridge", "JudgeEngine",
     ]),
     "metrics": ("Metrics of unitxt", [
         "DirectJudge", "RubricJudge", "ChecklistJudge", "PairwiseJudge", "BestOfJudge", "GradeScore", "ModeJudge",
@@ -116,8 +116,8 @@ def _escaped(text):
 
 def options():
     """Every option of a run, as it is declared."""
-    from evenhand import run_options
-    from evenhand.checked_options import Options
+    from evenhand import options as declared
+    from evenhand.options import Options
 
     lines = [
         "# Options of a run",
@@ -125,8 +125,8 @@ def options():
         "Keyword arguments of the functions, fields of the metrics, options of the shell (`--max-cost`) and keys of run "
         "files are the same, and are declared once.",
     ]
-    for name, model in vars(run_options).items():
-        if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == run_options.__name__):
+    for name, model in vars(declared).items():
+        if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == declared.__name__):
             continue
         own = {field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})}
         if own:
@@ -141,7 +141,7 @@ def options():
 
 def catalog_pages():
     """A page for every entry of the catalog, and one that lists them."""
-    from evenhand.known_ids import catalog_entries
+    from evenhand.catalog import catalog_entries
 
     pages, listed = {}, defaultdict(list)
     for identifier, path in catalog_entries().items():

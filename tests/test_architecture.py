@@ -17,6 +17,7 @@ from unitxt.text_utils import camel_to_snake_case
 
 import evenhand
 import evenhand.unitxt
+from benchmarks import size
 from tests.support.processes import Running
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,6 +62,42 @@ def test_imports_go_from_high_layers_to_low_ones():
     expect_success("-c", code)
 
 
+def test_no_modules_import_each_other():
+    """In no way: at the head of a module, in a function, for types alone, or by a string."""
+    found = list(size.circles(size.imported(size.parsed())))
+    assert found == []
+
+
+BY_STRING = {
+    "__init__.py": "the facade imports a name when it is first used",
+    "cli/verbs.py": "--mode MODULE:CLASS is a class of the user's",
+}
+
+
+def test_nothing_is_imported_by_a_string_but_by_the_facade_and_what_users_name():
+    package = ROOT / "src" / "evenhand"
+    found = {
+        str(path.relative_to(package))
+        for path in SOURCES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, (ast.Name, ast.Attribute, ast.alias))
+        and {getattr(node, name, "") for name in ("id", "attr", "name")} & {"import_module", "__import__", "pkgutil"}
+    }
+    assert found == BY_STRING.keys()
+
+
+def test_circles_of_imports_are_found_however_they_are_written():
+    modules = {
+        "evenhand.one": "import evenhand.two",
+        "evenhand.two": "def late():\n    from evenhand import three",
+        "evenhand.three": "if TYPE_CHECKING:\n    from evenhand.four import Four",
+        "evenhand.four": "import_module('evenhand.one')",
+        "evenhand.five": "from evenhand.one import name",
+    }
+    graph = size.imported({name: ast.parse(source) for name, source in modules.items()})
+    assert list(size.circles(graph)) == [["evenhand.one", "evenhand.two", "evenhand.three", "evenhand.four"]]
+
+
 def test_every_module_is_told_whether_it_may_know_unitxt():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     [pure, others] = [set(contract["source_modules"]) for contract in contracts if contract["type"] == "forbidden"]
@@ -85,13 +122,15 @@ LIGHT = [
     "evenhand.data.documents",
     "evenhand.data.fields",
     "evenhand.data.rows",
-    "evenhand.judging.settings",
+    "evenhand.tables",
+    "evenhand.unitxt.loading",
+    "evenhand.judges",
+    "evenhand.judging.run",
     "evenhand.modes.pairwise",
     "evenhand.modes.checklist",
     "evenhand.judge_reliability",
-    "evenhand.engines.openai_compatible",
-    "evenhand.engines.baseline",
-    "evenhand.engines.simulated",
+    "evenhand.engines.names",
+    "evenhand.report.explorer",
 ]
 IMPORTS = """
 import importlib, json, sys
@@ -101,7 +140,7 @@ for module in sys.argv[1:]:
     for name in [name for name in sys.modules if name.partition(".")[0] == "evenhand"]:
         del sys.modules[name]
     importlib.import_module(module)
-    found[module] = sorted({"unitxt", "litellm", "datasets", "torch"} & sys.modules.keys())
+    found[module] = sorted({"unitxt", "litellm", "datasets", "torch", "matplotlib"} & sys.modules.keys())
     if found[module]:
         break
 print(json.dumps(found))
@@ -109,7 +148,7 @@ print(json.dumps(found))
 
 
 @pytest.mark.parametrize("module", LIGHT)
-def test_importing_it_loads_neither_unitxt_nor_litellm(module, imports):
+def test_importing_it_loads_no_slow_library(module, imports):
     assert imports.get(module, []) == []
 
 
@@ -123,11 +162,6 @@ def imports():
     return found
 
 
-def test_the_engine_of_litellm_is_imported_without_litellm():
-    code = "import sys, evenhand.engines.litellm; print('litellm' in sys.modules)"
-    assert run("-c", code).stdout.strip() == "False"
-
-
 def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
     files = [path for path in (ROOT / "src" / "evenhand").rglob("*.py") if path.name != "__init__.py"]
     classes = [node.name for path in files for node in parsed(path).body if isinstance(node, ast.ClassDef)]
@@ -137,6 +171,47 @@ def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
 
 def test_the_facade_is_imported_without_numpy():
     assert run("-c", "import sys, evenhand; print('numpy' in sys.modules)").stdout.strip() == "False"
+
+
+SLOW = {"datasets", "evaluate", "inspect_ai", "litellm", "matplotlib", "ray", "sklearn", "unitxt"}
+"""Libraries that take seconds to import, or that need not be there: imported where they are used."""
+
+OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
+"""Modules of ours that import unitxt."""
+
+LOCAL_IMPORTS = {
+    "engines/journal.py": "the module resource is there on POSIX only",
+    "engines/litellm.py": "httpx is litellm's, and is there where litellm is",
+    "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
+}
+"""Files that import something else within a function, and why; a verb of the shell imports what it runs."""
+
+TO_DO = {
+    *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
+    *("results/looking.py", "results/made_by.py", "results/results.py", "results/resumed.py", "results/saved.py"),
+    *("results/vote_columns.py", "tables/checklist_table.py", "tables/winrate_table.py"),
+}
+"""Files whose imports still stand in functions without a reason."""
+
+
+def modules_imported_in_functions(path):
+    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in {each for function in functions for each in ast.walk(function)}:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_imports_stand_at_the_top_but_for_those_of_slow_libraries():
+    root = ROOT / "src" / "evenhand"
+    found = {
+        path.relative_to(root).as_posix()
+        for path in SOURCES
+        for name in modules_imported_in_functions(path)
+        if name.partition(".")[0] not in SLOW and not name.startswith(OF_UNITXT)
+    }
+    assert {path for path in found - TO_DO if not path.startswith("cli/")} == set(LOCAL_IMPORTS)
 
 
 def names_annotations_import(tree):
@@ -174,8 +249,8 @@ def artifacts_in(path):
 
 
 def test_artifacts_are_found_through_their_bases():
-    assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "LiteLLMEngine"} <= artifact_names()
-    assert not {"Flow", "JudgementTable", "FreeJudge"} & artifact_names()
+    assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "EngineArtifact"} <= artifact_names()
+    assert not {"Flow", "JudgementTable", "FreeEngine"} & artifact_names()
 
 
 def test_no_module_that_defines_artifacts_postpones_its_annotations():
@@ -185,7 +260,7 @@ def test_no_module_that_defines_artifacts_postpones_its_annotations():
         if artifacts_in(path):
             defining.append(path.name)
             assert not names_annotations_import(parsed(path)), f"{path} defines artifacts and imports annotations"
-    assert {"artifacts.py", "judge_metric.py", "direct.py"} <= set(defining)
+    assert {"engines.py", "judge_metric.py", "direct.py"} <= set(defining)
 
 
 def test_no_artifact_field_has_an_optional_type():
@@ -248,7 +323,7 @@ def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
     }
     public = {name for name in evenhand.__all__ if isinstance(getattr(evenhand, name), type)}
     assert types <= {camel_to_snake_case(name) for name in public}
-    assert {"JudgeEngine", "RecordingEngine", "UnitxtBridge"} <= public
+    assert {"JudgeEngine", "UnitxtBridge"} <= public
 
 
 def test_a_public_name_is_the_name_of_one_class_only():
@@ -265,6 +340,56 @@ def test_a_metric_takes_ids_of_the_catalog_unasked(door, tmp_path):
     running = Running(made, output=tmp_path / "told.txt")
     assert running.wait() == 0, running.told
     assert running.told.strip() == "relevance"
+
+
+VALUES = """
+import sys
+from contextlib import nullcontext
+
+import evenhand
+
+class Engine:
+    judge_id, concurrency = "scripted", 4
+
+    def identity(self):
+        return None
+
+    def running(self):
+        return nullcontext()
+
+    async def complete(self, request):
+        return evenhand.Completion(text="Yes")
+
+polite = evenhand.Criterion(
+    name="polite",
+    description="Is it polite?",
+    options=(evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0)),
+    scale="binary",
+)
+rows = [{"a": "Eight.", "b": "Six."}, {"a": "Paris.", "b": "Rome."}]
+quiet = {"progress": False, "journal": None}
+written = {"requirement": "Is it polite?"}
+for criteria in (polite, "Is it polite?", written, [written], "criteria.evenhand.direct.conciseness"):
+    table = evenhand.judge(rows, criteria, Engine(), response_field="a", context_fields=[], **quiet)
+    assert len(table) == 2, table
+better = "criteria.evenhand.pairwise.overall_quality"
+assert len(evenhand.winrates(rows, ["a", "b"], better, Engine(), context_fields=[], **quiet)) == 2
+assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_field="a", **quiet)) == 2
+assert evenhand.Judge(polite, Engine(), journal=None).run(response="Eight.").score == 1.0
+print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
+"""
+
+
+def test_judging_by_plain_values_loads_neither_unitxt_nor_datasets():
+    done = run("-c", VALUES)
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr
+
+
+def test_the_stub_of_the_facade_says_what_the_facade_has():
+    stub = ast.parse((ROOT / "src" / "evenhand" / "__init__.pyi").read_text(encoding="utf-8")).body
+    imported = {alias.asname: node.module for node in stub if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported == evenhand._HOMES
+    assert [ast.unparse(node) for node in stub if not isinstance(node, ast.ImportFrom)] == ["__version__: str"]
 
 
 def test_the_facade_knows_no_other_name():

@@ -1,12 +1,13 @@
 """What cannot be used is one message that names it, before the first call: in the shell and from Python."""
 
 import os
+from functools import wraps
 
 import pandas as pd
 import pytest
 
 import evenhand
-import evenhand.tables
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
 from tests.support.judges import ScriptedJudge
@@ -23,10 +24,11 @@ def data(tmp_path):
 
 @pytest.fixture
 def nothing_is_judged(monkeypatch):
+    @wraps(FUNCTIONS["judge"])
     def judge(*_, **__):
         raise AssertionError("a call was made")
 
-    monkeypatch.setattr(evenhand.tables, "judge", judge)
+    monkeypatch.setitem(FUNCTIONS, "judge", judge)
 
 
 @pytest.mark.usefixtures("nothing_is_judged")
@@ -68,7 +70,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(data, tmp_p
         (["--leave-out", "prompts"], "there is no --out: give one"),
         (["--guidelines", "guidelines.md"], "--guidelines is 'guidelines.md', which looks like the name of a file"),
         (["--guidelines", "/tmp"], "it is a folder"),
-        (["--context", "=answer"], "a name that is shown, and a column, is a text that is not empty"),
+        (["--context", "=answer"], "all of them texts that are not empty"),
         (["--reference", ""], "no field '', which reference_field names"),
         (["--journal", ""], "journal is ''; give 'default', a path, or None for no journal"),
         (["--journal", "a\0b"], r"journal is 'a\x00b'; give"),

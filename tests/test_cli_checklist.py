@@ -1,13 +1,14 @@
 """``evenhand checklist``: its options, its files, and bad input."""
 
 import json
+from functools import wraps
 
 import pytest
 
-import evenhand.tables
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
-from evenhand.run_options import ChecklistOptions
-from evenhand.tables import ChecklistTable
+from evenhand.options import ChecklistOptions, RunOptions
+from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
@@ -102,7 +103,8 @@ OPTIONS = [
 @pytest.fixture
 def called(monkeypatch):
     calls = []
-    monkeypatch.setattr(evenhand.tables, "checklist", lambda *given, **options: calls.append((given, options)))
+    fake = wraps(FUNCTIONS["checklist"])(lambda *given, **options: calls.append((given, options)))
+    monkeypatch.setitem(FUNCTIONS, "checklist", fake)
     return calls
 
 
@@ -119,8 +121,9 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
 def test_every_option_of_a_checklist_has_one_in_the_shell_with_the_same_default(jsonl, called):
     assert main(["checklist", str(jsonl), "--checklist", "c", "--engine", "e", "--response", "answer"]) == 0
     [(_, options)] = called
-    assert not options.keys() & ChecklistOptions.model_fields.keys()
-    assert {name for _, name, _ in OPTIONS} >= ChecklistOptions.model_fields.keys()
+    own = ChecklistOptions.model_fields.keys() - RunOptions.model_fields.keys()
+    assert not options.keys() & own
+    assert {name for _, name, _ in OPTIONS} >= own
     assert options.get("check_positional_bias", False) is False
 
 

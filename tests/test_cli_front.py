@@ -1,22 +1,23 @@
 """The front door: what is shown before anything is known, mistyped ids, and completion in the shell."""
 
-import inspect
-import pickle
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-import evenhand.tables
+import evenhand
+from evenhand.catalog import catalog_entries
 from evenhand.cli import main
 from evenhand.cli.command import command_line
-from evenhand.cli.verbs import VERBS
-from evenhand.early_checks import Deferred
-from evenhand.errors import ArtifactError
-from evenhand.known_ids import check_ids
+from evenhand.cli.verb_table import VERBS
+from evenhand.errors import ArtifactError, InvalidInputError
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_without_a_verb_five_jobs_are_shown_with_a_command_that_can_be_run_and_the_exit_code_is_2(capsys):
@@ -37,134 +38,99 @@ def test_the_help_lists_every_verb(capsys):
 
 MISTYPED = [
     ("judge", "--criteria", "criteria.evenhand.direct.relevnce", "criteria.evenhand.direct.relevance"),
-    ("judge", "--engine", "engines.evenhand.baselne[model=secret]", "engines.evenhand.baseline"),
+    ("judge", "--rubric", "rubrics.evenhand.safty", "rubrics.evenhand.safety"),
     ("compare", "--criteria", "criteria.evenhand.pairwise.overal", "criteria.evenhand.pairwise.overall_quality"),
-    ("demo", "--engine", "engines.evenhand.baselne", "engines.evenhand.baseline"),
     ("checklist", "--checklist", "checklists.evenhand.sumary", "checklists.evenhand.summary"),
     ("catalog", "show", "rubrics.evenhand.sumarization", "rubrics.evenhand.summarization"),
 ]
 TYPES = """
-import os, sys
-from evenhand.cli import main
-
-def ask(verb, option, mistyped):
-    if verb == "catalog":
-        return main([verb, option, mistyped])
-    given = {"--criteria": "criteria.evenhand.direct.relevance", "--engine": "engines.evenhand.baseline"}
-    needed = {"judge": ["--response", "a"], "compare": ["--systems", "a,b"], "checklist": ["--response", "a"]}
-    given = {} if verb == "demo" else given if verb != "checklist" else {"--engine": given["--engine"]}
-    options = [word for pair in {**given, option: mistyped}.items() for word in pair]
-    return main([verb, *([] if verb == "demo" else ["rows.jsonl"]), *options, *needed.get(verb, [])])
-
-os.environ.pop("UNITXT_CATALOGS", None)
-for mistyped in MISTYPED:
-    assert ask(*mistyped[:3]) == 2, mistyped
+import sys
 import evenhand
+from evenhand.cli import main
+from tests.support.judges import ScriptedJudge
 
-with open("run.yaml", "w") as file:
-    file.write("{job: judge, data: demo, systems: alder, judges: engines.evenhand.baselne, criteria: polite?}")
-assert main(["run", "run.yaml"]) == 2
+needed = {"judge": ["--response", "a"], "compare": ["--systems", "a,b"], "checklist": ["--response", "a"]}
+for verb, option, mistyped, _ in MISTYPED:
+    rows = [] if verb == "catalog" else ["rows.jsonl", "--engine", "engines.evenhand.baseline", *needed[verb]]
+    assert main([verb, *rows, option, mistyped]) == 2, mistyped
 try:
-    evenhand.run("run.yaml")
+    evenhand.judge([{"response": "Eight."}], "criteria.evenhand.direct.relevnce", engine=ScriptedJudge([]))
 except evenhand.EvenhandError as error:
     print(error, file=sys.stderr)
-for function in (evenhand.judge, evenhand.winrates):
-    try:
-        function([{"answer": "Eight."}], ["criteria.evenhand.direct.relevnce"], engine="engines.evenhand.baseline")
-    except evenhand.EvenhandError as error:
-        print(error, file=sys.stderr)
-print(sorted({"unitxt", "datasets", "litellm", "scipy", "pandas"} & sys.modules.keys()))
+print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
 """
 
 
-def test_a_mistyped_id_is_told_with_the_nearest_one_before_anything_heavy_is_imported(tmp_path):
+def test_a_mistyped_id_of_ours_is_told_with_the_nearest_one_without_unitxt(tmp_path, monkeypatch):
+    for name in ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "rows.jsonl").write_text('{"a": "Eight.", "b": "Six."}\n', encoding="utf-8")
     code = TYPES.replace("MISTYPED", repr(MISTYPED))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    command, path = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     nearest = re.findall(r"Did you mean '([\w.]+)'", done.stderr)
-    again = [*2 * ["engines.evenhand.baseline"], *2 * ["criteria.evenhand.direct.relevance"]]
-    assert nearest == [*(each[-1] for each in MISTYPED), *again]
-    assert "secret" not in done.stderr
+    assert nearest == [*(each[-1] for each in MISTYPED), "criteria.evenhand.direct.relevance"]
 
 
 JUDGE = ["judge", "rows.jsonl", "--engine", "engines.evenhand.baseline"]
 CRITERIA = ["--criteria", "criteria.evenhand.direct.relevance"]
-SHELL = [
-    ([*JUDGE, "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.relevance'"),
-    ([*JUDGE, "--response", "a", "--rubric", "safty"], "Did you mean 'rubrics.evenhand.safety'"),
-    ([*JUDGE, "--response", "a", *CRITERIA, "--engine", "baselne"], "no catalog holds the engine 'baselne'"),
-    ([*JUDGE, "--response", "answr", *CRITERIA], "instance 0 has no field 'answr', which response_field names"),
-    ([*JUDGE, "--response", "a", *CRITERIA, "--id-field", "ids"], "no field 'ids', which id_field names"),
-    ([*JUDGE, "--response", "a", *CRITERIA, "--samples", "0"], "samples is 0; give a whole number of at least 1"),
-    (["judge", "no.jsonl", *JUDGE[2:], "--response", "a", *CRITERIA], "there is no file or folder 'no.jsonl'"),
-    ([*JUDGE, "--response", "answr", *CRITERIA, "--out", "a.parquet"], "no field 'answr', which response_field names"),
-    (["compare", *JUDGE[1:], *CRITERIA, "--systems", "a,old"], "no field 'old', which systems names"),
-    (["show", "no.parquet"], "'no.parquet' cannot be read"),
-    (["run", "no.yaml"], "'no.yaml' cannot be read"),
-    (["run", "run.yaml"], "no field 'answr', which response_field names"),
-    (["run", "run.yaml", "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.rele"),
-]
-PYTHON = [
-    ("judge", {"criteria": "mistypd"}, "no local catalog holds the entry 'mistypd'"),
-    ("judge", {"response_field": "answr"}, "instance 0 has no field 'answr', which response_field names"),
-    ("judge", {"respons_field": "a"}, "there is no option 'respons_field'. Did you mean 'response_field'"),
-    ("judge", {"orders": "bth"}, "orders is 'bth'. Did you mean 'both'"),
-    ("winrates", {"criteria": "overal_quality", "systems": ["a", "b"]}, "holds the criterion 'overal_quality'"),
-    ("winrates", {"systems": ["a", "old"]}, "no field 'old', which systems names"),
-    ("load", {"reference": "relevnce"}, "no local catalog holds the entry 'relevnce'"),
-    ("open", {"path": "no.parquet"}, "'no.parquet' cannot be read"),
-]
-EARLY = """
-import sys
-from evenhand.cli import main
-
-for arguments, _ in SHELL:
-    assert main(arguments) == 2, arguments
-import evenhand
-
-for name, given, _ in PYTHON:
-    rows = {"dataset": [{"a": "Eight."}], "criteria": "polite?", "engine": "engines.evenhand.baseline"}
-    try:
-        getattr(evenhand, name)(**(given if name in {"load", "open"} else rows | given))
-    except evenhand.EvenhandError as error:
-        print(error, file=sys.stderr)
-print(sorted({"unitxt", "datasets", "litellm", "scipy", "pandas", "numpy", "pyarrow", "jinja2"} & sys.modules.keys()))
-"""
 
 
-def test_what_is_mistyped_is_told_before_a_library_of_numbers_or_of_data_is_imported(tmp_path, monkeypatch):
-    for name in ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / "rows.jsonl").write_text('{"a": "Eight."}\n', encoding="utf-8")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*JUDGE, "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.relevance'"),
+        ([*JUDGE, "--response", "a", "--rubric", "safty"], "Did you mean 'rubrics.evenhand.safety'"),
+        ([*JUDGE, "--response", "a", *CRITERIA, "--engine", "baselne"], "no catalog holds the engine 'baselne'"),
+        ([*JUDGE, "--response", "answr", *CRITERIA], "instance 0 has no field 'answr', which response_field names"),
+        ([*JUDGE, "--response", "a", *CRITERIA, "--id-field", "ids"], "no field 'ids', which id_field names"),
+        ([*JUDGE, "--response", "a", *CRITERIA, "--samples", "0"], "samples is 0; give a whole number of at least 1"),
+        (["judge", "no.jsonl", *JUDGE[2:], "--response", "a", *CRITERIA], "there is no file or folder 'no.jsonl'"),
+        ([*JUDGE, "--response", "b", *CRITERIA, "--out", "a.parquet"], "no field 'b', which response_field names"),
+        (["compare", *JUDGE[1:], *CRITERIA, "--systems", "a,old"], "no field 'old', which systems names"),
+        (["show", "no.parquet"], "'no.parquet' cannot be read"),
+        (["run", "no.yaml"], "'no.yaml' cannot be read"),
+        (["run", "run.yaml"], "no field 'answr', which response_field names"),
+        (["run", "run.yaml", "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.re"),
+    ],
+)
+def test_what_is_mistyped_in_the_shell_is_told(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text('{"a": "Eight."}\n', encoding="utf-8")
     run_file = "{job: judge, data: rows.jsonl, response_field: answr, engine: engines.evenhand.baseline, criteria: ok?}"
-    (tmp_path / "run.yaml").write_text(run_file, encoding="utf-8")
-    code = EARLY.replace("SHELL", repr(SHELL)).replace("PYTHON", repr(PYTHON))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-    told = [line for line in done.stderr.splitlines() if line]
-    assert len(told) == len(SHELL) + len(PYTHON)
-    wanted = [each[-1] for each in (*SHELL, *PYTHON)]
-    assert [line for words, line in zip(wanted, told, strict=True) if words not in line] == []
+    Path("run.yaml").write_text(run_file, encoding="utf-8")
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
 
 
-def test_a_function_of_the_facade_is_itself_once_its_module_is_loaded_and_says_what_it_takes_before():
-    function = evenhand.tables.judge
-    assert evenhand.judge is function
-    deferred = Deferred("evenhand.tables", "judge")
-    assert inspect.signature(deferred) == inspect.signature(evenhand.judge)
-    assert inspect.getdoc(deferred) == inspect.getdoc(evenhand.judge)
-    assert pickle.loads(pickle.dumps(deferred)).__wrapped__ is evenhand.judge
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("judge", {"criteria": "mistypd"}, "no local catalog holds the entry 'mistypd'"),
+        ("judge", {"response_field": "answr"}, "instance 0 has no field 'answr', which response_field names"),
+        ("judge", {"respons_field": "a"}, "there is no option 'respons_field'. Did you mean 'response_field'"),
+        ("judge", {"orders": "bth"}, "orders is 'bth'. Did you mean 'both'"),
+        ("winrates", {"criteria": "overal_quality", "systems": ["a", "b"]}, "holds the criterion 'overal_quality'"),
+        ("winrates", {"systems": ["a", "old"]}, "no field 'old', which systems names"),
+    ],
+)
+def test_what_is_mistyped_in_python_is_told(name, given, message):
+    rows = {"dataset": [{"a": "Eight.", "b": "Six."}], "criteria": "polite?", "engine": "engines.evenhand.baseline"}
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        getattr(evenhand, name)(**(rows | given))
 
 
-def test_an_id_of_ours_in_a_catalog_that_unitxt_was_told_of_is_not_refused(monkeypatch):
-    monkeypatch.delitem(sys.modules, "unitxt")
-    with pytest.raises(ArtifactError, match="no local catalog holds the criterion"):
-        check_ids({"criteria": ["a question?", "criteria.evenhand.mine"]})
-    check_ids(
-        {"criteria": ["criteria.evenhand.direct.relevance"], "items": {"criteria.evenhand.mine": 1}, "rubric": None}
-    )
-    monkeypatch.setenv("UNITXT_CATALOGS", "/mine")
-    check_ids({"criteria": "criteria.evenhand.mine"})
+def test_an_id_of_our_form_may_lie_in_a_catalog_that_unitxt_is_told_of(tmp_path):
+    place = tmp_path / "criteria" / "evenhand"
+    place.mkdir(parents=True)
+    (place / "mine.json").write_text(catalog_entries()["criteria.evenhand.direct.relevance"].read_text("utf-8"))
+    code = "import evenhand; print(evenhand.load('criteria.evenhand.mine').name)"
+    command, told = [sys.executable, "-c", code], {**os.environ, "UNITXT_CATALOGS": str(tmp_path)}
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["relevance"]
+    with pytest.raises(ArtifactError, match=r"no local catalog holds the criterion 'criteria\.evenhand\.mine'"):
+        evenhand.load("criteria.evenhand.mine")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -175,14 +141,6 @@ def test_completion_is_a_script_of_the_shell_that_knows_verbs_and_options(shell,
     if shutil.which(shell):
         (tmp_path / "script").write_text(script, encoding="utf-8")
         subprocess.run([shell, "-n", tmp_path / "script"], check=True)
-
-
-TYPED = """
-complete -p evenhand
-for words in 'judge-' 'compare rows.jsonl --on-p'; do
-  COMP_WORDS=(evenhand $words); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _evenhand; echo ${COMPREPLY[@]}
-done
-"""
 
 
 TYPED = """

@@ -1,4 +1,4 @@
-"""Verbs that judge and those of saved results check gates, tell programs, and end in the exit code 3."""
+"""Verbs that judge and those of saved results check conditions, write summaries, and end in the exit code 3."""
 
 import csv
 import json
@@ -8,9 +8,9 @@ import pyarrow.parquet
 import pytest
 
 import evenhand
+from evenhand.by_name import open as open_results
 from evenhand.cli import main
-from evenhand.errors import GateFailedError
-from evenhand.results.saved import open_results
+from evenhand.errors import CheckFailedError
 from tests.support.rows import write_rows
 
 JUDGE = ["--criteria", "criteria.evenhand.direct.relevance", "--engine", "engines.evenhand.baseline", "--no-progress"]
@@ -27,45 +27,47 @@ def run(tmp_path_factory):
     """A saved result, as the shell wrote it."""
     folder = tmp_path_factory.mktemp("run")
     rows = write_rows(folder / "rows.jsonl", ROWS)
-    gates = ["--fail-if", "relevance[old].low < 0.9", "--fail-if", "unscored > 0"]
-    told = ["--format", f"junit={folder / 'gates.xml'}", "--format", f"markdown={folder / 'run.md'}"]
+    required = ["--require", "relevance[old].low >= 0.9", "--require", "unscored <= 0"]
+    told = ["--format", f"junit={folder / 'checks.xml'}", "--format", f"markdown={folder / 'run.md'}"]
     gold = ["--gold", "relevance=gold"]
     out = ["--out", str(folder / "run.parquet")]
-    assert main(["judge", str(rows), *JUDGE, *SHOWN, *gold, *gates, *told, *out]) == 3
+    assert main(["judge", str(rows), *JUDGE, *SHOWN, *gold, *required, *told, *out]) == 3
     return folder / "run.parquet"
 
 
 def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
     assert len(open_results(run)) == 6
-    suite = ElementTree.parse(run.with_name("gates.xml")).getroot().find("testsuite")
+    suite = ElementTree.parse(run.with_name("checks.xml")).getroot().find("testsuite")
     assert [(case.get("name"), case.find("failure") is None) for case in suite.findall("testcase")][:2] == [
-        ("relevance[old].low < 0.9", False),
-        ("unscored > 0", True),
+        ("relevance[old].low >= 0.9", False),
+        ("unscored <= 0", True),
     ]
-    assert "**Gates: 1 of 2 passed**" in run.with_name("run.md").read_text(encoding="utf-8")
+    assert "**Conditions: 1 of 2 hold**" in run.with_name("run.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--fail-if", "relevance.low <"], "a measure or a number is missing"),
-        (["--fail-if", "relevence.low < 1"], "there will be no such score. Did you mean 'relevance'?"),
-        (["--fail-if", "relevance[neu].low < 1"], "there is no system 'neu'. Did you mean 'new'?"),
+        (["--require", "relevance.low >="], "is not a condition"),
+        (["--require", "relevence.low >= 1"], "there is no such measure. Did you mean 'relevance.low'?"),
+        (["--require", "relevance[neu].low >= 1"], "Did you mean 'relevance[new].low'?"),
         (
-            ["--fail-if", "relevance[new].low < 70"],
-            "between 0.00 and 1.00, with 70: it would always come out",
+            ["--require", "relevance.low >= 1", "--response", "new", "old"],
+            "names 2 measures: give the full name of one. Did you mean 'relevance[old].low'?",
         ),
-        (["--fail-if", "relevance.difference < -2"], "lies between -1.00 and 1.00, with -2: it would always"),
-        (["--fail-if", "relevance.unscored > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
-        (["--fail-if", "unscored > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
-        (["--fail-if", "relevance[new].corrected.low < 1"], "nothing says how the labelled rows were chosen"),
+        (["--require", "relevance[new].low <= 70"], "between 0.00 and 1.00, and a number that it cannot reach"),
+        (["--require", "relevance.unscored <= 2"], "lies between 0.00 and 1.00"),
+        (["--require", "unscored <= 2"], "lies between 0.00 and 1.00"),
+        (["--require", "relevance.corrected[new].low >= 1"], "nothing says how the labelled rows were chosen"),
         (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),
         (["--format", "github"], "GITHUB_STEP_SUMMARY is not set"),
         (["--format", "table=x.md"], "'table' is written to no file"),
     ],
 )
-def test_what_is_no_gate_and_no_format_is_refused_before_the_first_call(arguments, said, tmp_path, capsys, monkeypatch):
+def test_what_is_no_condition_and_no_format_is_refused_before_the_first_call(
+    arguments, said, tmp_path, capsys, monkeypatch
+):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     rows = write_rows(tmp_path / "rows.jsonl", ROWS)
     engine = ["--engine", "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=none]"]
@@ -80,43 +82,57 @@ def test_limits_and_names_of_what_is_checked_are_refused_before_the_first_call_t
     items = tmp_path / "items.yaml"
     items.write_text("name: list\nitems:\n- question: Is it so?\n", encoding="utf-8")
     asked = ["checklist", str(rows), "--checklist", str(items), *engine, "--response", "new"]
-    assert main([*asked, "--fail-if", "pass_rate > 3"]) == 2
-    assert "lies between 0.00 and 1.00, with 3" in capsys.readouterr().err
+    assert main([*asked, "--require", "pass_rate <= 3"]) == 2
+    assert "lies between 0.00 and 1.00" in capsys.readouterr().err
     criterion = tmp_path / "unscored.json"
     options = [{"label": "Yes", "value": 1.0}, {"label": "No", "value": 0.0}]
     criterion.write_text(json.dumps({"name": "unscored", "description": "Unscored?", "options": options}), "utf-8")
     judged = ["judge", str(rows), "--criteria", str(criterion), *engine, "--response", "new"]
-    assert main([*judged, "--fail-if", "unscored > 2 %"]) == 2
-    assert "as unscored[SYSTEM]" in capsys.readouterr().err
+    assert main([*judged, "--require", "unscored <= 2 %"]) == 2
+    assert "Did you mean 'unscored[new]'?" in capsys.readouterr().err
 
 
-def test_a_run_file_has_gates_too(run, capsys):
+def test_a_run_file_has_conditions_too(run, capsys):
     file = run.with_name("run.yaml")
-    gates = {"fail_if": ["relevance[new] >= 0", "unscored > 0"], "labels": {"design": "random"}}
+    required = {"require": ["relevance[new] < 0.5", "unscored <= 0"], "labels": {"design": "random"}}
     gold = {"gold_fields": {"relevance": "gold"}}
     how = {"data": "rows.jsonl", "criteria": JUDGE[1], "engine": JUDGE[3], "response_field": "new", "progress": False}
-    file.write_text(json.dumps({"job": "judge", **how, **gold, **gates}), encoding="utf-8")
+    file.write_text(json.dumps({"job": "judge", **how, **gold, **required}), encoding="utf-8")
     assert main(["run", str(file)]) == 3
     (line,) = [each for each in capsys.readouterr().err.splitlines() if "FAILED" in each]
-    assert line.startswith("evenhand: FAILED relevance[new] >= 0: relevance of new is ")
-    with pytest.raises(GateFailedError, match=r"FAILED relevance\.corrected\.low < 1: corrected relevance of new"):
-        evenhand.run(file, fail_if="relevance.corrected.low < 1")
+    assert line.startswith("evenhand: FAILED relevance[new] < 0.5: relevance[new] is ")
+    with pytest.raises(
+        CheckFailedError, match=r"FAILED relevance\.corrected\.low >= 1: relevance\.corrected\[new\]\.low is "
+    ):
+        evenhand.run(file, require="relevance.corrected.low >= 1")
+
+
+def test_what_makes_a_run_fail_is_no_option(run, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["judge", "demo", *JUDGE, "--response", "alder", "--fail-if", "relevance.low < 0.7"])
+    assert ended.value.code == 2
+    assert "Unknown option: --fail-if" in capsys.readouterr().err
+    file = run.with_name("old.yaml")
+    asked = {"job": "judge", "data": "demo", "criteria": JUDGE[1], "engine": JUDGE[3], "response_field": "alder"}
+    file.write_text(json.dumps({**asked, "fail_if": "relevance.low < 0.7"}), encoding="utf-8")
+    assert main(["run", str(file)]) == 2
+    assert "fail_if is nothing that a run of judge takes. Accepted: " in capsys.readouterr().err
 
 
 def test_a_name_that_the_result_does_not_have_costs_no_result(run, capsys):
-    assert main(["show", str(run), "--fail-if", "relevence.low < 1"]) == 2
+    assert main(["show", str(run), "--require", "relevence.low >= 1"]) == 2
     shown = capsys.readouterr()
     assert "Did you mean 'relevance.low'?" in shown.err
     assert "relevance" in shown.out
 
 
-def test_one_line_a_gate_that_failed_and_json_for_programs(run, capsys):
-    assert main(["show", str(run), "--fail-if", "relevance.low < 0.9", "--format", "json"]) == 3
+def test_one_line_per_condition_that_failed_and_json_for_programs(run, capsys):
+    assert main(["show", str(run), "--require", "relevance[new].low >= 0.9", "--format", "json"]) == 3
     shown = capsys.readouterr()
     assert json.loads(shown.out)["passed"] is False
     (line,) = shown.err.splitlines()
-    assert line.startswith("evenhand: FAILED relevance.low < 0.9: relevance of new is ")
-    assert main(["show", str(run), "--fail-if", "unscored > 0"]) == 0
+    assert line.startswith("evenhand: FAILED relevance[new].low >= 0.9: relevance[new].low is ")
+    assert main(["show", str(run), "--require", "unscored <= 0"]) == 0
 
 
 def test_a_row_is_shown_whole(run, capsys):
@@ -132,6 +148,25 @@ def test_a_row_is_shown_whole(run, capsys):
     assert "Did you mean 'p-1'?" in capsys.readouterr().err
 
 
+def test_verdicts_are_listed_by_what_makes_them_worth_reading(run, capsys):
+    def listed(*options):
+        assert main(["show", str(run), *options]) == 0
+        return capsys.readouterr().out
+
+    results = open_results(run)
+    assert listed("--flips") == f"{results.flips()}\n"
+    assert listed("--disagreements") == f"{results.disagreements()}\n"
+    assert listed("--unscored") == f"{results.unscored()}\n"
+    assert listed("--worst", "2") == f"{results.sort('score', ascending=True).head(2)}\n"
+    assert listed("--flips", "--worst", "1") == f"{results.flips().sort('score', ascending=True).head(1)}\n"
+    assert results.sort("score", ascending=True)[0].score == min(row["score"] for row in results.records())
+    for more in (["p-1"], ["--require", "unscored <= 0"], ["--format", "json"]):
+        assert main(["show", str(run), "--worst", "2", *more]) == 2
+        assert "give one or the other" in capsys.readouterr().err
+    assert main(["show", str(run), "--worst", "-1"]) == 2
+    assert "n is -1" in capsys.readouterr().err
+
+
 def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     first, german = tmp_path / "first.jsonl", tmp_path / "de.parquet"
     assert main(["rescore", str(run), "--on-position-bias", "first", "--out", str(first)]) == 0
@@ -139,11 +174,14 @@ def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     assert main(["filter", str(run), "--system", "new", "--where", "language=de", "--out", str(german)]) == 0
     assert [(each.instance, each.system) for each in open_results(german)] == [(0, "new")]
     capsys.readouterr()
-    assert main(["compare", str(run), str(first), "--fail-if", "relevance.change[new].high < 0"]) == 0
-    assert "relevance.change of new is 0.00" in capsys.readouterr().out
-    assert main(["compare", str(run), str(first), "--fail-if", "relevance.change.same >= 0.5"]) == 3
-    assert main(["compare", "--fail-if", "relevance.change.same >= 0.5", str(run), str(first)]) == 3
-    assert main(["compare", str(run), "--fail-if", "relevance.change.same >= 0.5", str(first)]) == 3
+    required = ["--require", "relevance.change[new].high >= 0", "--format", "json"]
+    assert main(["compare", str(run), str(first), *required]) == 0
+    (condition,) = json.loads(capsys.readouterr().out)["conditions"]
+    assert (condition["holds"], condition["measure"], condition["of"]) == (True, "relevance.change.high", ["new"])
+    assert f"is {condition['value']:.2f} (0.00 [" in condition["found"]
+    assert main(["compare", str(run), str(first), "--require", "relevance.change.same[new] < 0.5"]) == 3
+    assert main(["compare", "--require", "relevance.change.same[new] < 0.5", str(run), str(first)]) == 3
+    assert main(["compare", str(run), "--require", "relevance.change.same[new] < 0.5", str(first)]) == 3
     assert main(["filter", str(run), "--where", "langauge=de"]) == 2
     assert main(["rescore", str(run), "--rule", "mean"]) == 2
     assert "Did you mean 'language'?" in capsys.readouterr().err
@@ -187,11 +225,11 @@ def test_an_export_that_is_none_is_refused(run, capsys):
     assert "give csv, jsonl, parquet or markdown" in capsys.readouterr().err
 
 
-def test_a_gate_on_corrected_scores_where_they_are_corrected(run, capsys):
-    gates = ["--fail-if", "relevance.corrected.low < 1"]
-    assert main(["correct", str(run), "--design", "random", *gates]) == 3
+def test_a_condition_on_corrected_scores_where_they_are_corrected(run, capsys):
+    required = ["--require", "relevance.corrected[new].low >= 1"]
+    assert main(["correct", str(run), "--design", "random", *required]) == 3
     said = capsys.readouterr().err
-    assert "FAILED relevance.corrected.low < 1: corrected relevance of new is " in said
-    assert main(["show", str(run), "--gold-design", "random", *gates]) == 3
-    assert main(["show", str(run), *gates]) == 2
+    assert "FAILED relevance.corrected[new].low >= 1: relevance.corrected[new].low is " in said
+    assert main(["show", str(run), "--gold-design", "random", *required]) == 3
+    assert main(["show", str(run), *required]) == 2
     assert "design is not given" in capsys.readouterr().err

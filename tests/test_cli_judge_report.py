@@ -1,10 +1,12 @@
 """``evenhand judge-report``: its options, its files, and one clear message for what cannot be used."""
 
+from functools import wraps
+
 import pytest
 
-import evenhand.tables
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
-from evenhand.tables import ReliabilityReport
+from evenhand.reliability_report import ReliabilityReport
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -44,7 +46,7 @@ def test_the_report_is_printed_and_written(kind, data, tmp_path, capsys):
     if kind == "json":
         found = ReliabilityReport.load(out)
         assert found.of().num_samples == 3
-        assert found.of().people.num_labels == 4
+        assert found.of().people.num_references == 4
         assert found.of().scale == "pairwise"
 
 
@@ -97,11 +99,12 @@ def test_dry_run_makes_no_call(data, capsys):
 def test_an_option_reaches_the_function(arguments, name, value, data, monkeypatch):
     calls = []
 
+    @wraps(FUNCTIONS["reliability"])
     def fake(*given, **options):
         calls.append(options)
         return "a report"
 
-    monkeypatch.setattr(evenhand.tables, "reliability", fake)
+    monkeypatch.setitem(FUNCTIONS, "reliability", fake)
     assert report(data, *PAIRWISE, *arguments) == 0
     assert calls[0][name] == value
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.by_name import open as open_results
 from evenhand.cli import main, verbs
 from evenhand.data.rows import KINDS
-from evenhand.results.saved import open_results
 from tests.support.processes import Running
 from tests.support.rows import write_rows
 
@@ -92,7 +92,7 @@ def test_what_is_printed_alone_ends_as_programs_in_pipes_do(arguments, data, mon
 
 
 def test_a_result_that_cannot_be_saved_is_shown_at_least(data, monkeypatch, capsys):
-    from evenhand.tables import JudgementTable  # noqa: PLC0415 - seconds of import
+    from evenhand.tables.judgements import JudgementTable  # noqa: PLC0415 - seconds of import
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")

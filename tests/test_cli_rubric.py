@@ -1,13 +1,14 @@
 """``evenhand judge`` with a rubric, and what the judge is shown beside it."""
 
 import json
+from functools import wraps
 
 import pytest
 
-import evenhand.tables
+from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
-from evenhand.run_options import AssessmentOptions
-from evenhand.tables import JudgementTable
+from evenhand.options import AssessmentOptions, RunOptions
+from evenhand.tables.judgements import JudgementTable
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -28,7 +29,8 @@ def jsonl(tmp_path):
 def called(monkeypatch):
     """What the verb hands to ``judge``; nothing is judged."""
     calls = []
-    monkeypatch.setattr(evenhand.tables, "judge", lambda *given, **options: calls.append((given, options)) or "")
+    fake = wraps(FUNCTIONS["judge"])(lambda *given, **options: calls.append((given, options)) or "")
+    monkeypatch.setitem(FUNCTIONS, "judge", fake)
     return calls
 
 
@@ -62,7 +64,10 @@ def test_a_file_behind_rubric_is_read_as_a_rubric(jsonl, tmp_path, capsys):
 OPTIONS = [
     (["--guidelines", "Be strict."], {"guidelines": "Be strict."}),
     (["--examples", "cases.jsonl"], {"examples": "cases.jsonl"}),
-    (["--num-examples", "3"], {"num_examples": 3}),
+    (
+        ["--examples", "cases.jsonl", "--num-examples", "3"],
+        {"examples": "cases.jsonl", "num_examples": 3},
+    ),
     (["--label", "a=b", "c=d"], {"label_fields": {"a": "b", "c": "d"}}),
     (["--no-shuffle-options"], {"shuffle_options": False}),
     (["--auto-na-option"], {"auto_na_option": True}),
@@ -98,7 +103,8 @@ def test_an_option_reaches_the_function_and_nothing_else_does(arguments, expecte
 
 
 def test_every_option_of_judge_has_one_in_the_shell():
-    assert {name for _, expected in OPTIONS for name in expected} - {"flow"} == AssessmentOptions.model_fields.keys()
+    own = AssessmentOptions.model_fields.keys() - RunOptions.model_fields.keys()
+    assert {name for _, expected in OPTIONS for name in expected} - {"flow"} == own
 
 
 def test_guidelines_from_a_file(jsonl, tmp_path, called):

@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.cli.command import command_line, main
 from evenhand.cli.contents import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 
 ROWS = [{"id": f"p{n}", "judge": ["yes", "no"][n % 2], "answer": "It is long enough to be cut here"} for n in range(4)]
 LABELS = [{"id": f"p{n}", "label": "yes" if n else None} for n in range(3)]
@@ -56,7 +56,7 @@ def test_labels_name_the_verbs_of_labels_too(tmp_path, capsys):
 def test_a_saved_result_prints_its_tables_and_its_kind(name, tmp_path, capsys):
     path = tmp_path / name
     found = evenhand.judge(
-        ROWS, "Is it good?", SimulatedJudge(), response_field="answer", context_fields=[], progress=False, journal=None
+        ROWS, "Is it good?", SimulatedEngine(), response_field="answer", context_fields=[], progress=False, journal=None
     )
     found.save(path)
     printed = shown(path, capsys)
@@ -68,7 +68,7 @@ def test_a_saved_result_prints_its_tables_and_its_kind(name, tmp_path, capsys):
 
 def test_what_is_asked_of_a_result_is_not_asked_of_rows(tmp_path, capsys):
     rows = written(ROWS, tmp_path / "rows.jsonl")
-    for more in (["p1"], ["--run-file"], ["--fail-if", "unscored > 0"]):
+    for more in (["p1"], ["--run-file"], ["--require", "unscored <= 0"], ["--flips"], ["--worst", "3"]):
         assert main(["show", rows, *more]) == 2
         assert "rows.jsonl" in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.csv")]) == 2

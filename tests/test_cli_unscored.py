@@ -6,7 +6,8 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.tables import JudgementTable, WinrateTable
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.winrate_table import WinrateTable
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer, conversation
 

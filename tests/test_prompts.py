@@ -11,9 +11,10 @@ from jinja2 import DictLoader, Environment
 from evenhand import prompts
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidPromptError
+from evenhand.functions import judge
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
+from evenhand.options import Grid, Limits
 from evenhand.prompts import (
     PLACEHOLDERS,
     check_first_prompt,
@@ -24,7 +25,6 @@ from evenhand.prompts import (
     undeclared_placeholders,
 )
 from evenhand.question import Example, Question, choice_criterion, comparison_criterion
-from evenhand.tables import judge
 from tests.support.judges import ScriptedJudge, chooses
 
 HOSTILE = (

@@ -6,11 +6,11 @@ import pytest
 
 import evenhand
 from evenhand.errors import InvalidInputError, InvalidPromptError
+from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.options import SCORERS, ChecklistOptions
 from evenhand.prompts import check_first_prompt, own_template, render_own_prompt
-from evenhand.run_options import SCORERS, ChecklistOptions
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge
 
 ITEM = 'History:\n{history}\nInput:\n{input}\nTarget:\n{target}\nReply {{"answer": "YES"}} to: {question}'

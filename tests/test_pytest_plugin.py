@@ -1,11 +1,13 @@
-"""assert_judged says what does not hold as pytest does, and what was spent is told at the end."""
+"""assert_judged of one response and of a result: what does not hold is said as pytest says it."""
 
 import re
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 import pytest
 
 import evenhand
+from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_number
 from evenhand.pytest_plugin import assert_judged
 from evenhand.statistics import mean_intervals
@@ -47,7 +49,7 @@ def saved(tmp_path_factory):
     judge = ScriptedJudge(lambda request: "Hm." if "Perhaps" in request.messages[0]["content"] else "Yes")
     how = {"response_field": "answer", "flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False}
     results = evenhand.judge(rows, "Is it so?", judge, **how)
-    assert results.check("unscored > 10 %").failed
+    assert results.check("unscored <= 10 %").failed
     path = tmp_path_factory.mktemp("saved") / "run.parquet"
     results.save(path)
     return path
@@ -81,8 +83,8 @@ def test_a_failure_shows_the_score_and_the_three_worst_verdicts_with_reasons(run
         [
             ">       assert_judged(judged(evenhand_judge), *",
             "E       AssertionError: even.low >= 0.7 does not hold:",
-            f"E         even of answer is 0.50 [[]{low}, {high}[]] (n 12; 0 of 12 votes unscored)*",
-            "E       The 3 worst of the verdicts:",
+            f"E         even[[]answer[]].low is {low} (0.50 [[]{low}, {high}[]]; n 12; 0 of 12 votes unscored)",
+            "E       The worst verdicts:",
             "E         1/answer/even: No, score 0.00",
             "E           question: Is 1 even?",
             r"E           answer: No!\x1b[[]31m",
@@ -94,32 +96,32 @@ def test_a_failure_shows_the_score_and_the_three_worst_verdicts_with_reasons(run
     assert "0/answer/even" not in done.stdout.str()  # whose score is 1
 
 
-def test_what_was_bought_is_told_and_a_second_run_buys_nothing(run):
-    first = run("def test_it(evenhand_judge):\n    assert_judged(judged(evenhand_judge), 'even.n == 12')\n")
-    first.assert_outcomes(passed=1)
-    first.stdout.fnmatch_lines(["evenhand: 24 replies bought, 0 from the journal, $0.2400"])  # two a vote, a cent each
-    again = run("def test_it(evenhand_judge):\n    assert_judged(judged(evenhand_judge), 'even.n == 12')\n")
-    again.stdout.fnmatch_lines(["evenhand: 0 replies bought, 24 from the journal*"])
+def test_a_second_run_buys_nothing(run):
+    bought = "(results.spending.bought, results.spending.from_journal)"
+    for expected in ((24, 0), (0, 24)):
+        test = f"results = judged(evenhand_judge)\n    assert_judged(results, 'even.n == 12')\n    assert {bought}"
+        run(f"def test_it(evenhand_judge):\n    {test} == {expected}\n").assert_outcomes(passed=1)
 
 
-def test_a_saved_result_is_asserted_of_by_its_path_and_without_calls_nothing_is_told(run, saved):
+def test_a_saved_result_is_asserted_by_its_path(run, saved):
     done = run(f"def test_it():\n    assert_judged({str(saved)!r}, 'unscored < 10 %')\n")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
         [
             "E       AssertionError: unscored < 10 % does not hold:",
-            "E         unscored is 33 % (2 of 6 votes unscored (1 row affected), 1 verdict unscored)*",
-            "E       The worst of the verdicts:",
+            "E         unscored is 33 % (2 of 6 votes unscored (1 row affected), 1 verdict unscored)",
+            "E       The worst verdicts:",
             "E         2/answer/*: nothing selected, no score (no_match)",
         ]
     )
-    assert "evenhand:" not in done.stdout.str()
+    assert "0/answer/" not in done.stdout.str()  # whose votes are scored
 
 
 @pytest.mark.parametrize(
     ("asserted", "said"),
     [
-        ("", "assert_judged needs something that must hold"),
+        ("", "assert_judged takes a judge, what it is shown, and at_least"),
+        (", 'even >= 0', at_least=1", "assert_judged takes a judge"),
         (", 'evne > 1'", "Did you mean 'even'?"),
     ],
 )
@@ -135,7 +137,6 @@ def test_who_does_not_use_it_loads_nothing_of_it(pytester):
     )
     done = pytester.runpytest_subprocess(*PLUGIN, "-p", "no:xdist", "-p", "no:cov")
     done.assert_outcomes(passed=1)
-    assert "evenhand:" not in done.stdout.str()
 
 
 def test_pytest_finds_it_where_evenhand_is_installed():
@@ -160,10 +161,8 @@ def mixed():
     ("asserted", "worst"),
     [
         ("is_it_rude.high <= 0.2", "235"),
-        ("0.2 >= is_it_rude.high", "235"),
-        ("not is_it_rude.high > 0.2", "235"),
+        ("is_it_rude[answer] < 0.2", "235"),
         ("is_it_rude.low >= 0.9", "014"),
-        ("not is_it_rude.low < 0.9", "014"),
     ],
 )
 def test_the_worst_verdicts_are_the_highest_where_a_score_must_be_small(mixed, asserted, worst):
@@ -176,3 +175,50 @@ def test_what_changed_between_two_runs_is_asserted_too(mixed):
     assert_judged(mixed.compare(mixed), "is_it_rude.change == 0")
     with pytest.raises(AssertionError, match=r"is_it_rude\.change >= 0\.1 does not hold"):
         assert_judged(mixed.compare(mixed), "is_it_rude.change >= 0.1")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge returns for one response."""
+
+    score: float | None
+    label: str | None = None
+    reason: str | None = None
+    unscored_reason: str | None = None
+
+
+class Judge:
+    """A judge of one response: a score by its length, and none where there is no text."""
+
+    def run(self, *, response, context=None):
+        if not response:
+            return Verdict(None, unscored_reason="missing_response")
+        words = len(response.split())
+        return Verdict(
+            min(words, 10) / 10, "long" if words > 5 else "short", f"{context or 'It'} has {words} words.\x1b[31m"
+        )
+
+
+def test_a_response_is_asserted_by_its_score():
+    found = assert_judged(Judge(), response="one two three four five six seven", at_least=0.7)
+    assert (found.score, found.label) == (0.7, "long")
+    assert_judged(Judge(), response="one two three", at_least=0.1 + 0.2)  # 0.30000000000000004
+    with pytest.raises(AssertionError) as failed:
+        assert_judged(Judge(), response="one two", context="This", at_least=0.7)
+    assert str(failed.value) == r"the score 0.20 (short) is below 0.7: This has 2 words.\x1b[31m"
+
+
+def test_an_unscored_response_fails_with_its_reason():
+    with pytest.raises(AssertionError, match="the response has no score: missing_response"):
+        assert_judged(Judge(), response="", at_least=0.0)
+
+
+@pytest.mark.parametrize("given", [{}, {"at_least": "0.7"}, {"at_least": None}])
+def test_a_judge_without_a_lowest_score_is_refused(given):
+    with pytest.raises(InvalidInputError, match=r"assert_judged\(judge, response=answer, at_least=0\.7\)"):
+        assert_judged(Judge(), response="one", **given)
+
+
+def test_a_judge_with_conditions_is_refused():
+    with pytest.raises(InvalidInputError, match="or a result and conditions"):
+        assert_judged(Judge(), "relevance >= 0.7", response="one", at_least=0.7)

@@ -7,7 +7,7 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 
 import evenhand
-from evenhand.data.plain_data import parse_yaml
+from evenhand.data.plain import parse_yaml
 from tests.support.pages import ROOT
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))

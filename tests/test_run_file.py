@@ -14,11 +14,11 @@ import evenhand.demo
 from evenhand.cli import main
 from evenhand.cli.run_file import PREFIX, RunFile, fields_of, settled, verb_named
 from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
-from evenhand.cli.verbs import VERBS
-from evenhand.data.plain_data import parse_yaml
-from evenhand.errors import GateFailedError, InvalidInputError
-from evenhand.results.run_record import JOBS, absolute, relative, run_yaml
-from evenhand.run_options import RunOptions
+from evenhand.cli.verb_table import VERBS
+from evenhand.data.plain import parse_yaml
+from evenhand.errors import CheckFailedError, InvalidInputError
+from evenhand.options import RunOptions
+from evenhand.results.made_by import JOBS, absolute, relative, run_yaml
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
@@ -155,8 +155,8 @@ def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_acce
     ("text", "message"),
     [
         ("- a\n- b\n", "is no mapping of names to values"),
-        ("job: judge\njob: judge\n", "the field 'job' stands here twice"),
-        ("job: !!python/object/apply:os.system [ls]\n", "is not YAML as it is read here (line 1"),
+        ("job: judge\njob: judge\n", 'found duplicate key "job"'),
+        ("job: !!python/object/apply:os.system [ls]\n", "is not valid YAML (line 1"),
     ],
 )
 def test_a_file_that_is_no_run_is_told_by_one_line(text, message, folder, capsys):
@@ -330,7 +330,7 @@ def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(fol
         assert "raise --max-calls or --max-cost and run the same again" in line
         assert len(evenhand.open(out)) == 6
         assert main([*run, "--max-unscored", "0.7"]) == 0
-        with pytest.raises(GateFailedError, match="2 of 6 votes unscored") as failed:
+        with pytest.raises(CheckFailedError, match="2 of 6 votes unscored") as failed:
             evenhand.run(path, max_calls=0, max_unscored=0.2)  # the journal has 4
         assert len(failed.value.results) == 6
 
@@ -353,7 +353,7 @@ def test_the_help_names_every_exit_code(capsys):
     assert main(["--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Exit codes: 0 done; 1 the run failed" in shown
-    assert "3 a gate: " in shown
+    assert "3 a check failed: too many unscored votes, or a --require condition does not hold" in shown
 
 
 def test_labels_of_people_and_what_is_written_beside_a_result_lie_where_the_file_does(folder, capsys):
@@ -414,15 +414,15 @@ def test_agreement_names_its_rows_by_their_ids(folder):
     assert list(table.votes()["id"].to_pylist())[:2] == ["r0", "r0"]
 
 
-def test_gates_and_formats_of_a_file_hold_in_the_shell_and_in_python(folder, capsys):
-    told = {"fail_if": ["is_it_true.low < 0.99", "unscored > 0"], "format": ["junit=gates.xml"]}
+def test_conditions_and_formats_of_a_file_hold_in_the_shell_and_in_python(folder, capsys):
+    told = {"require": ["is_it_true.low >= 0.99", "unscored <= 0"], "format": ["junit=checks.xml"]}
     path = write(folder, **told)
     assert main(["run", str(path), "--quiet"]) == 3
-    assert "is_it_true.low < 0.99" in capsys.readouterr().err
-    assert (folder / "gates.xml").read_text(encoding="utf-8").count("<failure") == 1
-    (folder / "gates.xml").unlink()
-    with pytest.raises(GateFailedError, match=r"is_it_true\.low < 0\.99") as failed:
+    assert "is_it_true.low >= 0.99" in capsys.readouterr().err
+    assert (folder / "checks.xml").read_text(encoding="utf-8").count("<failure") == 1
+    (folder / "checks.xml").unlink()
+    with pytest.raises(CheckFailedError, match=r"is_it_true\.low >= 0\.99") as failed:
         evenhand.run(path, progress=False)
     assert len(failed.value.results) == len(ROWS)
-    assert (folder / "gates.xml").exists()
-    assert main(["run", str(write(folder, fail_if="is_it_true.lwo < 1"))]) == 2
+    assert (folder / "checks.xml").exists()
+    assert main(["run", str(write(folder, require="is_it_true.lwo >= 1"))]) == 2

@@ -6,11 +6,12 @@ import traceback
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.artifacts import OpenAICompatibleEngine
-from evenhand.engines.unitxt import UnitxtBridge, as_judge
+from evenhand.engines.names import as_judge
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import EvenhandError, TooManyFailuresError
-from evenhand.tables import judge
+from evenhand.functions import judge
 from evenhand.unitxt.bases import InferenceEngine
+from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer
 
@@ -130,8 +131,9 @@ def test_the_artifact_written_as_a_catalog_entry():
     engine = OpenAICompatibleEngine(
         base_url="http://127.0.0.1:9/v1", model="m", api_key_env="OUR_SECRET_NAME", headers_env="OUR_HEADERS"
     )
-    assert "OUR_SECRET_NAME" in engine.to_json()
-    for shown in (engine.to_json(), repr(engine), str(engine.to_dict()), engine.get_engine_id()):
+    artifact = to_artifact(engine)
+    assert "OUR_SECRET_NAME" in artifact.to_json()
+    for shown in (artifact.to_json(), repr(artifact), repr(engine), artifact.get_engine_id()):
         assert_silent(shown)
 
 

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 import evenhand
-from evenhand.cli.verbs import VERBS
-from evenhand.known_ids import catalog_entries
-from evenhand.run_options import RunOptions
+from evenhand.catalog import catalog_entries
+from evenhand.cli.verb_table import VERBS
+from evenhand.options import RunOptions
 from tests.support.pages import ROOT
 
 LOADED = re.compile(

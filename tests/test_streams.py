@@ -13,9 +13,10 @@ from evenhand.cli import main
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.data.identified import IdentifiedRow, as_rows
 from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
-from evenhand.judging.together import Judging
+from evenhand.judging.loop import Judging
 from evenhand.results.resumed import held_alone
-from evenhand.streams import Job, StreamedRowsWarning
+from evenhand.row_runs import job_of
+from evenhand.streams import StreamedRowsWarning
 from tests.support.judges import ScriptedJudge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer
@@ -62,6 +63,35 @@ def test_a_stream_is_judged_as_its_rows_at_once(tmp_path, orders, share):
     assert told(streamed) == told(at_once)
     assert len(parts_of(tmp_path / "to")) == 6
     assert told(evenhand.open(tmp_path / "to" / "part-000005.parquet"))[0] != told(at_once)[0]  # a part is whole, too
+
+
+def index_and_id(folder):
+    found = pyarrow.parquet.ParquetDataset(sorted(folder.glob("*.parquet"))).read(["instance", "id"]).to_pylist()
+    return {(row["instance"], row["id"]) for row in found}
+
+
+def test_parts_number_their_rows_as_the_whole_run_does(tmp_path):
+    """So that whoever groups a folder by ``instance``, without evenhand, mixes no rows."""
+    folder, how = tmp_path / "to", {**HOW, "journal": None, "stream_to": tmp_path / "to"}
+    expected = {(place, row["id"]) for place, row in enumerate(rows())}
+    evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=7)
+    assert index_and_id(folder) == expected
+    for number in (1, 4):
+        (folder / f"part-{number:06}.parquet").unlink()
+    again = evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=3)  # whose parts have other bounds
+    assert index_and_id(folder) == expected
+    assert list(again.ids) == [row["id"] for row in rows()]
+    one = evenhand.open(folder / "part-000003.parquet")
+    assert [about["instance"] for about in one.abouts()] == list(range(7))  # of a part alone
+
+
+def test_rows_that_come_before_those_of_an_earlier_run_get_indices_of_their_own(tmp_path):
+    folder, how = tmp_path / "to", {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
+    evenhand.judge(rows(20)[10:], CRITERION, noisy(), **how)
+    found = evenhand.judge(rows(20), CRITERION, noisy(), **how)
+    held = index_and_id(folder)
+    assert {row for row, _ in held} == set(range(20))
+    assert held == {(row, name) for row, name in enumerate(found.ids)}
 
 
 def crit_judge(**how):
@@ -243,7 +273,7 @@ def test_a_warning_is_given_once_and_not_once_a_part(tmp_path):
 
 
 def test_a_job_is_the_same_in_another_process():
-    job = Job("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
+    job = job_of("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
     other = pickle.loads(pickle.dumps(job))
     stream = [IdentifiedRow(row["id"], "0" * 16, 10, (row,), "row") for row in rows(5)]
     assert told(other.judge(as_rows(stream, "id"))) == told(job.judge(as_rows(stream, "id")))
@@ -430,7 +460,7 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     capsys.readouterr()
     assert main([*asked, "--dry-run"]) == 0
     assert "votes: 40" in capsys.readouterr().out
-    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--fail-if", "unscored > 0"]) == 0
+    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--require", "unscored <= 0"]) == 0
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
     assert {name: held for name, held in parts_of(folder).items() if name in first} == first
     assert main(["show", str(folder)]) == 0

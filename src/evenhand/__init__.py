@@ -1,28 +1,89 @@
 """evenhand: LLM judges for unitxt that say truthfully how far their judgement can be trusted.
 
-The public names are those of the lines ``from … import …`` in ``__init__.pyi``. Each is imported when it is first used:
-``import evenhand`` loads neither unitxt nor litellm.
+Each public name is imported when it is first used: ``import evenhand`` loads no library. unitxt and datasets are loaded
+only where their objects, ids or recipes are used.
 """
 
-import sys
 from importlib import import_module
-from pathlib import Path
 
 from evenhand.version import __version__ as __version__
 
-_STUB = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
-_HOMES = {line.split()[3]: line.split()[1] for line in _STUB.splitlines() if line.startswith("from ")}
-_SLOW = ("evenhand.evaluate", "evenhand.tables", "evenhand.unitxt.loading")  # modules that take seconds to import
+_HOMES = {
+    "AgreementTable": "evenhand.tables.recorded_votes",
+    "BaselineEngine": "evenhand.engines.baseline",
+    "BestOfJudge": "evenhand.metrics.choice_judges",
+    "BlindSheet": "evenhand.labels.blind_sheet",
+    "Checklist": "evenhand.criteria",
+    "ChecklistItem": "evenhand.criteria",
+    "ChecklistJudge": "evenhand.metrics.checklist_judge",
+    "ChecklistTable": "evenhand.tables.checklist_table",
+    "Completion": "evenhand.votes",
+    "CorrectedScores": "evenhand.labels.correct",
+    "Criterion": "evenhand.criteria",
+    "DirectJudge": "evenhand.metrics.direct",
+    "EvenhandError": "evenhand.errors",
+    "GoldComparison": "evenhand.judge_reliability.against_people",
+    "GradeScore": "evenhand.metrics.choice_judges",
+    "GradeTable": "evenhand.tables.grade_table",
+    "Judge": "evenhand.judges",
+    "JudgeEngine": "evenhand.engines.base",
+    "JudgementTable": "evenhand.tables.judgements",
+    "LiteLLMEngine": "evenhand.engines.litellm",
+    "Match": "evenhand.votes",
+    "Mode": "evenhand.modes.mode",
+    "ModeJudge": "evenhand.metrics.mode_judge",
+    "ModeResults": "evenhand.tables.mode_results",
+    "OpenAICompatibleEngine": "evenhand.engines.openai_compatible",
+    "Option": "evenhand.criteria",
+    "PairwiseJudge": "evenhand.metrics.pairwise_judge",
+    "Plan": "evenhand.labels.plan",
+    "Question": "evenhand.question",
+    "ReliabilityReport": "evenhand.reliability_report",
+    "ReplayEngine": "evenhand.engines.replay",
+    "Results": "evenhand.result_methods",
+    "Rubric": "evenhand.criteria",
+    "RubricJudge": "evenhand.metrics.rubric_judge",
+    "SimulatedEngine": "evenhand.engines.simulated",
+    "Subject": "evenhand.modes.mode",
+    "UnitxtBridge": "evenhand.unitxt.engines",
+    "Verdict": "evenhand.votes",
+    "Vote": "evenhand.votes",
+    "VoteAggregation": "evenhand.metrics.recorded_votes_metric",
+    "VoteTable": "evenhand.tables.recorded_votes",
+    "WinrateTable": "evenhand.tables.winrate_table",
+    "aggregate_votes": "evenhand.tables.recorded_votes",
+    "agreement": "evenhand.tables.recorded_votes",
+    "alternative_annotator_test": "evenhand.tables.annotator_test",
+    "catalog_path": "evenhand.catalog",
+    "checklist": "evenhand.functions",
+    "correct": "evenhand.labels.correct",
+    "evaluation_module": "evenhand.integrations.hf_evaluate",
+    "from_results": "evenhand.by_name",
+    "grade_scores": "evenhand.functions",
+    "judge": "evenhand.functions",
+    "load": "evenhand.unitxt.loading",
+    "match_closest_option": "evenhand.parsing",
+    "open": "evenhand.by_name",
+    "plan": "evenhand.labels.plan",
+    "read_labels": "evenhand.labels.read_labels",
+    "read_log": "evenhand.data.rows",
+    "read_replies": "evenhand.tables.reading_replies",
+    "register": "evenhand.metrics",
+    "reliability": "evenhand.reliability_report",
+    "run": "evenhand.cli.run_verb",
+    "run_mode": "evenhand.functions",
+    "to_label": "evenhand.labels.to_label",
+    "winrates": "evenhand.functions",
+}
+"""The public names, and their modules; ``__init__.pyi`` says the same to type checkers."""
+
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 - a type checker reads the stub
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in _HOMES:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    if home.startswith(_SLOW) and name.islower() and home not in sys.modules:
-        return import_module("evenhand.early_checks").Deferred(home, name)
-    return getattr(import_module(home), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

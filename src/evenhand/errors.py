@@ -23,8 +23,9 @@ EvenhandError
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 │   └── ServerAwayError                 the run ended because a judge's server stayed away
+├── UnscoredError                       a strict judge has no score to return
 ├── DistributedRunError                 a cluster, or a worker on it, failed; what was judged holds
-├── GateFailedError                     what a gate says must not be is so, or cannot be told
+├── CheckFailedError                    a condition on a result does not hold
 ├── UnwritableFileError (OSError)        a result cannot be saved there; what was there is as it was
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
 
@@ -246,12 +247,24 @@ class ServerAwayError(TooManyFailuresError):
     """
 
 
+class UnscoredError(EvenhandError):
+    """A strict judge has no score to return.
+
+    Attributes:
+        result: What there is: votes with their reasons.
+    """
+
+    def __init__(self, message: str, result: object) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class DistributedRunError(EvenhandError):
     """A cluster, or a worker on it, failed; what was judged holds, and the same run goes on from there."""
 
 
-class GateFailedError(EvenhandError):
-    """What a gate says must not be is so, or cannot be told: one line a gate that failed.
+class CheckFailedError(EvenhandError):
+    """A condition on a result does not hold: one line per such condition.
 
     Attributes:
         results: The result; None where the caller holds it.

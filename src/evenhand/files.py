@@ -2,7 +2,7 @@
 
 A file is regular, or a pipe that the shell has opened for us: standard input, and ``<(zcat rows.jsonl.gz)``. A queue in
 a folder, a socket and a device are none. What cannot be read is an :class:`OSError` whose ``strerror`` says why, as for
-a file that is not there.
+a file that is not there. A file is written whole, or not at all.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO, Final
 
 import platformdirs
 
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, UnwritableFileError
 
 MOST_BYTES: Final = 16 * 1024**2
 """So large a document may be: a criterion, a rubric, a checklist, a prompt, a report."""
@@ -138,3 +140,84 @@ def check_growth(packed: int, inflated: int) -> None:
             f"its {packed} bytes grow to more than {inflated // 1024**2} MiB, over {MOST_GROWTH} times their size: if "
             "that is right, decompress it first",
         )
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[Path]:
+    """A place beside a path, whose file is moved to it when all is written: until then, what was there stays.
+
+    A link leads to the file that is replaced, and a file that was there keeps its permissions.
+
+    Raises:
+        InvalidInputError: If no file can have this name.
+        UnwritableFileError: If the file cannot be written, as on a full disk.
+    """
+    path = check_path(path)
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{token_hex(8)}")
+    try:
+        _create(beside)
+        try:
+            yield beside
+            if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
+                beside.chmod(0o600)
+            elif target.exists():
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            with beside.open("rb+") as file:
+                os.fsync(file.fileno())
+            beside.replace(target)
+        finally:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnwritableFileError(
+            f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
+            "or give another path"
+        ) from error
+
+
+def _create(path: Path) -> None:
+    """Make a file that was not there, and that is not a link."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
+
+
+def check_path(path: str | Path) -> Path:
+    """A path, if it is one.
+
+    Raises:
+        InvalidInputError: If no file can have this name.
+    """
+    given: object = path
+    if not isinstance(given, (str, Path)) or not str(given) or "\0" in str(given):
+        raise InvalidInputError(f"{path!r} is no path of a file; give a text or a pathlib.Path")
+    return Path(path)
+
+
+def check_ending(path: str | Path, accepted: Collection[str]) -> str:
+    """How a path ends, if what is written can end so.
+
+    Raises:
+        InvalidInputError: If its ending says none of the formats accepted.
+    """
+    suffix = check_path(path).suffix.lower()
+    if suffix not in accepted:
+        raise InvalidInputError(
+            f"{str(path)!r} ends in {Path(path).suffix!r}. Accepted: {', '.join(map(repr, accepted))}"
+        )
+    return suffix
+
+
+def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]]) -> None:
+    """Write a text in the format that the path's ending says.
+
+    Args:
+        path: The file.
+        written: Ending -> what makes the text.
+
+    Raises:
+        InvalidInputError: If the name ends otherwise.
+        UnwritableFileError: If the file cannot be written.
+    """
+    text = written[check_ending(path, written)]
+    with written_whole(path) as beside:
+        beside.write_text(text() + "\n", encoding="utf-8")

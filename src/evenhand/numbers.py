@@ -296,16 +296,6 @@ def format_count(count: float | Missing | None, noun: str = "") -> str:
     return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + ending}"
 
 
-def format_about(count: float) -> str:
-    """A whole number of which two digits are known.
-
-    >>> format_about(8.2), format_about(412.3), format_about(20_417)
-    ('9', '420', '21,000')
-    """
-    step = 10 ** max(math.floor(math.log10(max(count, 1))) - 1, 0)
-    return format_count(math.ceil(count / step) * step)
-
-
 def format_bytes(size: float) -> str:
     """A size of a file, or of room on a disk.
 

@@ -10,10 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.numbers import Missing, format_percent
-from evenhand.results.measures import known, measure
-from evenhand.results.spending import Spending
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.notes import Spending
+from evenhand.results.vote_columns import VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import (

@@ -14,23 +14,25 @@ from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoo
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, wraps
-from importlib import import_module
-from inspect import signature
-from itertools import chain, islice
+from functools import cached_property, partial
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, cast
 
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
-from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
-from evenhand.engines.base import BatchingEngine, JudgeEngine
-from evenhand.engines.unitxt import judges_of
+from evenhand.data.rows import IdentifiedRows, RowBatch
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.batches import BatchJudge
+from evenhand.engines.names import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.loop import shared_judging
 from evenhand.judging.progress import tell
-from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
+from evenhand.options import FunctionArguments
+from evenhand.results.made_by import write_run
+from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
     RUN_FILE,
@@ -42,12 +44,9 @@ from evenhand.results.resumed import (
     with_rows,
     write_part,
 )
-from evenhand.results.run_record import JOBS, run_record, write_run
-from evenhand.results.saved import header_of, open_results
-from evenhand.results.spending import LIMITS
-from evenhand.run_options import StreamOptions
+from evenhand.results.saved import header_of
 
-__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "stream_call", "streamed", "write_part"]
+__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "write_part"]
 
 BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096
@@ -63,8 +62,6 @@ _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 """Arguments of functions that judge -> whether what is given needs all rows at once."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 
 class StreamedRowsWarning(EvenhandWarning):
     """The folder of a streamed run holds rows that its data do not have."""
@@ -72,50 +69,58 @@ class StreamedRowsWarning(EvenhandWarning):
 
 @dataclass(frozen=True)
 class Job:
-    """A function that judges rows, with all that it is given but the rows. It can be pickled.
+    """The call of a function over rows, with all that it is given but the rows. It can be pickled.
 
     Attributes:
-        function: Its name: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
-        given: Its other arguments.
+        name: Of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
+        function: What it does with checked options.
+        places: Its other arguments that are not keywords, ``engine`` among them.
+        options: Its keywords, checked.
     """
 
-    function: str
-    given: Mapping[str, Any]
+    name: str
+    function: Callable[..., Any]
+    places: Mapping[str, Any]
+    options: FunctionArguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Job, (self.function, dict(self.given))
+        return Job, (self.name, self.function, dict(self.places), self.options)
 
     @cached_property
     def judges(self) -> tuple[JudgeEngine, ...]:
         """Who judges: the same engines, with their connections, for all blocks."""
-        return judges_of(self.given.get("engine"), self.given.get("model"), batch=self.given.get("batch"))
+        return judges_of(self.places["engine"], self.options.model, batch=self.options.batch)
 
     @property
     def id_field(self) -> str | None:
         """The column that names a row."""
-        return cast("str | None", self.given.get("id_field"))
+        return self.options.id_field
 
     @property
     def is_long(self) -> bool:
         """Whether a row of the data is one response, and those of a prompt belong together."""
-        return self.given.get("systems_field") is not None
+        return getattr(self.options, "systems_field", None) is not None
 
     def judge(self, rows: IdentifiedRows) -> Results[Any]:
-        """What these rows come to."""
-        result: Results[Any] = self._called(rows)
+        """Judge some of the rows."""
+        result: Results[Any] = self._run_block(rows)
         said = {name: value for name, value in result.parameters.items() if name not in LIMITS}
         said["fingerprint"] = {**said["fingerprint"], "contents": rows.contents}
         return replace(result, parameters=said)
 
-    def estimate(self, rows: IdentifiedRows, **otherwise: Any) -> RunEstimate:  # noqa: ANN401 - arguments
-        """What judging them would take."""
-        return cast("RunEstimate", self._called(rows, dry_run=True, **otherwise))
+    def estimate(self, rows: IdentifiedRows, **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
+        """Estimate what judging some of the rows would take."""
+        return cast("RunEstimate", self._run_block(rows, dry_run=True, **changes))
 
     def unasked(self, rows: IdentifiedRows) -> Results[Any]:
-        """The same result without a call: what was judged, and how."""
+        """Return the same result without a call: what was judged, and how."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenhandWarning)
-            return cast("Results[Any]", self._called(rows, offline=True, journal=None, progress=False))
+            return cast("Results[Any]", self._run_block(rows, offline=True, journal=None, progress=False))
+
+    def changed(self, **options: Any) -> Job:  # noqa: ANN401 - as above
+        """Return the same call with other options."""
+        return replace(self, options=self.options.model_copy(update=options))
 
     def check(self) -> None:
         """Check that what is asked for can be told block by block.
@@ -124,23 +129,21 @@ class Job:
             InvalidInputError: If it needs all rows at once.
         """
         for name, needs_all in _NEEDS_ALL.items():
-            if name in self.given and needs_all(self.given[name]):
+            value = getattr(self.options, name, None)
+            if value is not None and needs_all(value):
                 raise InvalidInputError(
-                    f"{name} is {self.given[name]!r}, which needs all rows at once, and stream_to judges some at a "
+                    f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
                     "time: leave one of them out"
                 )
-        if self.is_long and self.given.get("systems") is None:
+        if self.is_long and self.places.get("systems") is None:
             raise InvalidInputError(
                 "stream_to reads some rows at a time, and does not know all systems of data with a row a response: "
                 "name them with systems=[…]"
             )
 
-    def _called(self, rows: IdentifiedRows, **otherwise: Any) -> Any:  # noqa: ANN401 - as the function gives it
-        how = {name: value for name, value in self.given.items() if name != "model"}
-        function = getattr(import_module("evenhand.tables"), self.function)
-        _, *others = signature(function).parameters.values()
-        needed = [each.name for each in others if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
-        return function(rows, **{**dict.fromkeys(needed), **how, "engine": list(self.judges), **otherwise})
+    def _run_block(self, rows: IdentifiedRows, **changes: Any) -> Any:  # noqa: ANN401 - as the function returns it
+        block = self.changed(**{"model": None, "dry_run": False, **changes})
+        return self.function(rows, **{**self.places, "engine": list(self.judges)}, options=block.options)
 
 
 class Block(NamedTuple):
@@ -149,79 +152,31 @@ class Block(NamedTuple):
     Attributes:
         number: Of the part that holds them.
         rows: The rows.
+        first: The index of the first in the whole run; of a part that is there, that of its own first row.
         again: They are some of a part that is there.
     """
 
     number: int
     rows: Sequence[IdentifiedRow]
+    first: int
     again: bool = False
-
-
-class StreamCall(NamedTuple):
-    """What a function that judges rows was given, where its result goes to a folder.
-
-    Attributes:
-        job: Who judges, and how.
-        data: The rows.
-        how: To which folder, and in which parts.
-        split: Of the data.
-        dry_run: Only estimate.
-        record: The run, as results keep it.
-    """
-
-    job: Job
-    data: object
-    how: StreamOptions
-    split: str | None
-    dry_run: bool
-    record: Mapping[str, Any]
-
-
-def stream_call(function: Callable[..., Any], how: StreamOptions, *given: object, **keyed: object) -> StreamCall:
-    """Read the arguments of a function that judges rows, which are others than those of ``how``."""
-    said = dict(signature(function).bind(*given, **keyed).arguments)
-    said |= said.pop("options", {})
-    to = {name: value for name, value in how.given().items() if value is not None}
-    record = {"data" if name == "dataset" else name: value for name, value in {**said, **to}.items()}
-    data, split, dry_run = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
-    record = run_record(JOBS.get(function.__name__, function.__name__), record)
-    return StreamCall(Job(function.__name__, said), data, how, split, dry_run, record)
-
-
-def streamed(function: Function) -> Function:
-    """Make a function that judges rows take ``stream_to``."""
-
-    @wraps(function)
-    def judged(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
-        how = StreamOptions(**{name: keyed.pop(name) for name in StreamOptions.model_fields if name in keyed})
-        if how.stream_to is None:
-            return function(*given, **keyed)
-        call = stream_call(function, how, *given, **keyed)
-        batches, count = row_batches(call.data, call.split), rows_known(call.data, call.split)
-        return judge_stream(call.job, batches, how, count=count, dry_run=call.dry_run, record=call.record)
-
-    return cast(Function, judged)
 
 
 def judge_stream(
     job: Job,
     batches: Iterable[RowBatch],
-    how: StreamOptions,
     *,
     count: int | None = None,
     limit: int | None = None,
-    dry_run: bool = False,
     record: Mapping[str, Any] | None = None,
 ) -> Results[Any] | RunEstimate:
     """Judge rows some at a time, and write what they come to, a part after the other.
 
     Args:
-        job: Who judges, and how.
+        job: Who judges, and how: to which folder, and in which parts.
         batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
-        how: Where to, and in which parts.
         count: How many rows there are, where that is known.
         limit: Only so many rows.
-        dry_run: Return what the run would take, without a call.
         record: The run, as results keep it.
 
     Raises:
@@ -230,24 +185,25 @@ def judge_stream(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     job.check()
-    folder = expanded(str(how.stream_to))
+    folder = expanded(str(job.options.stream_to))
     part_numbers(folder)
     rows = islice(RowStream(batches, job.id_field, together=job.is_long), limit)
     first = list(islice(rows, _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
     votes = job.estimate(shown, journal=None).votes
-    most = how.part_rows or max(FEWEST_ROWS, _votes_of_a_part(job) * len(first) // max(votes, len(first)))
+    most = job.options.part_rows or max(FEWEST_ROWS, _votes_of_a_part(job) * len(first) // max(votes, len(first)))
     read = blocks(chain(first, rows), most)
-    if dry_run:
+    if job.options.dry_run:
         todo = _blocks(read, _known_rows(job, folder, shown))
         return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
+    judged: list[type[Results[Any]]] = []
     with held_alone(folder), _each_warning_once():
         known = _known_rows(job, folder, shown)
         if record is not None:
             write_run(folder / RUN_FILE, record)
         expected = _rows_left(first, known, count, limit) * votes // len(first)
         try:
-            _judge_all(partial(_judge_block, job, folder, record), _blocks(read, known), expected, known.votes)
+            _judge_all(partial(_judge_block, job, folder, record, judged), _blocks(read, known), expected, known.votes)
         except InvalidInputError as error:
             if not part_numbers(folder):
                 raise
@@ -267,7 +223,8 @@ def judge_stream(
             StreamedRowsWarning,
             stacklevel=3,
         )
-    result = cast("Results[Any]", open_results(folder))
+    held_as = judged[0] if judged else type(job.unasked(shown))
+    result = held_as.load(folder)
     object.__setattr__(result, "run_file", record)
     return result
 
@@ -297,28 +254,40 @@ def _rows_left(first: Sequence[IdentifiedRow], known: KnownRows, count: int | No
 
 def _votes_of_a_part(job: Job) -> int:
     """With batches, so many that the blocks judged at once are a whole wave, which may take a day."""
-    waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in job.judges if isinstance(judge, BatchingEngine)]
+    waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in job.judges if isinstance(judge, BatchJudge)]
     return max([VOTES_OF_A_PART, *waves])
 
 
 def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[Block]:
     """What is to be judged: rows that no part holds, and those that a part holds without all their votes."""
-    taken = set(known.numbers)
+    taken = dict(known.rows)
     again: dict[int, list[IdentifiedRow]] = {}
+    begin = 0
     for number, block in enumerate(read):
-        places = known.places(block)
-        new = [row for row, place in zip(block, places, strict=True) if place is None]
-        if new:
-            own = number if number not in taken else max(taken) + 1
-            taken.add(own)
-            yield Block(own, new)
-        for row, place in zip(block, places, strict=True):
-            if place is not None and place >= 0:
-                again.setdefault(place, []).append(row)
-        for place in [place for place, rows in again.items() if len(rows) == known.left[place]]:
-            yield Block(place, again.pop(place), again=True)
-    for place, rows in again.items():  # of which the data lack some
-        yield Block(place, rows, again=True)
+        found = list(zip(range(begin, begin + len(block)), block, known.places(block), strict=True))
+        begin += len(block)
+        for is_new, own in groupby(found, key=lambda each: each[2] is None):
+            if not is_new:
+                continue
+            new = [(place, row) for place, row, _ in own]
+            part = number if number not in taken else max(taken) + 1
+            taken[part] = _free(range(new[0][0], new[-1][0] + 1), taken)
+            yield Block(part, [row for _, row in new], taken[part].start)
+        for _, row, held in found:
+            if held is not None and held >= 0:
+                again.setdefault(held, []).append(row)
+        for part in [part for part, rows in again.items() if len(rows) == known.left[part]]:
+            yield Block(part, again.pop(part), known.rows[part].start, again=True)
+    for part, rows in again.items():  # of which the data lack some
+        yield Block(part, rows, known.rows[part].start, again=True)
+
+
+def _free(rows: range, taken: Mapping[int, range]) -> range:
+    """The indices of new rows: their places in the data, unless an earlier run of other data gave them away."""
+    if not any(rows.start < each.stop and each.start < rows.stop for each in taken.values()):
+        return rows
+    start = max(each.stop for each in taken.values())
+    return range(start, start + len(rows))
 
 
 def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block], expected: int, before: int) -> None:
@@ -361,14 +330,17 @@ def _awaited(begun: set[Future[None]], when: str) -> set[Future[None]]:
     return going
 
 
-def _judge_block(job: Job, folder: Path, record: Mapping[str, Any] | None, block: Block) -> None:
+def _judge_block(
+    job: Job, folder: Path, record: Mapping[str, Any] | None, judged: list[type[Results[Any]]], block: Block
+) -> None:
     try:
         result = job.judge(as_rows(block.rows, job.id_field))
+        judged.append(type(result))
     except InvalidInputError as error:
         raise _with_place(error, block.rows) from error
     if block.again:
-        result = with_rows(open_results(part_path(folder, block.number)), result)
-    write_part(part_path(folder, block.number), result, record)
+        result = with_rows(type(result).load(part_path(folder, block.number)), result)
+    write_part(part_path(folder, block.number), result, record, block.first)
 
 
 def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow]) -> InvalidInputError:

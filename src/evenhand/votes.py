@@ -450,6 +450,11 @@ class Vote(FrozenValue):
         return self.unscored_reason not in WITHHELD | {"not_asked"}
 
     @property
+    def replied(self) -> bool:
+        """Whether a reply was read for it."""
+        return self.completion is not None
+
+    @property
     def unscored(self) -> bool:
         """Whether it selects nothing and is not NA."""
         return self.selected_index is None and not self.na
@@ -531,6 +536,21 @@ class Verdict(FrozenValue):
     unscored_reason: UnscoredReason | None = None
     assessment: str | None = None
     votes: tuple[Vote, ...] = ()
+
+    @property
+    def score(self) -> float | None:
+        """The number that the votes were aggregated to; None where there is none."""
+        return self.aggregated_value
+
+    @property
+    def label(self) -> str | None:
+        """The option selected."""
+        return self.selected_label
+
+    @property
+    def reason(self) -> str | None:
+        """The reasons of one of the votes that the verdict rests on."""
+        return self.assessment
 
     @property
     def asked(self) -> bool:

@@ -11,7 +11,7 @@ from evenhand.aggregation.rules import ON_POSITION_BIAS, RULES
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.errors import InvalidCriterionError
 from evenhand.modes.rubric import rubric_result
-from evenhand.results.verdict_columns import VerdictColumns
+from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import summarize
 from evenhand.votes import Verdict, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel

@@ -14,14 +14,14 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.data.rows import read_rows, rows_known
 from evenhand.distributed.sources import rows_of
-from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.functions import judge
 from evenhand.results.resumed import rows_of_part
 from evenhand.results.saved import header_of, read, read_abouts, read_columns, read_schema
-from evenhand.tables import judge
 
 NAME = "ray.data.arrow_pickled_object"
 CALLS = []

@@ -6,8 +6,8 @@ import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.engines.door import HOSTED
-from evenhand.engines.unitxt import as_judge
+from evenhand.engines.base import HOSTED
+from evenhand.engines.names import as_judge
 from evenhand.errors import DataClassificationError, InvalidInputError
 from evenhand.question import Question
 from tests.attacks.ways import CRITERION, PAIR, QUIET, WAYS

@@ -13,11 +13,11 @@ import pytest
 import evenhand
 from evenhand import files
 from evenhand.cli import main
-from evenhand.data import plain_data
+from evenhand.data import plain
 from evenhand.data.rows import read_file
-from evenhand.engines.replay import ReplayJudge
+from evenhand.engines.replay import ReplayEngine
 from evenhand.errors import InvalidInputError
-from evenhand.tables import ReliabilityReport
+from evenhand.reliability_report import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
 
 READERS = {
@@ -25,7 +25,7 @@ READERS = {
     "rubric": load_rubric,
     "checklist": load_checklist,
     "rows": read_file,
-    "recording": ReplayJudge,
+    "recording": lambda path: ReplayEngine(path=path),
     "result": evenhand.open,
     "report": ReliabilityReport.load,
 }
@@ -67,7 +67,7 @@ def test_a_document_that_is_too_large_is_not_read(reader, tmp_path, monkeypatch)
 
 def test_a_yaml_document_has_a_smaller_bound_because_it_is_read_slowly(tmp_path):
     path = tmp_path / "large.yaml"
-    path.write_text("# " + "x" * plain_data.MOST_YAML_BYTES)
+    path.write_text("# " + "x" * plain.MOST_YAML_BYTES)
     assert "holds more than 1 MiB" in refusal(evenhand.load, path)
 
 

@@ -11,11 +11,11 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.row_files import PARQUET_HEADER
-from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.results.parts import PART
-from evenhand.tables import judge
+from evenhand.functions import judge
+from evenhand.results.saved import PART
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
@@ -57,6 +57,9 @@ HEADERS = {
     "rows that are a text": with_header(rows="6"),
     "rows that are not a number": with_header(rows=float("nan")),
     "rows below 0": with_header(rows=-6),
+    "a first row beyond the rows": with_header(first=3),
+    "a first row below 0": with_header(first=-1),
+    "a first row that no column counts to": with_header(first=10**30),
     "a million times the rows": with_header(rows=10**15),
     "no criteria": with_header(criteria=None),
     "criteria that are a text": with_header(criteria="level"),

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from evenhand.judging.settings import NoLogprobsWarning
+from evenhand.judging.run import NoLogprobsWarning
 from tests.attacks.ways import WAYS
 from tests.support.server import JudgeServer, Reply, conversation
 

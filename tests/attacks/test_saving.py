@@ -9,11 +9,11 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.engines.journal import Journal
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import UnwritableFileError
-from evenhand.results.saved import written_whole
-from evenhand.tables import judge
+from evenhand.files import written_whole
+from evenhand.functions import judge
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
@@ -45,7 +45,7 @@ WRITERS = {
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_planted_link_is_not_followed(name, tmp_path, monkeypatch):
     """The name is told here, as it was by the number of the process; it cannot be known."""
-    monkeypatch.setattr("evenhand.results.saved.token_hex", lambda size: "known")
+    monkeypatch.setattr("evenhand.files.token_hex", lambda size: "known")
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for end in ("known", str(os.getpid())):
@@ -68,7 +68,7 @@ def test_the_name_is_another_each_time_and_nothing_is_left(tmp_path):
 
 ELSEWHERE = {
     "engines/replay.py": "the recording that the user names, line by line",
-    "engines/batch_run.py": "in a folder of its own, made by tempfile",
+    "engines/batches.py": "in a folder of its own, made by tempfile",
     "report/summaries.py": "the summary of GitHub, whose path its runner gives",
     "distributed/cluster.py": "the null device",
     "distributed/shards.py": "in the folder of the run, which one process holds",

@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option, fold_label, yes_no_criterion
 from evenhand.data.cells import LabelReader
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
@@ -55,7 +55,8 @@ def test_a_place_is_asked_for_by_name():
     assert read(LEVELS, [0, 1, "4", 2.0, np.int64(3)], as_index=True) == (0, 1, 4, 2, 3)
     assert read(GRADES, [0, "4"], as_index=True) == (0, 4)
     assert read(KINDS, [2, "Fact", None, True and 1], as_index=True) == (2, 0, None, 1)
-    assert evenhand.aggregate([0, 0, 1], YES_FIRST, as_index=True).selected_label == "Yes"
+    (majority,) = evenhand.aggregate_votes([{"a": [0, 0, 1]}], "a", YES_FIRST, as_index=True).verdicts
+    assert majority.selected_label == "Yes"
     rows = [{"a": 0, "gold": 0}, {"a": 1, "gold": 1}]
     table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold="gold", as_index=True)
     assert table.references == ("Yes", "No")
@@ -136,7 +137,7 @@ EXPECTED = [None, None, None, "Yes", "Yes", "Yes", "Yes", "No", "Yes", None]
 
 def test_gold_votes_and_examples_are_read_alike():
     rows = [{"response": f"r{place}", "gold": cell, "vote": "Yes"} for place, cell in enumerate(CELLS)]
-    engine = SimulatedJudge(name="judge")
+    engine = SimulatedEngine(name="judge")
     judged = evenhand.judge(
         rows,
         YES_FIRST,

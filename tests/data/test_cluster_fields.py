@@ -6,6 +6,7 @@ import pytest
 
 from evenhand.data.fields import RepeatedColumnWarning, read_clusters, repeated_column
 from evenhand.errors import InvalidInputError
+from evenhand.options import IntervalOptions
 
 PASSAGE = "Passage {}: the rain in the north has filled every reservoir of the county, and the dams were opened."
 
@@ -37,7 +38,7 @@ def test_a_column_that_is_not_there_is_named():
 @pytest.mark.parametrize("field", [True, 3, ""])
 def test_what_is_no_column_is_refused(field):
     with pytest.raises(InvalidInputError, match="cluster_field is"):
-        read_clusters([{"doc": "a"}], field)
+        IntervalOptions(cluster_field=field)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
 from evenhand.data.fields import context_columns, reference_column, references_of
-from evenhand.engines.baseline import BaselineJudge
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError
 
 
@@ -12,7 +12,7 @@ def test_every_function_says_how_to_give_an_engine():
 
 
 def test_one_engine_is_a_panel_of_one():
-    engine = BaselineJudge()
+    engine = BaselineEngine()
     assert judges_of(engine) == (engine,)
     assert judges_of([engine, engine]) == (engine, engine)
 
@@ -26,7 +26,7 @@ def test_context_is_a_column_several_or_a_mapping(given, columns):
 
 
 def test_context_is_nothing_else():
-    with pytest.raises(InvalidInputError, match="context_fields is 7; give a column"):
+    with pytest.raises(InvalidInputError, match="context_fields is 7; give a field name"):
         context_columns(7)
 
 

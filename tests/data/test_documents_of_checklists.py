@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.data.documents import checklist_document, read_checklist
-from evenhand.data.plain_data import parse_yaml
+from evenhand.data.plain import parse_yaml
 from evenhand.errors import InvalidCriterionError
 
 WRITTEN = """
@@ -97,12 +97,12 @@ def with_item(**fields):
         (with_item(name="short", weight=-1), "the checklist item 'short' has the weight -1.0; it lies in [0, 100]"),
         (
             with_item(weight="heavy"),
-            "the item 'Is it short?' of the file cannot be read: weight: Input should be a valid",
+            "item 2 of the file has the weight 'heavy': Input should be a valid number",
         ),
-        (with_item(na="perhaps"), "na: Input should be a valid boolean"),
-        (with_item(category=3), "category: Input should be a valid string"),
+        (with_item(na="perhaps"), "has the na 'perhaps': Input should be a valid boolean"),
+        (with_item(category=3), 'has the category 3; it must be a text: write "3", in quotes'),
         (with_item(name=3), 'item 2 of the file has the name 3; it must be a text: write "3", in quotes'),
-        (with_item(prerequisites=1), "'Is it short?' of the file has the prerequisites 1; give a list of names or"),
+        (with_item(prerequisites=1), "item 2 of the file has the prerequisites 1; give a list"),
         (with_item(prerequisites=[0]), "has the prerequisite 0; give a name, or a number from 1 to 2"),
         (with_item(prerequisites=[3]), "has the prerequisite 3; give a name, or a number from 1 to 2"),
         (with_item(prerequisites=[True]), "has the prerequisite True; give a name, or a number"),

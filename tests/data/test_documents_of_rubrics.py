@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option, Rubric, fold_label, yes_no_criterion
 from evenhand.data.documents import derived_name, read_criterion, read_rubric, rubric_document
-from evenhand.data.plain_data import parse_yaml
+from evenhand.data.plain import parse_yaml
 from evenhand.errors import ArtifactError, InvalidCriterionError
 
 WRITTEN = """
@@ -169,7 +169,7 @@ def with_criterion(**fields):
         ({"criteria": ["a"], "na_stratgy": "zero"}, "has the field 'na_stratgy'. Did you mean 'na_strategy'?"),
         (
             {"criteria": ["a"], "na_strategy": "zeros"},
-            "na_strategy: Input should be 'skip', 'zero', 'partial' or 'fail'",
+            "has the na_strategy 'zeros'. Did you mean 'zero'? Accepted: 'skip', 'zero', 'partial', 'fail'.",
         ),
         ({"criteria": ["a"], "na_partial": 2}, "has the na_partial 2.0; it lies in [0, 1]"),
         ({"criteria": ["a"], "name": 5}, 'the file has the name 5; it must be a text: write "5", in quotes'),
@@ -188,11 +188,17 @@ def with_criterion(**fields):
         ),
         (
             with_criterion(weight="heavy"),
-            "the criterion 'tone' of the file cannot be read: weight: Input should be a va",
+            "the criterion 'tone' of the file has the weight 'heavy': Input should be a valid",
         ),
-        (with_criterion(weight=1e999), "the criterion 'tone' has the weight inf; it must be finite"),
-        (with_criterion(scale_type="ordnal"), "has the scale 'ordnal'. Did you mean 'ordinal'?"),
-        (with_criterion(scale_type="pairwise"), "has the scale 'pairwise'. Accepted: 'binary', 'ordinal', 'nominal'."),
+        (
+            with_criterion(weight=1e999),
+            "the criterion 'tone' of the file has the weight inf: Input should be a finite number",
+        ),
+        (with_criterion(scale_type="ordnal"), "has the scale_type 'ordnal'. Did you mean 'ordinal'?"),
+        (
+            with_criterion(scale_type="pairwise"),
+            "has the scale_type 'pairwise'. Accepted: 'binary', 'ordinal', 'nominal'.",
+        ),
         (with_criterion(scale_type="ordinal"), "is ordinal and has no options; give a list of mappings with a label"),
         (with_criterion(options=[]), "has the options []; give a list of at least one"),
         (
@@ -207,10 +213,16 @@ def with_criterion(**fields):
         (with_criterion(options=[{"label": "a", "worth": 1}]), "has the field 'worth'. Accepted:"),
         (
             with_criterion(options=[{"label": "a", "value": float("inf")}, *TWO]),
-            "'tone' of the file: the option 'a' has the value inf",
+            "option 1 of the criterion 'tone' of the file has the value inf",
         ),
-        (with_criterion(options=[{"label": "a", "value": "much"}]), "value: Input should be a valid number"),
-        (with_criterion(options=[{"label": "a", "na": "perhaps"}]), "na: Input should be a valid boolean"),
+        (
+            with_criterion(options=[{"label": "a", "value": "much"}]),
+            "has the value 'much': Input should be a valid number",
+        ),
+        (
+            with_criterion(options=[{"label": "a", "na": "perhaps"}]),
+            "has the na 'perhaps': Input should be a valid boolean",
+        ),
         (with_criterion(options=TWO[:1]), "'tone' has 1 option(s) that are not NA; a choice needs at least two"),
         (with_criterion(options=[*TWO, TWO[0]]), "the criterion 'tone' has the option label 'a' twice"),
         (with_criterion(options=[*TWO, {"label": "c", "value": 0.5}], scale="binary"), "has 3 options that are not NA"),
@@ -225,7 +237,7 @@ def with_criterion(**fields):
         ({"sections": [{"name": "x"}]}, "the section 'x' of the file has the criteria None; give a list"),
         (
             {"sections": [{"name": "x", "wieght": 1}]},
-            "section 1 of the file has the field 'wieght'. Did you mean 'weight'?",
+            "the section 'x' of the file has the field 'wieght'. Did you mean 'weight'?",
         ),
         (
             {"sections": [{"name": "x", "criteria": [{"requirement": "?", "section": "y"}]}]},

@@ -12,12 +12,12 @@ from evenhand.data.fields import (
     LeftOutContextWarning,
     context_of,
     field_of,
-    is_missing,
     text_of,
     texts_of,
     warn_of_left_out_context,
 )
 from evenhand.errors import InvalidInputError
+from evenhand.votes import is_missing
 
 CRITERION = Criterion(
     name="good",

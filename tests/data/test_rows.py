@@ -9,9 +9,9 @@ import pyarrow.parquet
 import pytest
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.data.rows import read_rows
+from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.tables import aggregate_votes, agreement, read_file
+from evenhand.tables.recorded_votes import aggregate_votes, agreement
 from evenhand.votes import is_missing
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
@@ -160,6 +160,7 @@ def test_text_with_a_byte_order_mark_and_unusual_line_ends(tmp_path):
         ("rows.csv", "q,n\none,1\ntwo\n", "another number of cells in line 3 than in its header"),
         ("rows.csv", "q,n\none,1,extra\n", "another number of cells in line 2"),
         ("rows.csv", 'q,n\n"one,1\n', "is not CSV at line 2"),
+        ("rows.csv", 'q,n\none,"1\ntwo,2\n', "is not CSV at line 3"),
         ("rows.parquet", "PAR1 no", "is not a Parquet file"),
         ("rows.txt", "one", r"ends in '.txt'. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
         ("rows.json", '[{"q": 1},\n{"q": }]', "is not JSON at line 2: Expecting value"),

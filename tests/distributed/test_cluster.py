@@ -21,8 +21,8 @@ import evenhand
 from evenhand import distributed
 from evenhand.data.rows import read_rows
 from evenhand.distributed.sources import first_rows, rows_of, source_of
-from evenhand.engines.artifacts import OpenAICompatibleEngine
 from evenhand.engines.journal import Journal
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import FatalEngineError, InvalidInputError, TooManyFailuresError
 from tests.support.server import JudgeServer
 

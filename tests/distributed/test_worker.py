@@ -12,10 +12,9 @@ from evenhand.data.identified import KnownRows
 from evenhand.distributed.coordinator import Coordinator
 from evenhand.distributed.shards import Shards
 from evenhand.distributed.worker import STOPPED, Order, Worker
-from evenhand.engines.claims import this_process
-from evenhand.engines.journal import Journal
+from evenhand.engines.journal import Journal, this_process
 from evenhand.results.resumed import part_numbers, rows_of_part
-from evenhand.streams import Job
+from evenhand.row_runs import job_of
 from tests.judging.test_max_cost import PROMPT_PRICE, REPLY_PRICE, billed, reply
 from tests.support.server import JudgeServer
 from tests.test_streams import SYSTEMS, noisy
@@ -85,7 +84,7 @@ def two_workers(folder, job, *, journal=None, **limits):
 def test_every_way_of_judging_comes_to_the_verdicts_of_one_process(tmp_path, function):
     given = {**HOW, **WAYS[function]}
     folder = tmp_path / "out"
-    with two_workers(folder, Job(function, {**given, "engine": noisy()})) as (_, _, judge):
+    with two_workers(folder, job_of(function, {**given, "engine": noisy()})) as (_, _, judge):
         judge(SYSTEMS)
     alone = getattr(evenhand, function)(SYSTEMS, engine=noisy(), **given)
     assert records(evenhand.open(folder)) == records(alone)
@@ -104,14 +103,14 @@ def test_dollars_are_kept_over_all_workers_and_a_run_with_more_buys_the_rest_onc
         evenhand.judge(rows, engine=engine, **given, journal=None)
         whole, calls = billed(server), server.seen
         most = whole / 2
-        with two_workers(folder, Job("judge", {**given, "engine": engine}), journal=journal, max_cost=most) as run:
+        with two_workers(folder, job_of("judge", {**given, "engine": engine}), journal=journal, max_cost=most) as run:
             run[2](rows)
         spent = billed(server) - whole
         assert spent <= most
         assert spent >= most - 8 * whole / calls - 0.02, "about all of it is used"
         votes = [vote for cell in evenhand.open(folder).cells() for vote in cell.votes]
         assert {vote.unscored_reason for vote in votes} == {None, "budget"}
-        with two_workers(folder, Job("judge", {**given, "engine": engine}), journal=journal) as run:
+        with two_workers(folder, job_of("judge", {**given, "engine": engine}), journal=journal) as run:
             run[2](rows)
         assert server.seen == 2 * calls, "nothing is bought twice"
         table = evenhand.open(folder)
@@ -132,7 +131,8 @@ def test_replies_on_their_way_when_it_is_stopped_are_in_the_journal(tmp_path):
     with JudgeServer(reply=answered, latency=0.3) as server:
         engine = f"{server.base_url}[model=m,max_in_flight=4]"
         given = {**HOW, "criteria": "Is it clear?", "flow": "one_step", "check_positional_bias": False}
-        with two_workers(folder, Job("judge", {**given, "engine": engine}), journal=journal) as (_, coordinator, judge):
+        job = job_of("judge", {**given, "engine": engine})
+        with two_workers(folder, job, journal=journal) as (_, coordinator, judge):
             stop.append(coordinator.stop)
             said = judge(rows)
         assert STOPPED in said

@@ -6,14 +6,16 @@ import traceback
 
 import pytest
 
-from evenhand.engines.artifacts import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine
+import evenhand
 from evenhand.engines.journal import Journal
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.engines.unitxt import as_judge
+from evenhand.engines.names import as_judge
+from evenhand.engines.remote import RemoteJudge
 from evenhand.errors import ArtifactError, EngineError, InvalidInputError, JournalError
 from evenhand.metrics.direct import DirectJudge
+from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.catalogs import register_catalog
+from evenhand.unitxt.engines import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine
 from tests.support.processes import Running
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
@@ -108,9 +110,44 @@ def test_it_runs_inside_an_event_loop_and_in_threads(engine_at):
         assert replies == ["Good"] * 3
 
 
-def test_every_setting_has_a_field_with_the_same_default():
-    artifact = OpenAICompatibleEngine(model="m", base_url="http://localhost:8000")
-    assert artifact.to_settings() == RemoteSettings(model="m")
+@pytest.mark.parametrize("name", ["BaselineEngine", "LiteLLMEngine", "OpenAICompatibleEngine", "SimulatedEngine"])
+def test_every_option_has_a_field_with_the_same_default(name):
+    plain, artifact = getattr(evenhand, name), getattr(artifacts, name)()
+    assert artifact.engine == plain()
+    assert type(artifact).__name__ == name
+
+
+def test_an_engine_and_its_artifact_are_made_of_each_other():
+    engine = evenhand.OpenAICompatibleEngine(base_url="http://localhost:8000", model="m", stop="END", extra={"k": [1]})
+    artifact = artifacts.to_artifact(engine)
+    assert artifact.engine == engine
+    assert fetch_artifact(json.loads(artifact.to_json()))[0].engine == engine
+    artifact.temperature = 0.5
+    assert artifact.engine == engine.changed(temperature=0.5)  # made anew of what the fields are now
+
+
+def test_an_engine_is_made_once(monkeypatch, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"message": "a", "text": "A"}', encoding="utf-8")
+    made = []
+    monkeypatch.setattr(evenhand.ReplayEngine, "model_post_init", lambda self, _: made.append(self))
+    metric = DirectJudge(
+        criteria="criteria.evenhand.direct.relevance", inference_engine=artifacts.ReplayEngine(path=str(path))
+    )
+    metric.panel(), metric.evaluator(), metric.panel()
+    assert len(made) == 1
+
+
+def test_a_metric_takes_an_engine_that_is_a_plain_value():
+    engine = evenhand.SimulatedEngine(seed=3, name="biased")
+    metric = DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engine)
+    assert metric.panel() == [engine]
+    assert json.loads(metric.to_json())["inference_engine"] == {
+        "__type__": "simulated_engine",
+        "seed": 3,
+        "name": "biased",
+    }
+    assert fetch_artifact(json.loads(metric.to_json()))[0].panel() == [engine]
 
 
 def test_to_judge_hands_the_fields_over_and_makes_a_fresh_judge():
@@ -119,7 +156,7 @@ def test_to_judge_hands_the_fields_over_and_makes_a_fresh_judge():
     )
     judge = artifact.to_judge()
     assert isinstance(judge, RemoteJudge)
-    assert judge.settings == RemoteSettings(
+    assert judge.settings == evenhand.LiteLLMEngine(
         model="openai/m", name="strict", temperature=None, stop=("END",), extra={"top_k": 1}, max_in_flight=3
     )
     assert artifact.to_judge() is not judge
@@ -137,7 +174,9 @@ def test_catalog_entries_load_and_say_what_they_need():
         "[base_url=http://localhost:8000,model=qwen/qwen3-8b,requests_per_minute=0.5,temperature=None]"
     )
     judge = entry.to_judge()
-    assert judge.settings == RemoteSettings(model="qwen/qwen3-8b", requests_per_minute=0.5, temperature=None)
+    assert judge.settings == evenhand.OpenAICompatibleEngine(
+        base_url="http://localhost:8000/v1", model="qwen/qwen3-8b", requests_per_minute=0.5, temperature=None
+    )
     assert judge.identity()["endpoint"] == "http://localhost:8000/v1"
 
 
@@ -169,7 +208,7 @@ def test_a_key_is_in_no_artifact_file_and_no_result(engine_at, monkeypatch, tmp_
 
 CRASHING = """
 import sys
-from evenhand.engines.artifacts import OpenAICompatibleEngine
+from evenhand.unitxt.engines import OpenAICompatibleEngine
 
 engine = OpenAICompatibleEngine(model="judge", base_url=sys.argv[1], journal=sys.argv[2], max_in_flight=4)
 print(len(engine.infer([{"source": f"instance {number}: Good or Bad?"} for number in range(200)])))
@@ -203,11 +242,11 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
         ("criteria.evenhand.direct.relevance[name=x]", r"^'criteria\.evenhand\.direct\.relevance' is not an inference"),
         (
             "engines.evenhand.openai_compatible[base_url=http://localhost:1,model=m,api_base=foo]",
-            r"openai_compatible' cannot be made: it has no field 'api_base'\..*Accepted: 'headers_env', 'api_key_env'",
+            r"^there is no option 'api_base'\.",
         ),
         (
             "engines.evenhand.litellm[model=openai/m,apikey=plain-pass-phrase]",
-            r"no field 'apikey'\. Did you mean 'api_key_env",
+            r"no option 'apikey'\. Did you mean 'api_key_env",
         ),
         ("engines.evenhand.litellm[model=openai/m,api_key=plain-pass-phrase]", r"^api_key is not accepted"),
         ("engines.evenhand.litellm[api_key=plain-pass-phrase", r"litellm\[…\]' is not of the form"),
@@ -215,7 +254,10 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
             "engines.evenhand.nothing[api_key=plain-pass-phrase]",
             r"^no local catalog holds the engine 'engines\.evenhand\.noth",
         ),
-        ("engines.evenhand.litellm[model=openai/m,temperature=-3]", r"^temperature is -3; it must be a number from 0$"),
+        (
+            "engines.evenhand.litellm[model=openai/m,temperature=-3]",
+            r"^temperature is -3; give a number of at least 0, or None$",
+        ),
         ("engines.evenhand.replay[path=/nowhere]", r"^the recording '/nowhere' cannot be read"),
     ],
 )
@@ -229,7 +271,7 @@ def test_an_id_that_makes_no_engine_is_one_error_in_one_line_without_its_values(
 
 
 def test_an_artifact_made_directly_fails_in_our_words_alone():
-    with pytest.raises(InvalidInputError, match=r"^max_retries is -1; it must be a whole number from 0$"):
+    with pytest.raises(InvalidInputError, match=r"^max_retries is -1; give a whole number of at least 0$"):
         LiteLLMEngine(model="m", max_retries=-1)
 
 
@@ -237,7 +279,7 @@ def test_the_requirements_of_an_engine_are_told_in_one_line(monkeypatch):
     def fetch(identifier):
         raise RuntimeError("Missing package(s):\n  vllm.")
 
-    monkeypatch.setattr("evenhand.engines.unitxt.fetch_artifact", fetch)
+    monkeypatch.setattr("evenhand.unitxt.engines.fetch_artifact", fetch)
     with pytest.raises(
         ArtifactError, match=r"^the engine 'engines\.mine' cannot be made: Missing package\(s\): vllm\.$"
     ):

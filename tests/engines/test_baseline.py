@@ -13,7 +13,7 @@ import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.baseline import (
-    BaselineJudge,
+    BaselineEngine,
     TextStatistics,
     choose_option,
     quality,
@@ -22,6 +22,7 @@ from evenhand.engines.baseline import (
 )
 from evenhand.engines.calls import Calls
 from evenhand.errors import RejectedRequestError
+from evenhand.judging.conversation import ask
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from tests.support.shared import shared_path
@@ -62,9 +63,9 @@ def label(question):
 
 def vote(question, order, flow=None):
     async def run():
-        calls = Calls(BaselineJudge())
+        calls = Calls(BaselineEngine())
         async with calls.running():
-            return await (flow or Flow()).ask(question, order, 0, calls)
+            return await ask(flow or Flow(), question, order, 0, calls)
 
     return asyncio.run(run())
 
@@ -247,11 +248,11 @@ def test_an_assessment_is_the_same_in_every_order_and_says_what_it_counted(flow)
 
 def test_a_request_without_a_question_is_refused():
     with pytest.raises(RejectedRequestError, match="no model"):
-        asyncio.run(BaselineJudge().complete(Request(messages=({"role": "user", "content": "Hello?"},))))
+        asyncio.run(BaselineEngine().complete(Request(messages=({"role": "user", "content": "Hello?"},))))
 
 
 def test_it_is_a_judge_that_costs_nothing():
-    engine = BaselineJudge()
+    engine = BaselineEngine()
     assert isinstance(engine, JudgeEngine)
     assert engine.identity() is None
 
@@ -288,6 +289,6 @@ def test_the_same_text_twice_is_a_tie_between_the_orders(text):
     )
     assert [choose_option(question, first_shown=place) for place in (0, 1)] == [0, 1]
     contest = evenhand.winrates(
-        [{"x": text, "y": text}], ["x", "y"], question.criterion, BaselineJudge(), progress=False
+        [{"x": text, "y": text}], ["x", "y"], question.criterion, BaselineEngine(), progress=False
     )
     assert contest.winrate("x").estimate == contest.winrate("y").estimate == 0.5

@@ -13,19 +13,19 @@ from aiohttp.test_utils import TestServer
 import evenhand
 from evenhand.cli import main
 from evenhand.distributed.cluster import judge_on_ray
-from evenhand.engines import batch_run, batch_services
+from evenhand.engines import batches
 from evenhand.engines.base import Request
-from evenhand.engines.batch_services import BatchHttp
-from evenhand.engines.batches_anthropic import _AnthropicConnection, anthropic_completion
+from evenhand.engines.batch_providers import BatchHttp, OpenAIBatches, anthropic_completion
+from evenhand.engines.batches import BatchRecords
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
+from evenhand.engines.http import ServerAddress
 from evenhand.engines.journal import Journal, canonical_json, describe_request
-from evenhand.engines.journal_batches import BatchRecords
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.engines.unitxt import judges_of, one_step_in_batches
+from evenhand.engines.names import judges_of, one_step_in_batches
+from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.errors import EngineError, InvalidInputError
-from evenhand.run_options import StreamOptions
-from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_part
+from evenhand.row_runs import job_of
+from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, _votes_of_a_part
 from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
@@ -38,8 +38,7 @@ SHAPES = pytest.mark.parametrize("shape", ["openai", "anthropic"])
 
 @pytest.fixture(autouse=True)
 def _swift(monkeypatch):
-    monkeypatch.setattr(batch_run, "QUIET_SECONDS", 0.2)
-    monkeypatch.setattr(batch_run, "SETTLE_SECONDS", 0.2)
+    monkeypatch.setattr(batches, "QUIET_SECONDS", 0.2)
 
 
 @pytest.fixture
@@ -214,22 +213,22 @@ def test_results_that_are_lost_are_not_bought_again_unasked(server, journal, tmp
         assert replies[0].cause == "lost_results"
     assert len(server.batches) == 1
     [record] = BatchRecords(journal).all()
-    assert record.label in str(replies[0])
-    assert main(["resume", str(journal.path), "--forget", record.label]) == 0
+    assert record.name in str(replies[0])
+    assert main(["resume", str(journal.path), "--forget", record.name]) == 0
     assert "given up" in capsys.readouterr().out
     assert ask(engine(server), journal) == directly(server)
     assert len(server.batches) == 2
 
 
 @SHAPES
-@pytest.mark.parametrize("fault", [{"create_lost": 1}, {"create_unmade": 1}])
-def test_a_batch_whose_making_was_not_answered_is_looked_for_first(server, journal, shape, fault):
-    ask(engine(server, shape, temperature=0.5), journal, texts=["another batch there"] * 1)
-    ask(engine(server, shape, temperature=0.6), journal, texts=[f"as many {n}" for n in range(8)])
-    server.plan = Plan(**fault)
+@pytest.mark.parametrize("fault", ["create_lost", "create_unmade"])
+def test_a_batch_whose_making_was_not_answered_is_not_made_again_unasked(server, journal, shape, fault):
+    server.plan = Plan(**{fault: 1})
+    outcomes = ask(engine(server, shape), journal)
+    assert {each.cause for each in outcomes} == {"connection"}
+    assert len(server.batches) == (fault == "create_lost")
+    assert BatchRecords(journal).all() == []
     assert ask(engine(server, shape), journal) == directly(server)
-    assert len(server.batches) == 3
-    assert set(server.answered.values()) == {1}
 
 
 @SHAPES
@@ -334,10 +333,10 @@ def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
 
 def test_anthropic_is_known_by_its_address_and_by_the_names_of_litellm():
     there = evenhand.OpenAICompatibleEngine(base_url="https://api.anthropic.com/v1", model="claude", batch=True)
-    named = evenhand.LiteLLMEngine(model="anthropic/claude", batch=True).to_judge().service
-    for service in (there.to_judge().service, named):
-        assert type(service).__name__ == "AnthropicBatches"
-        assert service.transport.base_url == "https://api.anthropic.com/v1"
+    named = evenhand.LiteLLMEngine(model="anthropic/claude", batch=True).batch_provider()
+    for provider in (there.batch_provider(), named):
+        assert type(provider).__name__ == "AnthropicBatches"
+        assert provider.address.base_url == "https://api.anthropic.com/v1"
     assert named.model == "claude"
 
 
@@ -348,32 +347,17 @@ def test_a_model_of_litellm_is_asked_by_the_name_that_its_provider_has_for_it(se
     assert {line["body"]["model"] for line in server.batches[0].lines} == {"judge"}
 
 
-@SHAPES
-@pytest.mark.parametrize("endless", ["same", "new"])
-def test_a_list_of_batches_without_an_end_is_not_read_for_ever(server, journal, shape, endless, monkeypatch):
-    """A server that ignores the cursor, or invents batches: what may have been made is not sent again unasked."""
-    monkeypatch.setattr(batch_services, "MOST_LISTED", 20)
-    with Journal(journal.path.with_name("other.sqlite3")) as other:
-        for number in range(3):
-            ask(engine(server, shape), other, texts=[f"another batch {number}"])
-    server.plan = Plan(create_unmade=1, endless=endless, once=False)
-    outcomes = ask(engine(server, shape), journal)
-    assert {each.cause for each in outcomes} == {"endless_list"}
-    assert "evenhand resume --forget evenhand-" in str(outcomes[0])
-    assert server.events["endless"] < 20
-    assert (len(server.batches), len(BatchRecords(journal).all())) == (3, 1)
-
-
 # Processes that end
 
 RUN = """
 import sys, asyncio
 from pathlib import Path
-from evenhand.engines import batch_run, batch_services
+from evenhand.engines import batches
+from evenhand.engines.http import ServerAddress
 from evenhand.engines.journal import Journal
 from tests.engines.test_batches import ask, engine, TEXTS
 class Server: base_url = sys.argv[1]
-batch_run.QUIET_SECONDS = 0.2
+batches.QUIET_SECONDS = 0.2
 with Journal(sys.argv[3]) as journal:
     ask(engine(Server, sys.argv[2]), journal)
 print("DONE")
@@ -393,8 +377,7 @@ def killed(server, shape, tmp_path, reached):
 
 KILLED = {
     "while the file is sent": ({"stall_upload": True}, lambda server: server.events["POST files"]),
-    "before the batch is made": ({"stall_create": "before"}, lambda server: server.events["stalled"]),
-    "after the batch was made": ({"stall_create": "after"}, lambda server: server.events["stalled"]),
+    "before the batch is made": ({"stall_create": True}, lambda server: server.events["stalled"]),
     "while it is waited for": (
         {"hold": True},
         lambda server: any(server.events[f"look {each.name}"] for each in server.batches),
@@ -417,10 +400,10 @@ def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice(server, tmp_path, s
     server.plan = Plan()
     server.finish()
     with Journal(path) as journal:
-        assert len(BatchRecords(journal).all()) == 1
+        assert len(BatchRecords(journal).all()) == made
         assert ask(engine(server, shape), journal) == directly(server)
         assert BatchRecords(journal).all() == []
-    assert len(server.batches) == max(made, 1)
+    assert len(server.batches) == 1
     assert paid_once(server)
 
 
@@ -446,7 +429,7 @@ def test_resume_collects_what_is_ready_from_another_place(server, tmp_path, shap
 def test_replies_that_nobody_asks_for_are_recorded_too(server, tmp_path, capsys):
     """A run about fewer rows than the one that sent the batch."""
     server.plan = Plan(hold=True)
-    path = killed(server, "openai", tmp_path, lambda: server.batches)
+    path = killed(server, "openai", tmp_path, lambda: looked_at(server))
     server.finish()
     with Journal(path) as journal:
         assert ask(engine(server), journal, texts=TEXTS[:2]) == directly(server)[:2]
@@ -473,8 +456,8 @@ def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path)
 
 JUDGE = """
 import sys, evenhand
-from evenhand.engines import batch_run, batch_services
-batch_run.QUIET_SECONDS = 0.1
+from evenhand.engines import batches
+batches.QUIET_SECONDS = 0.1
 engine = evenhand.OpenAICompatibleEngine(base_url=sys.argv[1], model="judge", batch_interval=0.01)
 rows = [{"response": f"answer {number}"} for number in range(3)]
 table = evenhand.judge(rows, "Is it good?", engine, batch=True, journal=sys.argv[2])
@@ -496,11 +479,11 @@ def test_two_processes_with_one_journal_send_a_batch_once(server, tmp_path):
 def test_metrics_are_asked_in_one_step_in_batches_where_a_flow_is_theirs_to_choose():
     fields = {"inference_engine": evenhand.OpenAICompatibleEngine(base_url="http://localhost:1/v1", model="m")}
     direct = {"criteria": "criteria.evenhand.direct.relevance", **fields}
-    assert evenhand.DirectJudge(**direct).run_options()["flow"] == "two_step"
-    assert evenhand.DirectJudge(**direct, batch=True).run_options()["flow"] == "one_step"
-    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").run_options()["flow"] == "two_step"
+    assert evenhand.DirectJudge(**direct).run_options().flow == "two_step"
+    assert evenhand.DirectJudge(**direct, batch=True).run_options().flow == "one_step"
+    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").run_options().flow == "two_step"
     checklist = evenhand.ChecklistJudge(checklist="checklists.evenhand.summary", batch=True, **fields)
-    assert checklist.run_options()["flow"] == "two_step"  # which a checklist does not take: its mode says how it asks
+    assert checklist.run_options().flow == "two_step"  # which a checklist does not take: its mode says how it asks
     [judge] = checklist.panel()
     assert judge.identity() == fields["inference_engine"].to_judge().identity()
     assert judge.concurrency > 1000
@@ -523,7 +506,7 @@ def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
 
 
 def test_blocks_of_a_stream_are_as_large_as_waves(server):
-    direct, waves = (Job("judge", {"engine": engine(server, batch=batch)}) for batch in (False, True))
+    direct, waves = (job_of("judge", {"engine": engine(server, batch=batch)}) for batch in (False, True))
     assert _votes_of_a_part(direct) == VOTES_OF_A_PART
     assert 49_990 <= BLOCKS_AT_ONCE * _votes_of_a_part(waves) <= 50_000
 
@@ -539,9 +522,11 @@ def test_batches_are_not_for_a_cluster(server, tmp_path, monkeypatch):
     monkeypatch.setattr("evenhand.distributed.cluster._ray", lambda: None)
     with pytest.raises(InvalidInputError, match="sends batches"):
         judge_on_ray(
-            Job("judge", {"engine": engine(server, batch=False), "batch": True}),
+            job_of(
+                "judge",
+                {"engine": engine(server, batch=False), "batch": True, "stream_to": str(tmp_path / "verdicts")},
+            ),
             [{"response": "x"}],
-            StreamOptions(stream_to=str(tmp_path / "verdicts")),
         )
 
 
@@ -558,44 +543,28 @@ def test_what_the_cache_held_is_cheaper_in_batches_too(server):
     assert judge.priced(Completion(text="Good"), prompt).cost == pytest.approx((3 * 2.0 + 1 * 10.0) / 1e6 / 2)
 
 
-def test_what_is_about_to_be_made_survives_a_power_failure(server, journal, monkeypatch):
+def test_the_name_of_a_batch_survives_a_power_failure(server, journal, monkeypatch):
     synced = []
-    monkeypatch.setattr(Journal, "sync", lambda self: synced.append([each.state for each in BatchRecords(self).all()]))
+    monkeypatch.setattr(Journal, "sync", lambda self: synced.append([each.name for each in BatchRecords(self).all()]))
     ask(engine(server), journal)
-    assert synced[:3] == [["intended"], ["sending"], ["submitted"]]
+    assert synced[0] == [server.batches[0].name]
 
 
-def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_not_looked_for(server, journal):
+def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_made_again(server, journal):
     server.plan = Plan(create_fault=(429, "slow down"))
     assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
     assert server.events["POST batches"] == 2
-    assert server.events["GET batches"] == 0
 
 
 ASKED = describe_request(Request(({"role": "user", "content": "Good or Bad?"},)))
 
 
-def _waiting_for(journal, judge, *names, state="submitted", keys=("k",)):
+def _waiting_for(journal, judge, *names, keys=("k",)):
     """Batches in the journal as a run has left them: of one request each, or the last of them all keys."""
     records = BatchRecords(journal)
     for place, name in enumerate(names, start=1):
         own = keys if place == len(names) else [f"other {place}"]
-        identity = canonical_json(dict(judge.identity()))
-        made = records.intend(f"evenhand-{place}", identity, judge.described, [(key, ASKED) for key in own])
-        sending = records.advance(made, "sending")
-        if state == "submitted":
-            records.advance(sending, "submitted", name=name)
-
-
-def test_resume_leaves_a_batch_that_another_process_is_making(server, journal, capsys):
-    _waiting_for(journal, engine(server).to_judge(), "batch_1", state="sending")
-    journal.claim(["k"])
-    assert main(["resume", str(journal.path)]) == 0
-    assert "evenhand-1 of 1 request is being made" in capsys.readouterr().out
-    assert [each.state for each in BatchRecords(journal).all()] == ["sending"]
-    journal.release(["k"])
-    assert main(["resume", str(journal.path)]) == 0
-    assert BatchRecords(journal).all() == []
+        records.add(name, canonical_json(dict(judge.identity())), judge.described(), [(key, ASKED) for key in own])
 
 
 def test_resume_reads_the_other_batches_where_one_cannot_be_seen(server, journal, tmp_path, capsys):
@@ -635,31 +604,9 @@ def test_packed_answers_are_read_once(server):
         application = web.Application()
         application.router.add_get("/batches", handle)
         async with TestServer(application) as packed:
-            settings = RemoteSettings(model="judge")
-            async with BatchHttp.opened(str(packed.make_url("")).rstrip("/"), {}, (), settings) as http:
-                return await http.ask("GET", "batches"), [line async for line in http.lines("batches")]
+            provider = OpenAIBatches(ServerAddress(str(packed.make_url("")).rstrip("/")))
+            async with BatchHttp.opened(provider, RemoteEngine(model="judge")) as http:
+                outcomes = http.outcomes("batches", lambda entry: Completion(text=entry["id"]))
+                return await http.ask("GET", "batches"), [outcome async for outcome in outcomes]
 
-    assert asyncio.run(run()) == ({"id": "batch_1"}, [(b'{"id": "batch_1"}', True)])
-
-
-def test_a_batch_without_a_label_is_known_by_a_sound_line_and_is_none_that_is_known(journal, server):
-    """Anthropic's carry none."""
-    counts = {"request_counts": {"succeeded": 1}, "processing_status": "ended", "created_at": "2999-01-01T00:00:00Z"}
-    asked = []
-
-    class Http:
-        secrets = ()
-
-        async def ask(self, *_, **__):
-            return {"data": [{"id": "msgbatch_known", **counts}, {"id": "msgbatch_own", **counts}]}
-
-        async def lines(self, path):
-            asked.append(path)
-            yield b"{damaged", True
-            yield b'{"custom_id": "k", "result": {"type": "expired"}}', True
-
-    _waiting_for(journal, engine(server).to_judge(), "msgbatch_1", state="sending")
-    [record] = BatchRecords(journal).all()
-    found = _AnthropicConnection(Http(), None).find(record, frozenset({"k"}), frozenset({"msgbatch_known"}))
-    assert asyncio.run(found) == "msgbatch_own"
-    assert asked == ["messages/batches/msgbatch_own/results"]
+    assert asyncio.run(run()) == ({"id": "batch_1"}, [("None", Completion(text="batch_1"))])

@@ -1,72 +1,15 @@
 """Bodies of replies are read to a bound, and unpacked to one; what is longer is a reply that nobody reads."""
 
-import gzip
-import zlib
-
 import pytest
 
-from evenhand.engines.bodies import read_in_part, unpack
 from evenhand.engines.journal import Journal
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import MOST_CHARACTERS, decode_reply, short_enough
-from evenhand.errors import InvalidInputError, ReplyTooLongError, TransientEngineError
+from evenhand.errors import InvalidInputError, ReplyTooLongError
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
 from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer
-
-TEXT = b'{"a": "' + b"x" * 5000 + b'"}'
-
-
-def raw_deflate(body):
-    packer = zlib.compressobj(wbits=-15)
-    return packer.compress(body) + packer.flush()
-
-
-PACKED = {
-    "gzip": gzip.compress(TEXT),
-    "x-gzip": gzip.compress(TEXT),
-    "GZIP ": gzip.compress(TEXT),
-    "deflate": zlib.compress(TEXT),
-    "deflate, gzip": gzip.compress(zlib.compress(TEXT)),
-    "identity": TEXT,
-    "": TEXT,
-}
-
-
-@pytest.mark.parametrize("encoding", PACKED)
-def test_what_was_asked_for_is_unpacked(encoding):
-    assert unpack(PACKED[encoding], encoding, len(TEXT)) == TEXT
-
-
-def test_deflate_without_a_header_and_several_members_are_unpacked():
-    assert unpack(raw_deflate(TEXT), "deflate", len(TEXT)) == TEXT
-    assert unpack(gzip.compress(b"one") + gzip.compress(b"two"), "gzip", 6) == b"onetwo"
-    with pytest.raises(ReplyTooLongError):
-        unpack(gzip.compress(b"one") + gzip.compress(b"two"), "gzip", 5)
-
-
-@pytest.mark.parametrize("encoding", [name for name in PACKED if name not in {"", "identity"}])
-def test_a_byte_too_many_is_too_long(encoding):
-    with pytest.raises(ReplyTooLongError, match=r"more than 50\d\d bytes"):
-        unpack(PACKED[encoding], encoding, len(TEXT) - 1)
-
-
-@pytest.mark.parametrize(
-    ("body", "encoding"),
-    [(b"no gzip", "gzip"), (PACKED["gzip"][:50], "gzip"), (TEXT, "br")],
-    ids=["another", "cut", "unpacked"],  # packed bytes hold the time: no worker would collect what another does
-)
-def test_what_is_not_what_it_says_may_pass(body, encoding):
-    with pytest.raises(TransientEngineError) as caught:
-        unpack(body, encoding, 10**6)
-    assert caught.value.cause == "garbage"
-
-
-def test_of_an_error_the_beginning_is_enough():
-    assert read_in_part(gzip.compress(TEXT)[:40], "gzip") == TEXT[: len(read_in_part(gzip.compress(TEXT)[:40], "gzip"))]
-    assert len(read_in_part(gzip.compress(b" " * 10**7), "gzip")) == 2**16
-    assert read_in_part(b"plain", "gzip") == b"plain"
 
 
 @pytest.mark.parametrize("body", [b"[" * 70_000, b"[" * 30_000 + b"]" * 30_000, b"[" + b"1," * 200_000 + b"1]"])
@@ -88,7 +31,7 @@ def judge_of(kind, server, **settings):
     given = {"max_retries": 2, "backoff": 0.001, "timeout": 30.0, **settings}
     if kind == "own":
         return http_judge(server.base_url, **given)
-    return litellm_judge(RemoteSettings(model="openai/judge", **given), api_base=server.base_url)
+    return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
 
 
 TOO_LONG = {
@@ -127,7 +70,7 @@ def test_the_limit_is_a_field_of_the_engine():
         assert ask(judge_of("own", server, max_reply_bytes=99_999)).finish_reason == "too_long"
         assert ask(judge_of("own", server, max_reply_bytes=100)).finish_reason == "too_long"  # as it is sent
     with pytest.raises(InvalidInputError, match="max_reply_bytes is 0"):
-        RemoteSettings(model="m", max_reply_bytes=0)
+        RemoteEngine(model="m", max_reply_bytes=0)
 
 
 BROKEN = {

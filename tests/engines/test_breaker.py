@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 import evenhand
-from evenhand.engines.breaker import Breaker
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
+from evenhand.engines.limits import Breaker
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
@@ -20,7 +20,7 @@ from evenhand.errors import (
     TransientEngineError,
     UnreachableError,
 )
-from evenhand.results.spending import Spending
+from evenhand.results.notes import Spending
 from tests.support.asking import ask_all, request
 from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer
@@ -169,9 +169,7 @@ def judge_of(kind, server, **settings):
     given = {"timeout": 10.0, "max_in_flight": 8, "backoff": 0.01, "max_retries": 2, **settings}
     if kind == "own":
         return http_judge(server.base_url, **given)
-    from evenhand.engines.remote import RemoteSettings  # noqa: PLC0415
-
-    return litellm_judge(RemoteSettings(model="openai/judge", **given), api_base=server.base_url)
+    return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
 
 
 def bought(server):
@@ -189,7 +187,7 @@ def test_a_server_that_goes_away_in_the_middle_costs_no_call(kind, tmp_path, cap
             outcomes = ask_all(judge, [request(f"judge {number}") for number in range(60)], journal=journal)
         assert {outcome.text for outcome in outcomes} == {"Good"}
         assert set(bought(server).values()) == {1}
-    told = [record.message for record in caplog.records if record.name == "evenhand.engines.breaker"]
+    told = [record.message for record in caplog.records if record.name == "evenhand.engines.limits"]
     assert len(told) == 2, told
     assert "the server is away" in told[0]
     assert "300 seconds (patience)" in told[0]

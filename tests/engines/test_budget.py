@@ -15,15 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.engines.base import Request
-from evenhand.engines.budget import Budget
+from evenhand.engines.budget import Budget, CallSize, least_tokens
 from evenhand.engines.calls import Calls
-from evenhand.engines.forecast import CallSize, least_tokens
 from evenhand.engines.litellm import import_litellm
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.replies import read_completion
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
+from tests.support.judges import remote_judge
 from tests.support.shared import shared_path
 
 
@@ -314,7 +313,7 @@ def test_an_honest_usage_is_booked_as_it_is(server):
     message = {"content": "Verdict: Yes"}
     reply = read_completion({"choices": [{"message": message}], "usage": HONEST[server]})
     prices = {"prompt_price": 2.0, "completion_price": 10.0, "cached_price": 0.5}
-    judge = RemoteJudge(RemoteSettings(model="m", **prices), None)
+    judge = remote_judge(None, model="m", **prices)
     priced = judge.priced(reply, request("Is it good? Yes or no.").messages)
     assert priced.counted
     assert priced.cost == pytest.approx(BILLED[server] / 1e6)

@@ -6,7 +6,6 @@ import pytest
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.remote import RemoteSettings
 from evenhand.errors import (
     BudgetExhaustedError,
     FatalEngineError,
@@ -177,10 +176,10 @@ def test_max_cost_reserves_for_the_calls_in_flight():
 
 
 def test_max_cost_with_an_unknown_price_is_refused_before_the_first_call():
-    for engine in (ScriptedEngine(good), http_judge("http://127.0.0.1:9"), litellm_judge(RemoteSettings("openai/x"))):
+    for engine in (ScriptedEngine(good), http_judge("http://127.0.0.1:9"), litellm_judge("openai/x")):
         with pytest.raises(InvalidInputError, match=r"price of the judge .* is not known.*prompt_price and c"):
             Calls(engine, budget=Budget(max_cost=1.0))
-    assert Calls(litellm_judge(RemoteSettings("openai/gpt-4.1-mini")), budget=Budget(max_cost=1.0))  # has a list
+    assert Calls(litellm_judge("openai/gpt-4.1-mini"), budget=Budget(max_cost=1.0))  # has a list
     assert Calls(ScriptedEngine(good, identity=None), budget=Budget(max_cost=1.0))  # costs nothing
 
 

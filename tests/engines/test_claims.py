@@ -14,8 +14,18 @@ import pytest
 
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.claims import LONGEST_LOOK_SECONDS, SILENT_SECONDS, Process, is_running, this_process
-from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
+from evenhand.engines.journal import (
+    LONGEST_LOOK_SECONDS,
+    SILENT_SECONDS,
+    Journal,
+    JournalEntry,
+    Process,
+    canonical_json,
+    describe_request,
+    is_running,
+    request_key,
+    this_process,
+)
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
@@ -239,7 +249,7 @@ def test_a_hung_owner_is_replaced_and_may_come_back(path):
 
 
 def test_a_long_call_gives_signs_of_life(path, monkeypatch):
-    monkeypatch.setattr("evenhand.engines.turns.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("evenhand.engines.calls.BEAT_SECONDS", 0.01)
     hours, watch = Watch(), Watch()
 
     async def run(theirs):
@@ -322,7 +332,7 @@ def test_a_killed_owner_is_not_waited_for(path):
 RUNNER = """
 import json, sys
 from evenhand.criteria import Criterion, Option
-from evenhand.tables import judge
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 
 levels = Criterion(name="level", description="How good?", options=(Option(label="High", value=1.0),

@@ -8,23 +8,21 @@ import unitxt
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines import door
-from evenhand.engines.artifacts import (
-    BaselineEngine,
-    LiteLLMEngine,
-    OpenAICompatibleEngine,
-    RemoteJudgeArtifact,
-    SimulatedEngine,
-)
+from evenhand.engines import calls
 from evenhand.engines.base import SheetItem
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
-from evenhand.engines.replay import RecordingEngine
-from evenhand.engines.unitxt import UnitxtBridge, as_judge
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.names import as_judge
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
 from evenhand.judging.estimate import estimate_run
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
 from evenhand.metrics.direct import DirectJudge
+from evenhand.options import Limits
 from evenhand.question import Question
+from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.asking import ask, request
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
 from tests.support.recipes import evaluated
@@ -57,7 +55,7 @@ def server():
 
 @pytest.fixture(autouse=True)
 def _undisturbed(monkeypatch):
-    for variable in (door.MOCK_VARIABLE, door.OFFLINE_VARIABLE):
+    for variable in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -84,17 +82,16 @@ def test_in_mock_mode_nothing_is_sent_and_nothing_is_judged_in_any_mode(server):
     assert server.seen == 0
 
 
-@pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "recording", "object"])
+@pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "object"])
 def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypatch):
     live = http_judge(server.base_url)
     judge = {
         "own": lambda: live,
-        "litellm": lambda: litellm_judge(live.settings, api_base=server.base_url),
-        "bridge": lambda: UnitxtBridge(LiteLLMEngine(model="openai/judge", api_base=server.base_url)),
-        "recording": lambda: RecordingEngine(live, tmp_path / "replies.jsonl"),
+        "litellm": lambda: litellm_judge(api_base=server.base_url),
+        "bridge": lambda: UnitxtBridge(to_artifact(LiteLLMEngine(model="openai/judge", api_base=server.base_url))),
         "object": lambda: ScriptedJudge(chooses("Yes")),
     }[kind]()
-    monkeypatch.setenv(door.MOCK_VARIABLE, "True")
+    monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
     votes = run_votes(questions(None, None), [judge], limits=QUIET)
     assert {vote.unscored_reason for row in votes for vote in row} == {"mock_mode"}
     assert all("mock_inference_mode" in vote.error and vote.usage.calls == 0 for row in votes for vote in row)
@@ -105,14 +102,14 @@ def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypat
 
 
 def test_in_mock_mode_a_key_that_is_not_set_is_not_needed(monkeypatch):
-    monkeypatch.setenv(door.MOCK_VARIABLE, "True")
+    monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
     judge = http_judge("http://127.0.0.1:9", api_key_env="NO_SUCH_KEY_OF_A_TEST")
     [[vote, _]] = run_votes(questions(None), [judge], limits=QUIET)
     assert vote.unscored_reason == "mock_mode"
 
 
 def test_engines_that_send_nothing_answer_in_mock_mode_and_offline(monkeypatch):
-    for variable in (door.MOCK_VARIABLE, door.OFFLINE_VARIABLE):
+    for variable in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
         monkeypatch.setenv(variable, "True")
     for engine in (BaselineEngine(), SimulatedEngine()):
         votes = run_votes(questions(None), [as_judge(engine)], limits=QUIET)
@@ -133,19 +130,19 @@ def test_a_recipe_in_mock_mode_ends_with_unscored_votes_and_no_score(server):
 
 @pytest.mark.parametrize(("value", "on"), [("True", True), ("False", False), (None, False)])
 def test_without_unitxt_the_variable_is_read_as_unitxt_reads_it(value, on, monkeypatch):
-    monkeypatch.delitem(door.sys.modules, "unitxt.settings_utils")
+    monkeypatch.delitem(calls.sys.modules, "unitxt.settings_utils")
     if value is not None:
-        monkeypatch.setenv(door.MOCK_VARIABLE, value)
-    assert door.mock_mode() is on
+        monkeypatch.setenv(calls.MOCK_VARIABLE, value)
+    assert calls.mock_mode() is on
 
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_a_variable_that_says_neither_is_refused_by_name(loaded, monkeypatch):
     if not loaded:
-        monkeypatch.delitem(door.sys.modules, "unitxt.settings_utils")
-    monkeypatch.setenv(door.MOCK_VARIABLE, "perhaps")
-    monkeypatch.setenv(door.OFFLINE_VARIABLE, "perhaps")
-    for asked, name in ((door.mock_mode, door.MOCK_VARIABLE), (door.offline_mode, door.OFFLINE_VARIABLE)):
+        monkeypatch.delitem(calls.sys.modules, "unitxt.settings_utils")
+    monkeypatch.setenv(calls.MOCK_VARIABLE, "perhaps")
+    monkeypatch.setenv(calls.OFFLINE_VARIABLE, "perhaps")
+    for asked, name in ((calls.mock_mode, calls.MOCK_VARIABLE), (calls.offline_mode, calls.OFFLINE_VARIABLE)):
         with pytest.raises(InvalidInputError, match=f"{name} is 'perhaps'; accepted"):
             asked()
 
@@ -157,7 +154,7 @@ def test_offline_the_journal_answers_and_nothing_else_does(server, tmp_path, mon
         before = server.seen
         asked = questions(None, None, None)
         again = run_votes(asked, [judge], limits=Limits(progress=False, offline=True), journal=journal)
-        monkeypatch.setenv(door.OFFLINE_VARIABLE, "1")
+        monkeypatch.setenv(calls.OFFLINE_VARIABLE, "1")
         by_variable = run_votes(asked, [judge], limits=QUIET, journal=journal)
         with pytest.raises(
             OfflineError, match="EVENHAND_OFFLINE=1 says that nothing is sent, and the journal holds no"
@@ -210,8 +207,9 @@ def test_whoever_asks_at_the_door_is_checked_also_about_one_item_of_a_sheet():
 
 def test_the_environment_says_what_an_engine_may_see_as_it_does_for_unitxt(server, monkeypatch):
     engine = OpenAICompatibleEngine(base_url=server.base_url, model="judge", data_classification_policy=["public"])
-    assert isinstance(engine, RemoteJudgeArtifact)
-    policy = {engine.get_pretty_print_name(): ["pii"]}
+    artifact = to_artifact(engine)
+    policy = {artifact.get_pretty_print_name(): ["pii"]}
     monkeypatch.setenv("UNITXT_DATA_CLASSIFICATION_POLICY", json.dumps(policy))
     assert as_judge(engine).data_classification_policy == ("pii",)
-    assert UnitxtBridge(engine).data_classification_policy == ("pii",)
+    assert artifact.to_judge().data_classification_policy == ("pii",)
+    assert UnitxtBridge(artifact).data_classification_policy == ("pii",)

@@ -293,7 +293,7 @@ def test_a_run_asks_again_for_what_it_cannot_read(path):
 
 def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):
     Journal(path).close()
-    monkeypatch.setattr("evenhand.engines.journal_file.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("evenhand.engines.journal.BUSY_SECONDS", 0.05)
     holder = sqlite3.connect(path, isolation_level=None)
     with Journal(path) as journal:
         holder.execute("BEGIN EXCLUSIVE")

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.engines import journal_file
+from evenhand.engines import journal as journal_file
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError
-from evenhand.results.saved import written_whole
-from evenhand.tables import judge
+from evenhand.files import written_whole
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer
@@ -70,7 +70,7 @@ LIMITED = """
 import resource, sys
 from tests.engines.test_journal_full import IN_FLIGHT, LEVELS, ROWS
 from evenhand.errors import JournalError
-from evenhand.tables import judge
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
 try:

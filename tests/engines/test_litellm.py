@@ -11,8 +11,7 @@ import traceback
 import pytest
 
 from evenhand.engines.journal import Journal
-from evenhand.engines.litellm import LiteLLMTransport, import_litellm
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.litellm import LiteLLMEngine, import_litellm
 from evenhand.errors import (
     EngineError,
     FatalEngineError,
@@ -38,7 +37,7 @@ def _no_key_of_this_machine(monkeypatch):
 
 def judge_at(server, *, api_key_env=None, **settings):
     chosen = {"model": "openai/judge", "backoff": 0.002, "max_retries": 2} | settings
-    return litellm_judge(RemoteSettings(**chosen), api_base=server.base_url, api_key_env=api_key_env)
+    return litellm_judge(**chosen, api_base=server.base_url, api_key_env=api_key_env)
 
 
 def test_a_plain_call_sends_what_was_set_and_reads_everything():
@@ -66,12 +65,12 @@ def test_the_cost_is_what_litellms_price_list_says():
 
 def test_an_estimate_uses_the_given_price_or_litellms_list():
     listed = import_litellm().model_cost["gpt-4.1-mini"]
-    judge = litellm_judge(RemoteSettings(model="openai/gpt-4.1-mini"))
+    judge = litellm_judge(model="openai/gpt-4.1-mini")
     expected = 1000 * listed["input_cost_per_token"] + 10 * listed["output_cost_per_token"]
     assert judge.estimated_cost(1000, 10) == pytest.approx(expected)
-    given = litellm_judge(RemoteSettings(model="openai/gpt-4.1-mini", prompt_price=1.0))
+    given = litellm_judge(model="openai/gpt-4.1-mini", prompt_price=1.0)
     assert given.estimated_cost(1_000_000, 10) == pytest.approx(1.0)
-    assert litellm_judge(RemoteSettings(model="openai/unlisted")).estimated_cost(1, 1) is None
+    assert litellm_judge(model="openai/unlisted").estimated_cost(1, 1) is None
 
 
 PASSING = {
@@ -160,7 +159,7 @@ def test_an_exhausted_quota_stops_the_engine():
 def test_a_model_without_a_provider_is_fatal_and_sends_nothing():
     with JudgeServer() as server:
         with pytest.raises(FatalEngineError, match="LLM Provider NOT provided"):
-            ask(litellm_judge(RemoteSettings(model="no-such-model")))
+            ask(litellm_judge(model="no-such-model"))
         assert server.seen == 0
 
 
@@ -181,9 +180,8 @@ def test_the_journal_answers_without_importing_litellm(tmp_path):
             "import sys\n"
             "from evenhand.engines.journal import Journal\n"
             "from tests.support.judges import litellm_judge\n"
-            "from evenhand.engines.remote import RemoteSettings\n"
             "from tests.support.asking import ask\n"
-            f"judge = litellm_judge(RemoteSettings(model='openai/judge'), api_base={server.base_url!r})\n"
+            f"judge = litellm_judge(model='openai/judge', api_base={server.base_url!r})\n"
             f"print(ask(judge, journal=Journal({str(path)!r})).cached, 'litellm' in sys.modules)\n"
         )
         told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -221,7 +219,7 @@ def test_one_judge_runs_twice_in_threads_and_on_several_loops():
 def test_without_a_key_nothing_is_tried_again_and_the_variable_is_named(monkeypatch, model, variable):
     for name in (variable, "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY", "OPENAI_ADMIN_KEY"):
         monkeypatch.delenv(name, raising=False)
-    judge = litellm_judge(RemoteSettings(model=model, max_retries=5, backoff=60.0))
+    judge = litellm_judge(model=model, max_retries=5, backoff=60.0)
     with pytest.raises(FatalEngineError, match=f"no key for '{model}': set the environment variable .*{variable}") as e:
         ask(judge)
     assert (e.value.cause, e.value.attempts) == ("missing_key", 1)
@@ -231,11 +229,13 @@ def test_the_openai_key_is_not_sent_to_any_address(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     for api_base, own in [("https://example.org/v1", True), ("http://127.0.0.1:1/v1", False)]:
         for model in ("openai/m", "gpt-4.1-mini"):
-            assert LiteLLMTransport(api_base)._address(model) == {"api_base": api_base} | (
+            assert LiteLLMEngine(model=model, api_base=api_base).server() == {"api_base": api_base} | (
                 {"api_key": "none"} if own else {}
             )
-    assert LiteLLMTransport("https://example.org/v1")._address("anthropic/m") == {"api_base": "https://example.org/v1"}
-    assert LiteLLMTransport()._address("openai/m") == {}
+    assert LiteLLMEngine(model="anthropic/m", api_base="https://example.org/v1").server() == {
+        "api_base": "https://example.org/v1"
+    }
+    assert LiteLLMEngine(model="openai/m").server() == {}
 
 
 def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog, capfd):
@@ -257,23 +257,23 @@ def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog
 
 
 def test_an_address_of_the_environment_is_part_of_the_identity(monkeypatch):
-    judge = litellm_judge(RemoteSettings(model="openai/judge"))
+    judge = litellm_judge(model="openai/judge")
     assert judge.identity()["endpoint"] is None
     monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:9000")
     assert judge.identity()["endpoint"] == "http://localhost:9000/v1"
-    assert litellm_judge(RemoteSettings(model="anthropic/x")).identity()["endpoint"] is None
+    assert litellm_judge(model="anthropic/x").identity()["endpoint"] is None
 
 
 @pytest.mark.parametrize("api_base", ["http://user:hunter22@host", "host:80"])
 def test_an_address_is_checked(api_base):
     with pytest.raises(InvalidInputError, match="api_base") as caught:
-        LiteLLMTransport(api_base=api_base)
+        LiteLLMEngine(api_base=api_base)
     assert "hunter22" not in str(caught.value)
 
 
 def test_a_key_in_place_of_its_variable_is_refused_unseen():
     with pytest.raises(InvalidInputError) as caught:
-        LiteLLMTransport(api_key_env=KEY)
+        LiteLLMEngine(api_key_env=KEY)
     assert KEY not in str(caught.value)
 
 

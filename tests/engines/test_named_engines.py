@@ -1,17 +1,23 @@
 """An engine named by its model or by the address of its server, wherever an engine is taken."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 import evenhand
+from evenhand.catalog import entry_ids
 from evenhand.cli import main
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
-from evenhand.engines.unitxt import as_judge, engine_named, judges_of
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.names import as_judge, engine_named, engine_of, judges_of
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
+from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import local_entry, register, register_catalog
+from evenhand.unitxt.catalogs import local_entry, register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"
@@ -50,8 +56,59 @@ def test_a_model_is_one_of_litellm(text, model, fields):
 )
 def test_an_address_is_a_server(text, address):
     judge = as_judge(text)
-    assert judge.transport.base_url == address
+    assert judge.settings.base_url == address
     assert judge.settings.model.endswith(("qwen", "qwen-3"))
+
+
+ASKING = """
+import asyncio, sys
+
+import evenhand
+from evenhand.engines.base import Request
+from evenhand.engines.calls import Calls
+from evenhand.engines.names import judges_of
+
+address, recording = sys.argv[1:]
+engines = [
+    evenhand.OpenAICompatibleEngine(base_url=address, model="object"),
+    f"{address}[model=address]",
+    f"engines.evenhand.openai_compatible[base_url={address},model=id]",
+    f"engines.evenhand.replay[path={recording}]",
+]
+for judge in judges_of(engines):
+    calls = Calls(judge)
+
+    async def ask():
+        async with calls.running():
+            return await calls.complete(Request(({"role": "user", "content": "Good?"},)))
+
+    print(judge.judge_id, asyncio.run(ask()).text)
+judges_of(["engines.evenhand.baseline", "engines.evenhand.simulated[seed=3]", "openai/gpt-4.1-mini"])
+print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
+"""
+
+
+def test_engines_of_ours_are_found_and_asked_without_unitxt(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"message": "Good?", "text": "As before."}', encoding="utf-8")
+    with JudgeServer(reply="Good") as server:
+        arguments = [sys.executable, "-c", ASKING, server.base_url, path]
+        told = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines() == ["object Good", "address Good", "id Good", "replay-run As before.", "[]"]
+
+
+@pytest.mark.parametrize("identifier", entry_ids("engines"))
+def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"message": "Good?", "text": "As before."}', encoding="utf-8")
+    fields = {
+        "litellm": "[model=openai/m,stop=[END,Stop now],extra={top_k=1,b=[1.5,None]},temperature=1e-5]",
+        "openai_compatible": "[base_url=http://localhost:1,model=m,batch=True,patience=0]",
+        "replay": f"[path={path},name=again]",
+        "simulated": "[position_preference=-0.5,quality_by_response={a=0.5,b=1},seed=3]",
+    }.get(identifier.rpartition(".")[2], "")
+    register_catalog()
+    assert fetch_artifact(identifier + fields)[0].engine == engine_of(identifier + fields)
 
 
 def test_what_is_neither_is_looked_for_in_the_catalog():
@@ -67,14 +124,14 @@ def test_what_is_neither_is_looked_for_in_the_catalog():
     ("text", "message"),
     [
         ("http://localhost:8000/v1", r"is a server's address without a model: give model='…' too .*--model"),
-        ("openai/m[temperatur=1]", "the engine 'openai/m' cannot be made: .*temperatur"),
-        ("openai/m[temperature=hot]", "temperature is 'hot'; it must be a number"),
+        ("openai/m[temperatur=1]", "there is no option 'temperatur'. Did you mean 'temperature'"),
+        ("openai/m[temperature=hot]", "temperature is 'hot'; give a number"),
         ("http://localhost:8000/v1[api_key=sk-secret-0123456789]", "api_key is not accepted"),
         ("http://user:pass@localhost/v1[model=m]", "base_url holds a user name"),
         ("http://user:pass@localhost/v1", "base_url holds a user name"),
         ("http://localhost/v1?key=pass", "base_url holds a user name"),
-        ("openai/m[apikey=sk-secret-0123456789]", "has no field 'apikey'. Did you mean 'api_key_env'"),
-        ("http://localhost/v1[model=m,apikey=pass]", "has no field 'apikey'. Did you mean 'api_key_env'"),
+        ("openai/m[apikey=sk-secret-0123456789]", "there is no option 'apikey'. Did you mean 'api_key_env'"),
+        ("http://localhost/v1[model=m,apikey=pass]", "there is no option 'apikey'. Did you mean 'api_key_env'"),
         ("openai/m[extra={'key':'pass'}]", r"'openai/m\[…\]' is not of the form"),
         ("http://user:pass@localhost/v1[model=m,extra={'a':'b'}]", "base_url holds a user name"),
         ("http://user:pass@localhost/v1[model=m,colour=red]", "base_url holds a user name"),
@@ -127,7 +184,9 @@ def test_numbers_with_an_exponent_are_numbers_in_an_id(written, number):
 
 def test_a_text_that_looks_like_a_number_stays_one_where_a_text_belongs():
     assert LiteLLMEngine(model="1e5").model == "1e5"
-    assert LiteLLMEngine(model="m", extra={"penalty": "1e-5"}).extra == {"penalty": 1e-5}
+    extra = {"penalty": "1e-5"}
+    assert LiteLLMEngine(model="m", extra=extra).extra == extra
+    assert artifacts.LiteLLMEngine(model="m", extra=extra).engine.extra == {"penalty": 1e-5}  # which unitxt has read
 
 
 def judged(metric):

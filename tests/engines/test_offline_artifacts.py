@@ -2,22 +2,22 @@ import pytest
 from unitxt.artifact import fetch_artifact
 
 from evenhand.engines import baseline, replay, simulated
-from evenhand.engines.artifacts import BaselineEngine, ReplayEngine, SimulatedEngine
+from evenhand.engines.names import as_judge
 from evenhand.engines.simulated import quality_of_text
-from evenhand.engines.unitxt import as_judge
 from evenhand.errors import EngineError, InvalidInputError
+from evenhand.unitxt.engines import BaselineEngine, ReplayEngine, SimulatedEngine
 
 
 def test_the_baseline_of_the_catalog_is_the_baseline():
     judge = as_judge("engines.evenhand.baseline")
-    assert judge == baseline.BaselineJudge()
+    assert judge == baseline.BaselineEngine()
     assert as_judge(BaselineEngine()) == judge
 
 
 def test_a_simulated_judge_of_the_catalog_takes_its_faults():
     judge = as_judge("engines.evenhand.simulated[position_preference=0.5,noise=0.1,seed=3,name=biased]")
-    assert judge == simulated.SimulatedJudge(position_preference=0.5, noise=0.1, seed=3, name="biased")
-    assert judge.quality is quality_of_text
+    assert judge == simulated.SimulatedEngine(position_preference=0.5, noise=0.1, seed=3, name="biased")
+    assert judge.truth is quality_of_text
 
 
 def test_every_parameter_of_a_simulated_judge_is_a_field_of_its_artifact():
@@ -36,9 +36,9 @@ def test_every_parameter_of_a_simulated_judge_is_a_field_of_its_artifact():
         "name": "twelve",
     }
     quality = {"a": 0.25}
-    assert as_judge(SimulatedEngine(quality_by_response=quality, **given)) == simulated.SimulatedJudge(
-        quality=quality, **given
-    )
+    engine = simulated.SimulatedEngine(quality_by_response=quality, **given)
+    assert SimulatedEngine(quality_by_response=quality, **given).engine == engine
+    assert engine.truth == quality
 
 
 def test_a_simulated_judge_with_two_truths_or_an_impossible_rate_is_refused():
@@ -52,7 +52,7 @@ def test_a_recording_is_read_when_it_is_named(tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_text('{"message": "a", "text": "A"}', encoding="utf-8")
     judge = as_judge(f"engines.evenhand.replay[path={path}]")
-    assert isinstance(judge, replay.ReplayJudge)
+    assert isinstance(judge, replay.ReplayEngine)
     assert judge.judge_id == "replay-run"
     with pytest.raises(InvalidInputError, match="needs a recording"):
         as_judge("engines.evenhand.replay")

@@ -13,9 +13,9 @@ import aiohttp
 import pytest
 
 from evenhand.engines.calls import Calls
+from evenhand.engines.http import ServerAddress, lost_connection, normalized_base_url
 from evenhand.engines.journal import Journal
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport, lost_connection, normalized_base_url
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import (
     EngineError,
     FatalEngineError,
@@ -39,9 +39,7 @@ def _no_key_of_this_machine(monkeypatch):
 
 def judge_at(server, *, api_key_env=None, headers_env=None, **settings):
     chosen = {"model": "judge", "backoff": 0.002, "max_retries": 3} | settings
-    return openai_compatible_judge(
-        RemoteSettings(**chosen), server.base_url, api_key_env=api_key_env, headers_env=headers_env
-    )
+    return openai_compatible_judge(server.base_url, **chosen, api_key_env=api_key_env, headers_env=headers_env)
 
 
 def test_a_plain_call_sends_what_was_set_and_reads_everything():
@@ -406,7 +404,7 @@ def test_two_runs_on_one_loop_share_connections_until_the_last_ends():
 
 def test_a_judge_that_is_not_running_says_how_to_run_it():
     with pytest.raises(InvalidInputError, match=r"async with judge\.running\(\)"):
-        asyncio.run(openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1").complete(request()))
+        asyncio.run(openai_compatible_judge("http://localhost:1", model="m").complete(request()))
 
 
 # -- keys and addresses -----------------------------------------------------------------------------------------------
@@ -456,9 +454,9 @@ def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog
 )
 def test_the_openai_key_goes_unasked_to_openai_and_to_this_machine_only(monkeypatch, base_url, sent):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    headers, secrets = OpenAICompatibleTransport(base_url).headers()
+    headers, secrets = ServerAddress(base_url).headers()
     assert (headers.get("Authorization") == f"Bearer {KEY}", KEY in secrets) == (sent, sent)
-    named, _ = OpenAICompatibleTransport(base_url, api_key_env="OPENAI_API_KEY").headers()
+    named, _ = ServerAddress(base_url, api_key_env="OPENAI_API_KEY").headers()
     assert named["Authorization"] == f"Bearer {KEY}"
 
 
@@ -475,7 +473,7 @@ def test_a_401_without_a_key_says_how_to_give_one_and_with_a_key_does_not(monkey
 def test_a_404_names_the_address_and_what_to_check():
     with JudgeServer() as server:
         root = server.base_url.removesuffix("/v1")
-        judge = openai_compatible_judge(RemoteSettings(model="m"), f"{root}/api")
+        judge = openai_compatible_judge(f"{root}/api", model="m")
         with pytest.raises(FatalEngineError) as caught:
             ask(judge)
     assert f"asked at '{root}/api/chat/completions'" in str(caught.value)
@@ -493,13 +491,13 @@ def test_the_key_of_the_environment_is_used_unless_it_is_declined(monkeypatch):
 
 def test_a_key_in_place_of_its_variable_is_refused_unseen():
     with pytest.raises(InvalidInputError, match="api_key_env must name") as caught:
-        OpenAICompatibleTransport("http://localhost:8000", api_key_env=KEY)
+        OpenAICompatibleEngine(base_url="http://localhost:8000", api_key_env=KEY)
     assert KEY not in str(caught.value)
 
 
 def test_a_variable_that_is_not_set_is_named(monkeypatch):
     monkeypatch.delenv("TEAM_API_KEY", raising=False)
-    judge = openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1", api_key_env="TEAM_API_KEY")
+    judge = openai_compatible_judge("http://localhost:1", model="m", api_key_env="TEAM_API_KEY")
     with pytest.raises(InvalidInputError, match="'TEAM_API_KEY', which is not set"):
         ask(judge)
 
@@ -507,14 +505,14 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch):
 @pytest.mark.parametrize("value", ["no json", "[]", '{"X": 1}'])
 def test_headers_are_a_json_object_of_texts(monkeypatch, value):
     monkeypatch.setenv("TEAM_HEADERS", value)
-    judge = openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1", headers_env="TEAM_HEADERS")
+    judge = openai_compatible_judge("http://localhost:1", model="m", headers_env="TEAM_HEADERS")
     with pytest.raises(InvalidInputError, match=r"'TEAM_HEADERS'.*JSON object"):
         ask(judge)
 
 
 def test_a_key_with_a_line_end_inside_is_refused_unseen(monkeypatch):
     monkeypatch.setenv("TEAM_API_KEY", "first\nsecond")
-    judge = openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1", api_key_env="TEAM_API_KEY")
+    judge = openai_compatible_judge("http://localhost:1", model="m", api_key_env="TEAM_API_KEY")
     with pytest.raises(InvalidInputError, match="'Authorization'") as caught:
         ask(judge)
     assert "second" not in str(caught.value)

@@ -8,13 +8,13 @@ import pytest
 import evenhand
 from evenhand.engines import remote
 from evenhand.engines.base import Request
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport
-from evenhand.engines.prompt_cache import SHORTEST_CACHED, marks_for, with_marks
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.remote import SHORTEST_CACHED, marks_for, with_marks
 from evenhand.engines.replies import read_completion
 from evenhand.errors import RejectedRequestError
 from evenhand.votes import Completion
 from tests.engines.test_remote import ScriptedTransport
+from tests.support.judges import remote_judge
 from tests.support.prefix_cache import PrefixCache, rendered, text_of
 from tests.support.server import JudgeServer
 
@@ -106,11 +106,12 @@ def test_a_server_that_refuses_the_key_is_asked_without_it_from_then_on(monkeypa
             raise RejectedRequestError("Unrecognized argument: prompt_cache_key", cause="http_400")
         return Completion(text="Good")
 
-    judge = RemoteJudge(RemoteSettings(model="m"), Replying(reply))
+    transport = Replying(reply)
+    judge = remote_judge(transport)
     unmarked = judge.most_attempts
     monkeypatch.setattr(remote, "marks_for", lambda model, endpoint: "key")
     assert [reply.text for reply in answered(judge, request())] == ["Good", "Good"]
-    assert ["prompt_cache_key" in payload for payload in judge.transport.payloads] == [True, False, False]
+    assert ["prompt_cache_key" in payload for payload in transport.payloads] == [True, False, False]
     assert judge.most_attempts == unmarked + 1
 
 
@@ -138,8 +139,8 @@ def test_cached_tokens_have_a_price_of_their_own():
     completion = Completion(text="Good", prompt_tokens=1000, cached_tokens=800, completion_tokens=100)
 
     def cost(**prices):
-        settings = RemoteSettings(model="m", prompt_price=2.0, completion_price=10.0, **prices)
-        return answered(RemoteJudge(settings, Replying(lambda payload: completion)), request())[0].cost
+        judge = remote_judge(Replying(lambda payload: completion), prompt_price=2.0, completion_price=10.0, **prices)
+        return answered(judge, request())[0].cost
 
     assert cost() == pytest.approx((1000 * 2.0 + 100 * 10.0) / 1e6)
     assert cost(cached_price=0.5) == pytest.approx((200 * 2.0 + 800 * 0.5 + 100 * 10.0) / 1e6)
@@ -148,7 +149,7 @@ def test_cached_tokens_have_a_price_of_their_own():
 def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
     rows = [{"question": f"What is {number}?", "response": f"It is {number}."} for number in range(6)]
     with JudgeServer(labels=["Yes", "No"], prefix_cache=PrefixCache()) as server:
-        assert marks_for("m", OpenAICompatibleTransport(server.base_url).endpoint) is None
+        assert marks_for("m", OpenAICompatibleEngine(base_url=server.base_url).endpoint) is None
         run = {"flow": "one_step", "check_positional_bias": False, "context_fields": ["question"], "progress": False}
         asked = {**run, "journal": str(tmp_path / "journal.sqlite3")}
         engine = f"{server.base_url}[model=m,max_in_flight=1]"

@@ -7,7 +7,6 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.engines.journal import Journal
-from evenhand.engines.remote import RemoteSettings
 from evenhand.engines.replies import read_completion
 from evenhand.errors import InvalidInputError
 from tests.support.asking import ask
@@ -52,19 +51,17 @@ def thinking(body):
 
 
 def judged(server, **options):
-    settings = RemoteSettings(model="judge", backoff=0.002)
-    return evenhand.judge(
-        ROWS, CLARITY, openai_compatible_judge(settings, server.base_url), context_fields=[], progress=False, **options
-    )
+    judge = openai_compatible_judge(server.base_url, backoff=0.002)
+    return evenhand.judge(ROWS, CLARITY, judge, context_fields=[], progress=False, **options)
 
 
 @pytest.mark.parametrize("engine", ["openai_compatible", "litellm"])
 def test_the_trace_comes_over_the_wire_and_out_of_the_journal(engine, tmp_path):
     with JudgeServer(reply=thinking) as server:
         if engine == "litellm":
-            judge = litellm_judge(RemoteSettings(model="openai/judge"), api_base=server.base_url)
+            judge = litellm_judge(model="openai/judge", api_base=server.base_url)
         else:
-            judge = openai_compatible_judge(RemoteSettings(model="judge"), server.base_url)
+            judge = openai_compatible_judge(server.base_url, model="judge")
         with Journal(tmp_path / "journal.sqlite") as journal:
             fresh = ask(judge, journal=journal)
         with Journal(tmp_path / "journal.sqlite") as journal:

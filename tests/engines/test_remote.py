@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.calls import Calls
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import read_error
 from evenhand.errors import (
     EngineError,
@@ -18,6 +18,7 @@ from evenhand.errors import (
 )
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
+from tests.support.judges import remote_judge
 
 
 class ScriptedTransport:
@@ -29,7 +30,7 @@ class ScriptedTransport:
         self.endpoint = {"endpoint": "script"}
 
     @asynccontextmanager
-    async def opened(self, settings):
+    async def opened(self, engine):
         yield self
 
     def supports_schema(self):
@@ -55,18 +56,18 @@ class RecordedJitter:
 
 
 def test_a_remote_judge_is_a_judge_engine():
-    assert isinstance(RemoteJudge(RemoteSettings(model="m"), ScriptedTransport()), JudgeEngine)
+    assert isinstance(remote_judge(ScriptedTransport()), JudgeEngine)
 
 
 def test_the_name_is_the_models_unless_another_was_given():
-    assert RemoteJudge(RemoteSettings(model="m"), ScriptedTransport()).judge_id == "m"
-    assert RemoteJudge(RemoteSettings(model="m", name="strict"), ScriptedTransport()).judge_id == "strict"
+    assert remote_judge(ScriptedTransport()).judge_id == "m"
+    assert remote_judge(ScriptedTransport(), name="strict").judge_id == "strict"
 
 
 def test_backoff_doubles_with_full_jitter():
     jitter = RecordedJitter()
     transport = ScriptedTransport(*[TransientEngineError("down")] * 4, Completion(text="Good"))
-    judge = RemoteJudge(RemoteSettings(model="m", backoff=0.001), transport, jitter=jitter)
+    judge = remote_judge(transport, backoff=0.001, jitter=jitter)
     assert ask(judge).text == "Good"
     assert jitter.bounds == [(0, 0.001), (0, 0.002), (0, 0.004), (0, 0.008)]
 
@@ -79,7 +80,7 @@ def test_backoff_has_a_ceiling(monkeypatch):
 
     monkeypatch.setattr("evenhand.engines.limits.Gate.rest", rest)
     transport = ScriptedTransport(*[TransientEngineError("down")] * 9, Completion(text="Good"))
-    ask(RemoteJudge(RemoteSettings(model="m", backoff=1, max_retries=9), transport, jitter=RecordedJitter()))
+    ask(remote_judge(transport, backoff=1, max_retries=9, jitter=RecordedJitter()))
     assert slept == [1, 2, 4, 8, 16, 30, 30, 30, 30]
 
 
@@ -95,7 +96,7 @@ def test_a_request_that_alone_is_refused_for_ever_ends_all_the_same():
             return Completion(text="Good")
 
     transport = OneIsRefused()
-    judge = RemoteJudge(RemoteSettings(model="m", max_retries=2, max_in_flight=8), transport)
+    judge = remote_judge(transport, max_retries=2, max_in_flight=8)
 
     async def run():
         async with judge.running():
@@ -113,7 +114,7 @@ def test_a_request_that_alone_is_refused_for_ever_ends_all_the_same():
 def script_of(status, body="no such thing"):
     """One request is refused, the others are answered; the judge and what each of them brings."""
     transport = ScriptedTransport(Completion(text="Good"), read_error(status, body), Completion(text="Good"))
-    judge = RemoteJudge(RemoteSettings(model="m"), transport)
+    judge = remote_judge(transport)
     calls = Calls(judge)
 
     async def run():
@@ -145,16 +146,14 @@ def test_a_refused_key_is_the_end_at_any_time(status):
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_refusal_before_the_first_reply_is_the_end(status):
     transport = ScriptedTransport(read_error(status, "no"), Completion(text="Good"))
-    outcomes = ask_all(RemoteJudge(RemoteSettings(model="m", max_in_flight=1), transport), [request("a"), request("b")])
+    outcomes = ask_all(remote_judge(transport, max_in_flight=1), [request("a"), request("b")])
     assert [type(outcome) for outcome in outcomes] == [FatalEngineError] * 2
     assert len(transport.payloads) == 1
 
 
 def test_the_identity_holds_what_a_reply_depends_on_and_nothing_else():
-    settings = RemoteSettings(
-        model="m", name="n", temperature=0.5, seed=3, stop=("x",), extra={"top_k": 1}, timeout=9, max_retries=1
-    )
-    assert RemoteJudge(settings, ScriptedTransport()).identity() == {
+    given = {"name": "n", "temperature": 0.5, "seed": 3, "stop": "x", "extra": {"top_k": 1}, "timeout": 9}
+    assert remote_judge(ScriptedTransport(), **given, max_retries=1).identity() == {
         "endpoint": "script",
         "sampling": {"model": "m", "temperature": 0.5, "seed": 3, "stop": ["x"], "top_k": 1},
         "structured_output": "auto",
@@ -163,7 +162,7 @@ def test_the_identity_holds_what_a_reply_depends_on_and_nothing_else():
 
 def test_no_schema_is_sent_where_the_transport_knows_better():
     transport = ScriptedTransport(Completion(text="Yes"))
-    ask(RemoteJudge(RemoteSettings(model="m"), transport), request(response_schema={"type": "object"}))
+    ask(remote_judge(transport), request(response_schema={"type": "object"}))
     assert "response_format" not in transport.payloads[0]
 
 
@@ -171,7 +170,7 @@ def test_no_schema_is_sent_where_the_transport_knows_better():
     "wrong",
     [
         {"model": ""},
-        {"model": None},
+        {"model": " "},
         {"temperature": -1},
         {"temperature": "0"},
         {"temperature": math.nan},
@@ -204,30 +203,30 @@ def test_no_schema_is_sent_where_the_transport_knows_better():
 def test_a_setting_that_cannot_be_is_refused(wrong):
     [field] = wrong
     with pytest.raises(InvalidInputError, match=field):
-        RemoteSettings(**{"model": "m"} | wrong)
+        RemoteEngine(**{"model": "m"} | wrong)
 
 
 def test_extra_parameters_that_only_sound_like_secrets_are_accepted():
-    assert RemoteSettings(model="m", extra={"max_completion_tokens": 5}).sampling()["max_completion_tokens"] == 5
+    assert RemoteEngine(model="m", extra={"max_completion_tokens": 5}).sampling()["max_completion_tokens"] == 5
 
 
 def test_tokens_that_the_server_did_not_count_cost_the_least_that_the_texts_can_have():
     transport = ScriptedTransport(Completion(text="Very good."))
-    settings = RemoteSettings(model="m", prompt_price=1.0, completion_price=10.0)
-    reply = ask(RemoteJudge(settings, transport), request("Is it good? Say so."))
+    judge = remote_judge(transport, prompt_price=1.0, completion_price=10.0)
+    reply = ask(judge, request("Is it good? Say so."))
     assert reply.cost == pytest.approx((5 * 1.0 + 2 * 10.0) / 1e6)  # five words, and two
     assert not reply.counted
 
 
 def test_what_is_free_is_free_without_counting_tokens():
     transport = ScriptedTransport(Completion(text="Good"))
-    assert ask(RemoteJudge(RemoteSettings(model="m", prompt_price=0, completion_price=0), transport)).cost == 0.0
+    assert ask(remote_judge(transport, prompt_price=0, completion_price=0)).cost == 0.0
 
 
 def test_an_estimate_needs_a_price():
-    judge = RemoteJudge(RemoteSettings(model="m", prompt_price=2.0), ScriptedTransport())
+    judge = remote_judge(ScriptedTransport(), prompt_price=2.0)
     assert judge.estimated_cost(500_000, 100) == pytest.approx(1.0)  # half a million at $2 a million
-    assert RemoteJudge(RemoteSettings(model="m"), ScriptedTransport()).estimated_cost(1, 1) is None
+    assert remote_judge(ScriptedTransport()).estimated_cost(1, 1) is None
 
 
 def test_cancelling_gives_the_place_back():
@@ -237,7 +236,7 @@ def test_cancelling_gives_the_place_back():
                 await asyncio.Event().wait()
             return Completion(text="Good")
 
-    judge = RemoteJudge(RemoteSettings(model="m", max_in_flight=1), Hanging())
+    judge = remote_judge(Hanging(), max_in_flight=1)
 
     async def run():
         async with judge.running():

@@ -8,8 +8,7 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request, SheetItem
-from evenhand.engines.remote import RemoteSettings
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import RejectedRequestError
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import read_sheet
@@ -23,8 +22,7 @@ YES = Reply("Yes", logprobs=[("Yes", -0.25, {"Yes": -0.25, "No": -1.5})])
 
 
 def by_litellm(base_url, **settings):
-    given = RemoteSettings(**{"model": "openai/judge", "max_retries": 0, "timeout": 20.0, **settings})
-    return litellm_judge(given, api_base=base_url)
+    return litellm_judge(**{"max_retries": 0, "timeout": 20.0, **settings}, api_base=base_url)
 
 
 JUDGES = pytest.mark.parametrize("judge_at", [http_judge, by_litellm], ids=["http", "litellm"])
@@ -118,7 +116,7 @@ def sheet(instance, chances):
 
 def test_over_http_the_mean_confidence_is_the_pass_probability_of_a_calibrated_judge():
     truth = {"item 0": 0.5 + 1.0, "item 1": 0.5, "item 2": 0.5 - 1.5}
-    engine = SimulatedJudge(quality=lambda question, index: truth[question.criterion.name], noise=1.0)
+    engine = SimulatedEngine(quality=lambda question, index: truth[question.criterion.name], noise=1.0)
     # P(yes) = P(quality + z > ½): Φ(1) = .841345, Φ(0) = .5, Φ(−1.5) = .066807 (tables of the normal distribution)
     chances = (0.841345, 0.5, 0.066807)
     simulated = SimulatedReplies(engine)

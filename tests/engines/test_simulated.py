@@ -1,7 +1,6 @@
 import asyncio
 import math
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +10,9 @@ from hypothesis import strategies as st
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.calls import Calls
-from evenhand.engines.simulated import SimulatedJudge, quality_from_context, quality_of_text
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context, quality_of_text
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.judging.conversation import ask
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, choice_criterion, comparison_criterion
 
@@ -47,7 +47,7 @@ def votes(engine, questions, orders, *, flow=None, samples=1):
         calls = Calls(engine)
         async with calls.running():
             return [
-                await (flow or Flow()).ask(question, order, sample, calls)
+                await ask(flow or Flow(), question, order, sample, calls)
                 for question in questions
                 for order in orders
                 for sample in range(samples)
@@ -62,7 +62,7 @@ def near(observed, probability, n):
 
 
 def test_two_responses_follow_bradley_terry_with_an_order_effect():
-    engine = SimulatedJudge(quality={"a": 1.2, "b": 0.5}, position_preference=0.8)
+    engine = SimulatedEngine(quality={"a": 1.2, "b": 0.5}, position_preference=0.8)
     question = pair("a", "b")
     # Shown a, b: log-odds of a = 0.7 + 0.8. Shown b, a: of b = -0.7 + 0.8, so a wins with 1 - sigmoid(0.1).
     assert engine.choice_probabilities(question, (0, 1)) == pytest.approx([sigmoid(1.5), 1 - sigmoid(1.5)])
@@ -72,10 +72,10 @@ def test_two_responses_follow_bradley_terry_with_an_order_effect():
 
 
 def test_ties_follow_davidson():
-    engine = SimulatedJudge(quality={"a": 0.0, "b": 0.0}, tie=0.5)
+    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0}, tie=0.5)
     # exp(0) : 0.5 : exp(0) = 0.4 : 0.2 : 0.4
     assert engine.choice_probabilities(pair("a", "b", kind="tie"), (0, 1)) == pytest.approx([0.4, 0.2, 0.4])
-    stronger = replace(engine, quality={"a": 2.0, "b": 0.0})
+    stronger = engine.changed(quality={"a": 2.0, "b": 0.0})
     # exp(1) : 0.5 : exp(-1)
     total = math.exp(1) + 0.5 + math.exp(-1)
     expected = [math.exp(1) / total, 0.5 / total, math.exp(-1) / total]
@@ -83,7 +83,7 @@ def test_ties_follow_davidson():
 
 
 def test_graded_levels_cut_a_logistic_difference():
-    engine = SimulatedJudge(quality={"a": 0.3, "b": 0.0})
+    engine = SimulatedEngine(quality={"a": 0.3, "b": 0.0})
     found = engine.choice_probabilities(pair("a", "b", kind="graded"), (0, 1))
     # The level nearest to sigmoid(y): cut at 7/8, 5/8, 3/8, 1/8, whose logits are ±ln 7 and ±ln(5/3).
     cuts = [math.log(7), math.log(5 / 3), -math.log(5 / 3), -math.log(7)]
@@ -92,51 +92,51 @@ def test_graded_levels_cut_a_logistic_difference():
 
 
 def test_more_responses_follow_a_softmax_that_moves_with_the_first_place():
-    engine = SimulatedJudge(quality={"a": 0.0, "b": math.log(2), "c": 0.0}, position_preference=math.log(3))
+    engine = SimulatedEngine(quality={"a": 0.0, "b": math.log(2), "c": 0.0}, position_preference=math.log(3))
     question = Question(
         id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
     )
     assert engine.choice_probabilities(question, (0, 1, 2)) == pytest.approx([3 / 6, 2 / 6, 1 / 6])
     assert engine.choice_probabilities(question, (1, 2, 0)) == pytest.approx([1 / 8, 6 / 8, 1 / 8])
-    noisy = replace(engine, noise=2.0).choice_probabilities(question, (1, 2, 0))
+    noisy = engine.changed(noise=2.0).choice_probabilities(question, (1, 2, 0))
     assert noisy[0] == pytest.approx(noisy[2], abs=0.02)
     assert 1 / 8 < noisy[0] < 1 / 3
 
 
 def test_a_preference_for_length_counts_e_folds():
-    engine = SimulatedJudge(quality=lambda question, index: 0.0, verbosity_preference=0.5)
+    engine = SimulatedEngine(quality=lambda question, index: 0.0, verbosity_preference=0.5)
     short, long = "x" * 9, "x" * 99  # (1 + 99) / (1 + 9) = 10
     assert engine.choice_probabilities(pair(long, short), (0, 1))[0] == pytest.approx(sigmoid(0.5 * math.log(10)))
     assert engine.true_value(pair(long, short)) == pytest.approx(0.5)
 
 
 def test_an_assessment_takes_the_nearest_level_and_noise_spreads_it():
-    engine = SimulatedJudge(quality={"r": 0.6})
+    engine = SimulatedEngine(quality={"r": 0.6})
     assert list(engine.choice_probabilities(single(), (0, 1, 2, 3))) == [0, 1, 0, 0]
-    noisy = replace(engine, noise=0.15)
+    noisy = engine.changed(noise=0.15)
     found = noisy.choice_probabilities(single(), (3, 2, 1, 0))
     # cut at 0.25 and 0.75: P(z > 1) = 0.158655, P(z < -2.3333) = 0.009815 (tables of the normal distribution)
     assert found == pytest.approx([0.158655, 1 - 0.158655 - 0.009815, 0.009815, 0], abs=1e-5)
 
 
 def test_a_position_preference_takes_the_first_option_shown():
-    engine = SimulatedJudge(quality={"r": 1.0}, position_preference=math.log(3))  # tanh(ln(3) / 2) = 1/2
+    engine = SimulatedEngine(quality={"r": 1.0}, position_preference=math.log(3))  # tanh(ln(3) / 2) = 1/2
     assert engine.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([1, 0, 0, 0])
     assert engine.choice_probabilities(single(), (2, 1, 0, 3)) == pytest.approx([0.5, 0, 0.5, 0])
     assert engine.choice_probabilities(single(), (3, 1, 0, 2)) == pytest.approx([0.5, 0.5, 0, 0])  # never the NA option
-    last = replace(engine, position_preference=-math.log(3))
+    last = engine.changed(position_preference=-math.log(3))
     assert last.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([0.5, 0, 0.5, 0])
 
 
 def test_an_inaccurate_judge_names_another_option():
-    engine = SimulatedJudge(quality={"r": 1.0}, accuracy=0.7)
+    engine = SimulatedEngine(quality={"r": 1.0}, accuracy=0.7)
     assert engine.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([0.7, 0.15, 0.15, 0])
     binary = single(criterion=yes_no_criterion("met", "Is it met?"))
     assert engine.choice_probabilities(binary, (0, 1)) == pytest.approx([0.7, 0.3])
 
 
 def test_noise_in_a_comparison_is_integrated():
-    engine = SimulatedJudge(quality={"a": 1.0, "b": 0.0}, noise=1.5, position_preference=0.3)
+    engine = SimulatedEngine(quality={"a": 1.0, "b": 0.0}, noise=1.5, position_preference=0.3)
     draws = 1.3 + np.random.default_rng(7).normal(size=400_000) * 1.5 * math.sqrt(2)
     expected = (1 / (1 + np.exp(-draws))).mean()
     assert engine.choice_probabilities(pair("a", "b"), (0, 1))[0] == pytest.approx(expected, abs=0.003)
@@ -148,7 +148,7 @@ def test_noise_in_a_comparison_is_integrated():
     st.floats(0, 1), st.sampled_from(["two", "tie", "graded"]),
 )  # fmt: skip
 def test_probabilities_sum_to_1_and_mirror_when_the_systems_do(qualities, position, noise, accuracy, kind):
-    engine = SimulatedJudge(
+    engine = SimulatedEngine(
         quality=dict(zip("ab", qualities, strict=True)), position_preference=position, noise=noise, accuracy=accuracy
     )
     for order in BOTH:
@@ -162,7 +162,7 @@ def test_probabilities_sum_to_1_and_mirror_when_the_systems_do(qualities, positi
 @pytest.mark.parametrize("kind", ["two", "tie", "graded"])
 @pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step")])
 def test_votes_are_drawn_from_the_probabilities(kind, flow):
-    engine = SimulatedJudge(quality={"a": 0.4, "b": 0.0}, position_preference=0.9, seed=5)
+    engine = SimulatedEngine(quality={"a": 0.4, "b": 0.0}, position_preference=0.9, seed=5)
     questions = [pair("a", "b", kind=kind, question_id=str(i)) for i in range(250)]
     for order in BOTH:
         counts = Counter(vote.selected_index for vote in votes(engine, questions, [order], flow=flow))
@@ -171,7 +171,7 @@ def test_votes_are_drawn_from_the_probabilities(kind, flow):
 
 
 def test_one_order_is_biased_and_both_orders_of_equal_systems_are_not():
-    engine = SimulatedJudge(quality={"a": 0.0, "b": 0.0}, position_preference=0.85, seed=1)
+    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0}, position_preference=0.85, seed=1)
     questions = [pair("a", "b", question_id=str(i)) for i in range(300)]
     first, second = (np.mean([vote.value for vote in votes(engine, questions, [order])]) for order in BOTH)
     assert near(first, sigmoid(0.85), 300)  # 0.70: off by 0.2
@@ -181,10 +181,10 @@ def test_one_order_is_biased_and_both_orders_of_equal_systems_are_not():
 
 def test_the_same_seed_gives_the_same_votes_and_another_seed_others():
     questions = [pair("a", "b", question_id=str(i)) for i in range(40)]
-    engine = SimulatedJudge(quality={"a": 0.0, "b": 0.0})
+    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0})
     one = [vote.selected_index for vote in votes(engine, questions, BOTH, samples=3)]
-    assert one == [vote.selected_index for vote in votes(replace(engine, name="twin"), questions, BOTH, samples=3)]
-    assert one != [vote.selected_index for vote in votes(replace(engine, seed=1), questions, BOTH, samples=3)]
+    assert one == [vote.selected_index for vote in votes(engine.changed(name="twin"), questions, BOTH, samples=3)]
+    assert one != [vote.selected_index for vote in votes(engine.changed(seed=1), questions, BOTH, samples=3)]
     by_sample = np.array(one).reshape(40, 2, 3)
     assert (by_sample[:, :, 0] != by_sample[:, :, 1]).any()
     assert (by_sample[:, 0, 0] != by_sample[:, 1, 0]).any()
@@ -197,20 +197,20 @@ def test_the_same_seed_gives_the_same_votes_and_another_seed_others():
 )
 def test_replies_that_go_wrong_are_unscored_with_their_reason(fault, reason, flow):
     questions = [single(question_id=str(i)) for i in range(200)]
-    engine = SimulatedJudge(quality={"r": 1.0}, **{fault: 0.25})
+    engine = SimulatedEngine(quality={"r": 1.0}, **{fault: 0.25})
     cast = votes(engine, questions, [(0, 1, 2, 3)], flow=flow)
     unscored = [vote for vote in cast if not vote.scored]
     assert {vote.unscored_reason for vote in unscored} == {reason}
     assert near(len(unscored) / 200, 0.25, 200)
     assert {vote.selected_label for vote in cast if vote.scored} == {"Good"}
     assert all(vote.reasks == 1 for vote in unscored)
-    mended = votes(replace(engine, recovery_rate=1.0), questions, [(0, 1, 2, 3)], flow=flow)
+    mended = votes(engine.changed(recovery_rate=1.0), questions, [(0, 1, 2, 3)], flow=flow)
     assert all(vote.scored for vote in mended)
     assert [vote.reasks for vote in mended] == [0 if vote.scored else 1 for vote in cast]
 
 
 def test_log_probabilities_are_those_of_the_choice():
-    engine = SimulatedJudge(quality={"r": 1.0}, accuracy=0.75)
+    engine = SimulatedEngine(quality={"r": 1.0}, accuracy=0.75)
     question = single(criterion=yes_no_criterion("met", "Is it met?"))
     for order in BOTH:
         request = Request(messages=(), logprobs=5, question=question, presentation=question.present(order))
@@ -220,13 +220,13 @@ def test_log_probabilities_are_those_of_the_choice():
 
 
 def test_quality_may_come_from_the_text_from_a_rule_or_from_the_context():
-    assert SimulatedJudge().quality_of(single("abc"), 0) == quality_of_text(single("abc"), 0)
+    assert SimulatedEngine().quality_of(single("abc"), 0) == quality_of_text(single("abc"), 0)
     assert 0 <= quality_of_text(single("abc"), 0) < 1
     qualities = [quality_of_text(single(str(i)), 0) for i in range(400)]
     assert np.mean(qualities) == pytest.approx(0.5, abs=4 * math.sqrt(1 / 12 / 400))
-    rule = SimulatedJudge(quality=lambda question, index: len(question.responses[index]))
+    rule = SimulatedEngine(quality=lambda question, index: len(question.responses[index]))
     assert rule.quality_of(pair("x", "xyz"), 1) == 3
-    told = SimulatedJudge(quality=quality_from_context("truth"))
+    told = SimulatedEngine(quality=quality_from_context("truth"))
     question = Question(id="q", criterion=LEVELS, responses=("r",), context={"truth": "0.75"})
     assert told.quality_of(question, 0) == 0.75
 
@@ -236,12 +236,12 @@ def test_a_quality_that_cannot_be_read_is_an_error(truth):
     context = {} if truth is None else {"truth": truth}
     question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)
     with pytest.raises(RejectedRequestError, match="q7"):
-        SimulatedJudge(quality=quality_from_context("truth")).quality_of(question, 0)
+        SimulatedEngine(quality=quality_from_context("truth")).quality_of(question, 0)
 
 
 def test_an_unknown_response_is_an_error_that_names_it():
     with pytest.raises(RejectedRequestError, match="'stranger'"):
-        SimulatedJudge(quality={"r": 1.0}).choice_probabilities(single("stranger"), (0, 1, 2, 3))
+        SimulatedEngine(quality={"r": 1.0}).choice_probabilities(single("stranger"), (0, 1, 2, 3))
 
 
 def test_without_values_there_is_no_expected_value():
@@ -249,7 +249,7 @@ def test_without_values_there_is_no_expected_value():
         id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
     )
     with pytest.raises(InvalidInputError, match="without values"):
-        SimulatedJudge().expected_value(question, [(0, 1, 2)])
+        SimulatedEngine().expected_value(question, [(0, 1, 2)])
 
 
 @pytest.mark.parametrize(
@@ -261,16 +261,16 @@ def test_without_values_there_is_no_expected_value():
 )  # fmt: skip
 def test_impossible_parameters_are_refused(name, value):
     with pytest.raises(InvalidInputError, match=name):
-        SimulatedJudge(**{name: value})
+        SimulatedEngine(**{name: value})
 
 
 def test_the_rates_of_faults_cannot_exceed_1_together():
     with pytest.raises(InvalidInputError, match="at most 1"):
-        SimulatedJudge(refusal_rate=0.5, truncation_rate=0.4, garbage_rate=0.2)
+        SimulatedEngine(refusal_rate=0.5, truncation_rate=0.4, garbage_rate=0.2)
 
 
 def test_it_is_a_judge_that_costs_nothing():
-    engine = SimulatedJudge(seed=4)
+    engine = SimulatedEngine(seed=4)
     assert isinstance(engine, JudgeEngine)
     assert engine.identity() is None
-    assert (engine.judge_id, replace(engine, name="biased").judge_id) == ("simulated-4", "biased")
+    assert (engine.judge_id, engine.changed(name="biased").judge_id) == ("simulated-4", "biased")

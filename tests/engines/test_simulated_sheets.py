@@ -9,8 +9,8 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request, SheetItem
-from evenhand.engines.baseline import BaselineJudge
-from evenhand.engines.simulated import SimulatedJudge, quality_from_context
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.errors import RejectedRequestError
 from evenhand.judging.conversation import one_step_schema
 from evenhand.judging.token_probabilities import option_probabilities
@@ -56,12 +56,12 @@ def read(request, completion):
     )
 
 
-NOISY = SimulatedJudge(quality=quality_from_context("truth"), noise=0.25)
+NOISY = SimulatedEngine(quality=quality_from_context("truth"), noise=0.25)
 
 
 @pytest.mark.parametrize("reasoning", [True, False])
 @pytest.mark.parametrize("coded", [True, False])
-@pytest.mark.parametrize("engine", [NOISY, BaselineJudge()])
+@pytest.mark.parametrize("engine", [NOISY, BaselineEngine()])
 def test_a_sheet_is_one_json_object_with_an_entry_an_item(engine, coded, reasoning):
     request = sheet_request(4, order=(2, 0, 3, 1), coded=coded, reasoning=reasoning)
     completion = reply(engine, request)
@@ -73,7 +73,7 @@ def test_a_sheet_is_one_json_object_with_an_entry_an_item(engine, coded, reasoni
 
 
 def test_the_answers_are_those_of_the_items_wherever_they_are_shown():
-    exact = SimulatedJudge(quality=quality_from_context("truth"))
+    exact = SimulatedEngine(quality=quality_from_context("truth"))
     request = sheet_request(10, order=tuple(reversed(range(10))), coded=True)
     answers = [answer.match.index for answer in read(request, reply(exact, request))]
     # qualities 0.9 … 0.0 in the order shown; yes above ½
@@ -125,7 +125,7 @@ def test_confidence_is_calibrated():
 
 @pytest.mark.parametrize(("preference", "place"), [(1.0, 0), (-1.0, 3)])
 def test_the_item_shown_first_or_last_is_the_more_readily_answered_yes(preference, place):
-    engine = SimulatedJudge(quality=lambda question, index: 0.0, position_preference=preference)
+    engine = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=preference)
     for order in ((0, 1, 2, 3), (2, 3, 1, 0)):
         request = sheet_request(4, order=order, logprobs=5)
         found = masses(request, reply(engine, request))
@@ -135,11 +135,11 @@ def test_the_item_shown_first_or_last_is_the_more_readily_answered_yes(preferenc
 
 
 def test_a_sheet_is_refused_or_broken_off_as_a_whole_and_its_items_garbled_one_by_one():
-    refused = reply(SimulatedJudge(refusal_rate=1.0), sheet_request(3))
+    refused = reply(SimulatedEngine(refusal_rate=1.0), sheet_request(3))
     assert {answer.match.reason for answer in read(sheet_request(3), refused)} == {"refusal"}
-    cut = reply(SimulatedJudge(truncation_rate=1.0), sheet_request(3))
+    cut = reply(SimulatedEngine(truncation_rate=1.0), sheet_request(3))
     assert {answer.match.reason for answer in read(sheet_request(3), cut)} == {"truncated"}
-    engine = SimulatedJudge(garbage_rate=0.3)
+    engine = SimulatedEngine(garbage_rate=0.3)
     reasons = []
     for instance in range(100):
         request = sheet_request(4, instance=instance)
@@ -152,11 +152,11 @@ def test_a_sheet_is_refused_or_broken_off_as_a_whole_and_its_items_garbled_one_b
 def test_a_reask_is_about_the_items_named_and_mends_what_it_may():
     request = sheet_request(4, numbers=(2, 4), stage="sheet_reask")
     assert [entry["index"] for entry in json.loads(reply(NOISY, request).text)["answers"]] == [2, 4]
-    broken = SimulatedJudge(garbage_rate=1.0)
+    broken = SimulatedEngine(garbage_rate=1.0)
     assert {answer.match.reason for answer in read(request, reply(broken, request))} == {"no_match"}
-    mended = SimulatedJudge(garbage_rate=1.0, recovery_rate=1.0)
+    mended = SimulatedEngine(garbage_rate=1.0, recovery_rate=1.0)
     assert {answer.match.reason for answer in read(request, reply(mended, request))} == {None}
-    refused = SimulatedJudge(refusal_rate=1.0, recovery_rate=1.0)
+    refused = SimulatedEngine(refusal_rate=1.0, recovery_rate=1.0)
     assert {answer.match.reason for answer in read(request, reply(refused, request))} == {None}
 
 
@@ -168,7 +168,7 @@ def test_an_item_asked_alone_is_answered_as_on_the_sheet():
         assert said == item.presentation.answers[answer.match.index]
 
 
-@pytest.mark.parametrize("engine", [SimulatedJudge(), BaselineJudge()])
+@pytest.mark.parametrize("engine", [SimulatedEngine(), BaselineEngine()])
 def test_a_sheet_without_items_cannot_be_answered(engine):
     with pytest.raises(RejectedRequestError, match="items of its sheet"):
         reply(engine, Request(messages=(), stage="sheet"))
@@ -196,7 +196,7 @@ def best_of(count=3, **more):
     ],
 )
 def test_a_choice_is_named_by_its_code_with_its_probabilities_at_every_stage(more, form):
-    engine = SimulatedJudge(quality={"a": 0.0, "b": math.log(2), "c": math.log(3)})
+    engine = SimulatedEngine(quality={"a": 0.0, "b": math.log(2), "c": math.log(3)})
     request = best_of(logprobs=20, **more)
     completion = reply(engine, request)
     assert "".join(token.token for token in completion.logprobs) == completion.text
@@ -216,11 +216,11 @@ def test_a_choice_is_named_by_its_code_with_its_probabilities_at_every_stage(mor
 
 
 def test_as_many_alternatives_as_were_asked_for():
-    completion = reply(SimulatedJudge(quality={"a": 0.0, "b": 0.0, "c": 3.0}), best_of(logprobs=1, stage="verdict"))
+    completion = reply(SimulatedEngine(quality={"a": 0.0, "b": 0.0, "c": 3.0}), best_of(logprobs=1, stage="verdict"))
     assert len(completion.logprobs[-1].top) == 1
-    assert reply(SimulatedJudge(), best_of(stage="verdict")).logprobs is None
+    assert reply(SimulatedEngine(), best_of(stage="verdict")).logprobs is None
 
 
 def test_the_baseline_has_no_log_probabilities():
-    assert reply(BaselineJudge(), best_of(logprobs=5, stage="verdict")).logprobs is None
-    assert reply(BaselineJudge(), sheet_request(3, logprobs=5)).logprobs is None
+    assert reply(BaselineEngine(), best_of(logprobs=5, stage="verdict")).logprobs is None
+    assert reply(BaselineEngine(), sheet_request(3, logprobs=5)).logprobs is None

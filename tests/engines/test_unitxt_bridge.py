@@ -9,11 +9,10 @@ import unitxt
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request, SheetItem
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.unitxt import UnitxtBridge, as_judge, thread_of
-from evenhand.engines.unitxt_replies import public_fields, secret_values
+from evenhand.engines.names import as_judge
 from evenhand.errors import (
     ArtifactError,
     EngineError,
@@ -24,6 +23,8 @@ from evenhand.errors import (
 )
 from evenhand.question import Question
 from evenhand.unitxt.bases import Artifact, InferenceEngine, TextGenerationInferenceOutput
+from evenhand.unitxt.engine_replies import public_fields, secret_values
+from evenhand.unitxt.engines import UnitxtBridge, thread_of
 
 CRITERION = yes_no_criterion("polite", "Is it polite?")
 
@@ -444,9 +445,9 @@ def test_two_servers_do_not_share_replies(tmp_path):
 )
 def test_fields_named_like_secrets_are_in_no_identity(name):
     held = {name: "an-innocent-looking-word"}
-    assert public_fields(held | {"model": "m"}).values == {"model": "m"}
-    assert public_fields({"extra": held | {"a": 1}}).values == {"extra": {"a": 1}}
-    assert public_fields({"credentials": held}).values == {}
+    assert public_fields(held | {"model": "m"})[0] == {"model": "m"}
+    assert public_fields({"extra": held | {"a": 1}})[0] == {"extra": {"a": 1}}
+    assert public_fields({"credentials": held})[0] == {}
     assert list(secret_values({"credentials": held})) == ["an-innocent-looking-word"]
     assert list(secret_values({"extra": held})) == ["an-innocent-looking-word"]
 
@@ -461,13 +462,13 @@ def test_fields_named_like_secrets_are_in_no_identity(name):
     ],
 )
 def test_values_that_look_like_keys_are_in_no_identity(value):
-    assert public_fields({"model": "m", "about": value}).values == {"model": "m"}
-    assert public_fields({"extra_headers": {"X-Id": "8f3k2Lq9ZxY7w5Tn1VbC0d"}}).values == {}
+    assert public_fields({"model": "m", "about": value})[0] == {"model": "m"}
+    assert public_fields({"extra_headers": {"X-Id": "8f3k2Lq9ZxY7w5Tn1VbC0d"}})[0] == {}
 
 
 def test_what_only_sounds_secret_stays():
     fields = {"max_tokens": 5, "tokenizer_name": "t", "stop_token_ids": [1, 2], "eos_token": "</s>", "top_k": 3}
-    assert public_fields(fields).values == fields
+    assert public_fields(fields)[0] == fields
 
 
 def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplog):
@@ -482,7 +483,7 @@ def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplo
 
 
 def test_as_judge_takes_every_kind_of_judge():
-    baseline = BaselineJudge()
+    baseline = BaselineEngine()
     engine = BridgeTestScriptedEngine()
     assert as_judge(baseline) is baseline
     bridge = as_judge(engine)
@@ -492,7 +493,7 @@ def test_as_judge_takes_every_kind_of_judge():
     assert as_judge("engines.evenhand.baseline").judge_id == "baseline-text-statistics"
 
 
-@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineJudge, Artifact()])
+@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineEngine, Artifact()])
 def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
     with pytest.raises(InvalidInputError, match="four ways"):
         as_judge(wrong)

@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import EvenhandError
-from evenhand.judging.settings import NoLogprobsWarning
+from evenhand.judging.run import NoLogprobsWarning
 from evenhand.votes import Vote
 from tests.faults.modes import JudgedMode, item, number_of, true_of, true_reply, verdicts
 from tests.support.fault import Fault

@@ -15,7 +15,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.demo import load_demo_checklist, load_rows
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 
 Run = Callable[[], Any]
 
@@ -57,8 +57,8 @@ VOTES: list[dict[str, Any]] = [
 ]
 
 
-def judge_of(name: str = "simulated", **faults: Any) -> SimulatedJudge:
-    return SimulatedJudge(name=name, **faults)
+def judge_of(name: str = "simulated", **faults: Any) -> SimulatedEngine:
+    return SimulatedEngine(name=name, **faults)
 
 
 def rows(number: int = 8) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def gappy_rows() -> list[dict[str, Any]]:
     return given
 
 
-def panel() -> list[SimulatedJudge]:
+def panel() -> list[SimulatedEngine]:
     return [judge_of("one", noise=0.2, seed=1), judge_of("two", noise=0.4, seed=2), judge_of("three", **BIASED, seed=3)]
 
 

@@ -2,8 +2,7 @@
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.judge_reliability.asked import Asked, Categories
-from evenhand.judge_reliability.one_judge import criterion_reliability
+from evenhand.judge_reliability.one_judge import Asked, Categories, criterion_reliability
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 

@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 
 from evenhand.aggregation import aggregate
-from evenhand.engines.simulated import SimulatedJudge, quality_from_context
-from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Asked
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote
 
@@ -34,7 +34,7 @@ class Simulation:
     chances: np.ndarray = field(init=False)
 
     def __post_init__(self):
-        self.engine = SimulatedJudge(
+        self.engine = SimulatedEngine(
             quality=quality_from_context("quality"),
             position_preference=self.position,
             noise=self.noise,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from evenhand.aggregation import aggregate
-from evenhand.judge_reliability.asked import FIRST, NEITHER, NOT_APPLICABLE, SECOND, Asked
+from evenhand.judge_reliability.one_judge import FIRST, NEITHER, NOT_APPLICABLE, SECOND, Asked
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.votes import Usage
@@ -143,13 +143,13 @@ def test_people_by_hand():
     said = [("A", "A", FIRST), ("A", "B", FIRST), ("T", "T", NEITHER), ("B", "B", FIRST), ("A", None, FIRST)]
     questions = [comparison([pair], place, label=label) for place, (*pair, label) in enumerate(said)]
     found = report([*questions, comparison([("A", "A")], 9)]).people
-    assert (found.num_labels, found.num_compared) == (5, 5)
+    assert (found.num_references, found.num_compared) == (5, 5)
     # Votes: 2 of 2, 1 of 2, 2 of 2, 0 of 2, 1 of 1; draws right in both orders: AA and TT of the four that have both.
     assert found.vote_accuracy.estimate == pytest.approx(6 / 9)
     assert found.all_orders_right.estimate == pytest.approx(2 / 4)
     # Verdicts: first, a tie where the orders disagree, tie, second, first.
     truth, judged = [FIRST, FIRST, NEITHER, FIRST, FIRST], [FIRST, NEITHER, NEITHER, SECOND, FIRST]
-    assert found.verdict_accuracy.estimate == pytest.approx(3 / 5)
+    assert found.accuracy.estimate == pytest.approx(3 / 5)
     assert found.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(truth, judged))
     order = [SECOND, NEITHER, FIRST]
     weighted = cohen_kappa_score(truth, judged, labels=order, weights="quadratic")
@@ -199,8 +199,8 @@ def test_pairs_of_one_prompt_are_one_cluster():
 def test_what_was_spent_is_added_up():
     usage = Usage(calls=2, cached=1, prompt_tokens=30, completion_tokens=4, cost=0.25)
     found = report([comparison([("A", "B")], usage=usage, reasks=1)]).replies
-    assert (found.calls, found.cached, found.prompt_tokens, found.completion_tokens) == (4, 2, 60, 8)
-    assert (found.cost, found.num_reasks) == (0.5, 2)
+    assert found.usage == Usage(calls=4, cached=2, prompt_tokens=60, completion_tokens=8, cost=0.5)
+    assert found.num_reasks == 2
     # Two replies that named an option, and two that led to a re-ask.
     assert found.parse_rate.estimate == 0.5
 
@@ -248,7 +248,7 @@ def test_naming_the_responses_otherwise_changes_nothing(drawn):
     assert other.repetition == one.repetition
     assert other.replies == one.replies
     if not isinstance(one.people, Missing):
-        for name in ("vote_accuracy", "verdict_accuracy", "all_orders_right"):
+        for name in ("vote_accuracy", "accuracy", "all_orders_right"):
             assert getattr(other.people, name) == getattr(one.people, name)
     for name in ("verbosity", "verbosity_given_people"):
         first, second = getattr(one, name), getattr(other, name)
@@ -276,5 +276,5 @@ def test_the_order_of_the_questions_changes_nothing(drawn, random):
 def test_people_and_a_judge_without_ties():
     questions = [comparison([("A", "A")], place, criterion=PLAIN, label=NEITHER) for place in range(4)]
     found = report(questions, PLAIN).people
-    assert (found.num_compared, found.verdict_accuracy.estimate) == (4, 0.0)
+    assert (found.num_compared, found.accuracy.estimate) == (4, 0.0)
     assert found.confusion_matrix[NEITHER] == (4, 0, 0, 0)

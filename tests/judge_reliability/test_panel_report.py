@@ -16,10 +16,9 @@ from evenhand.aggregation import VoteRules, aggregate
 from evenhand.aggregation.collapse import Scoring
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.agreement_with_people import agreement_of_judges
-from evenhand.judge_reliability.asked import Categories
+from evenhand.judge_reliability.against_people import summarize_votes
+from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report
-from evenhand.judge_reliability.raters import summarize_votes
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.votes import MISSING_RESPONSE, Vote

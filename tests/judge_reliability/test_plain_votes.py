@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import evenhand
-from evenhand import aggregation
-from evenhand.aggregation import RULES, AggregationWarning
-from evenhand.errors import InvalidInputError, UnknownRuleError
-from evenhand.votes import Vote
+from evenhand.aggregation import RULES
+from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
+from evenhand.tables.recorded_votes import aggregate_votes
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 CASES = [(criterion, rule) for criterion in (LEVELS, SAFE, KINDS) for rule in RULES[criterion.scale]]
@@ -23,10 +21,15 @@ def panels(criterion, *, abstentions=True):
     return st.lists(st.none() | vote if abstentions else vote, min_size=1, max_size=7)
 
 
+def aggregated(votes, criterion, rule=None, weights=None, **options):
+    (verdict,) = aggregate_votes([{"votes": votes}], "votes", criterion, rule, weights, **options).verdicts
+    return verdict
+
+
 def chosen(votes, criterion, rule, weights=None):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AggregationWarning)
-        verdict = evenhand.aggregate(votes, criterion, rule, weights, as_index=True)
+        warnings.simplefilter("ignore", EvenhandWarning)
+        verdict = aggregated(votes, criterion, rule, weights, as_index=True)
     return verdict.selected_index, verdict.aggregated_value, verdict.na, verdict.unscored_reason
 
 
@@ -89,39 +92,24 @@ def test_the_least_the_mean_and_the_greatest(votes):
 def test_hand_worked():
     # 1, 0.75 and 0.25: the mean 2/3 is nearest to 0.75, the median is 0.75
     votes = {"ann": "Excellent", "bob": "Good", "eve": "Poor", "joe": None}
-    mean = evenhand.aggregate(votes, LEVELS)
+    mean = aggregated(votes, LEVELS)
     assert mean.aggregated_value == pytest.approx(2 / 3)
     assert mean.selected_label == "Good"
     assert mean.agreement == 1 / 4
     assert mean.bounds == pytest.approx((2 / 4, 3 / 4))  # joe's vote as the lowest and the highest level
     # (3·1 + 1·0.75 + 0·0.25) / 4
     weights = {"ann": 3, "bob": 1, "eve": 0, "joe": 1}
-    assert evenhand.aggregate(votes, LEVELS, "weighted_mean", weights).aggregated_value == pytest.approx(3.75 / 4)
-    assert evenhand.aggregate([True, False, True], SAFE).selected_label == "Safe"
-    assert evenhand.aggregate([True, False], SAFE).selected_label == "Unsafe"  # a tie is not met
-    assert evenhand.aggregate(["N/A", None], SAFE).na
-    assert evenhand.aggregate([None, ""], SAFE).unscored_reason == "abstained"
-
-
-def test_votes_of_judges_pass_through_unchanged():
-    cast = [Vote(judge_id="a", order=(0, 1, 2, 3, 4), selected_index=0), Vote(judge_id="b", order=(4, 3, 2, 1, 0))]
-    assert evenhand.aggregate(cast, LEVELS, "mode") == aggregation.aggregate(cast, LEVELS, "mode")
-    weights = {"a": 1.0, "b": 2.0}
-    expected = aggregation.aggregate(cast, LEVELS, "weighted_mean", weights=weights, on_position_bias="first")
-    assert evenhand.aggregate(cast, LEVELS, "weighted_mean", weights, on_position_bias="first") == expected
+    assert aggregated(votes, LEVELS, "weighted_mean", weights).aggregated_value == pytest.approx(3.75 / 4)
+    assert aggregated([True, False, True], SAFE).selected_label == "Safe"
+    assert aggregated([True, False], SAFE).selected_label == "Unsafe"  # a tie is not met
+    assert aggregated(["N/A", None], SAFE).na
+    assert aggregated([None, ""], SAFE).unscored_reason == "abstained"
 
 
 def test_what_cannot_be_aggregated_is_refused():
-    vote = Vote(judge_id="a", order=(0, 1, 2, 3, 4), selected_index=0)
-    with pytest.raises(InvalidInputError, match="give one kind"):
-        evenhand.aggregate([vote, "Good"], LEVELS)
-    with pytest.raises(InvalidInputError, match="name the judges"):
-        evenhand.aggregate([vote], LEVELS, "weighted_mean", [1.0])
-    with pytest.raises(InvalidInputError, match="there are no votes"):
-        evenhand.aggregate([], LEVELS)
-    with pytest.raises(InvalidInputError, match="the votes: the judge 'judge_1' voted 'Great'"):
-        evenhand.aggregate(["Good", "Great"], LEVELS)
-    with pytest.raises(InvalidInputError, match="'judge_1' has the weight -2"):
-        evenhand.aggregate(["Good", "Good"], LEVELS, "mean", [1, -2])
+    with pytest.raises(InvalidInputError, match="instance 0: the judge 'votes_1' voted 'Great'"):
+        aggregated(["Good", "Great"], LEVELS)
+    with pytest.raises(InvalidInputError, match="'votes_1' has the weight -2"):
+        aggregated(["Good", "Good"], LEVELS, "mean", [1, -2])
     with pytest.raises(UnknownRuleError, match="'medain' is not a rule"):
-        evenhand.aggregate(["Good"], LEVELS, "medain")
+        aggregated(["Good"], LEVELS, "medain")

@@ -4,9 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand.data.recorded_columns import (
+    YES_OR_NO,
+    VoteColumn,
+    VoteReader,
+    cast_votes,
+    columns_within,
+    named_votes,
+    named_weights,
+)
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import YES_OR_NO, VoteReader, judge_weights, named_votes
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
+
+
+def cast(votes, criterion):
+    (found,) = cast_votes(columns_within(VoteColumn("votes", (votes,))), 1, VoteReader.of(criterion))
+    return found
 
 
 def read(criterion, vote):
@@ -86,10 +99,10 @@ def test_what_is_no_option_is_refused(criterion, vote):
 
 def test_the_message_names_instance_judge_vote_and_what_is_accepted():
     with pytest.raises(InvalidInputError) as refused:
-        VoteReader.of(LEVELS).votes({"ann": "Good", "bob": "Goood"}, "instance 7")
+        cast({"ann": "Good", "bob": "Goood"}, LEVELS)
     message = str(refused.value)
     for part in (
-        "instance 7",
+        "instance 0",
         "'bob'",
         "'Goood'",
         "'clear'",
@@ -106,7 +119,7 @@ def test_the_message_names_instance_judge_vote_and_what_is_accepted():
 
 
 def test_an_option_of_na_and_an_abstention_are_not_the_same():
-    said_na, said_nothing = VoteReader.of(SAFE).votes(["N/A", None], "instance 0")
+    said_na, said_nothing = cast(["N/A", None], SAFE)
     assert said_na.na
     assert said_na.unscored_reason is None
     assert not said_nothing.na
@@ -144,16 +157,12 @@ def test_a_criterion_must_be_one():
 
 
 def test_weights_belong_to_judges():
-    votes = VoteReader.of(LEVELS).votes(["Good", "Bad"], "instance 0")
-    named = VoteReader.of(LEVELS).votes({"ann": "Good", "bob": None}, "instance 0")
-    assert judge_weights(None, votes, "instance 0") is None
-    assert judge_weights([2, 1], votes, "instance 0") == {"judge_0": 2, "judge_1": 1}
-    assert judge_weights({"bob": 2, "ann": 1, "eve": 5}, named, "instance 0") == {"ann": 1, "bob": 2}
-    with pytest.raises(InvalidInputError, match="instance 4: there are 3 weights in a list"):
-        judge_weights([1, 2, 3], votes, "instance 4")
-    with pytest.raises(InvalidInputError, match="a mapping judge -> weight"):
-        judge_weights([1, 2], named, "instance 0")
-    with pytest.raises(InvalidInputError, match="no weight for the judge 'bob'"):
-        judge_weights({"ann": 1}, named, "instance 0")
+    assert named_weights(None, ["a", "b"]) is None
+    assert named_weights([2, 1], ["a", "b"]) == {"a": 2, "b": 1}
+    assert named_weights({"b": 2, "a": 1}, ["a", "b"]) == {"a": 1, "b": 2}
+    with pytest.raises(InvalidInputError, match="there are 3 weights for the judges"):
+        named_weights([1, 2, 3], ["a", "b"])
+    with pytest.raises(InvalidInputError, match=r"the weights name \['eve'\], who did not vote"):
+        named_weights({"a": 1, "b": 2, "eve": 5}, ["a", "b"])
     with pytest.raises(InvalidInputError, match="give a list, one per judge"):
-        judge_weights("12", votes, "instance 0")
+        named_weights("12", ["a", "b"])

@@ -87,7 +87,7 @@ def test_agreement_of_llmbar_judges_with_people_is_the_published_one():
         ]
         found = report(questions, PLAIN, resamples=20)
         people, position, n = found.people, found.position, expected["n"]
-        assert people.num_labels == found.num_instances == n
+        assert people.num_references == found.num_instances == n
         if isinstance(position, Missing):
             assert all(None in (row["w0"], row["w1"]) for row in rows)
             continue
@@ -104,6 +104,6 @@ def test_agreement_of_llmbar_judges_with_people_is_the_published_one():
             assert 100 * people.vote_accuracy.estimate == pytest.approx(expected["correct_average"], abs=1e-9)
             assert 100 * position.position_consistency.estimate == pytest.approx(expected["equal"], abs=1e-9)
             # Orders that contradict each other are a tie, which no person said.
-            assert 100 * people.verdict_accuracy.estimate == pytest.approx(expected["correct_both"], abs=1e-9)
+            assert 100 * people.accuracy.estimate == pytest.approx(expected["correct_both"], abs=1e-9)
         assert sum(map(sum, people.confusion_matrix)) == n
     assert gaps > len(published) / 2

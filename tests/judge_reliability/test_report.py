@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from evenhand.judge_reliability.asked import FIRST
-from evenhand.judge_reliability.report import criterion_tables
+from evenhand.judge_reliability.one_judge import FIRST
+from evenhand.judge_reliability.tables import criterion_tables
 from tests.judge_reliability.builders import CITES, asked, comparison, report
 
 

@@ -1,17 +1,25 @@
 """The sentences: functions of the numbers, each with its evidence, and never an adjective without a number."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.judge_reliability.agreement_with_people import agreement_of_judges
-from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Categories
-from evenhand.judge_reliability.one_judge import PlacesChosen, choice_reliability
-from evenhand.judge_reliability.words import WIDE, _place_in_words, finding_on_choices, findings, findings_on_judges
-from evenhand.modes.grade_scores import grade, unrelated_effect
+from evenhand.judge_reliability.one_judge import (
+    FIRST,
+    NEITHER,
+    SECOND,
+    Categories,
+    ChoiceReliability,
+    agreement_of_judges,
+)
+from evenhand.judge_reliability.tables import WIDE, _place, finding_on_choices, findings, findings_on_judges
+from evenhand.modes.grade_scores import ChoiceHistograms, grade, unrelated_effect
+from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.statistics.grade_score import uniformity
 from evenhand.votes import Verdict, Vote
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report
 
@@ -223,7 +231,7 @@ def choices(selections, *, unrelated=None):
     ]
     grading = grade(votes, "judge")
     effect = None if unrelated is None else unrelated_effect(grading, unrelated)
-    return grading, finding_on_choices(choice_reliability(grading, "better", "select", effect))
+    return grading, finding_on_choices(ChoiceReliability("better", "select", grading, effect))
 
 
 def test_choices_among_candidates():
@@ -246,7 +254,7 @@ def test_choices_among_candidates():
     _, half = choices([(0, 1), (1, 1)] * 15)
     assert "which does not tell the judge from a random one" in half.text
     _, silent = choices([(0, None)] * 3)
-    assert (silent.measured, silent.text) == (False, "no number: no instance has an answer in two rotations of a draw")
+    assert (silent.measured, silent.text) == (False, "no number: no instance has two rotations answered")
     # The unrelated candidate in one rotation of three, for thirty instances.
     _, lured = choices([(0, 0, 2)] * 30, unrelated=grading)
     assert lured.measure.endswith("with an unrelated candidate")
@@ -316,7 +324,11 @@ def test_wide_intervals_and_only_they_are_called_too_few(pair, number):
 
 def test_the_place_chosen_most_is_named_only_where_it_is_ahead_of_the_next():
     # 49 : 48 : 3 of 100: the places differ, the first two do not; 70 : 20 : 10 is 70 against 20, p < 1e-7.
-    close, clear = (_place_in_words(PlacesChosen(3, counts, 1e-6), 0.95) for counts in ((49, 48, 3), (70, 20, 10)))
+    def said(counts):
+        places = replace(uniformity([counts]), instance_p_value=1e-6)
+        return _place(ChoiceHistograms(3, 1, places, Missing("not counted")), 0.95)
+
+    close, clear = said((49, 48, 3)), said((70, 20, 10))
     assert "most" not in close
     assert "number 1 is chosen in 49 % and number 2 in 48 % of 100 answers" in close
     assert "number 1 is chosen most, in 70 % of 100 answers" in clear

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal, canonical_json
-from evenhand.tables import JudgementTable, judge
+from evenhand.functions import judge
+from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import http_judge
 from tests.support.processes import Running
 from tests.support.server import JudgeServerProcess

@@ -3,13 +3,13 @@
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
+from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer, conversation
@@ -73,7 +73,7 @@ def test_an_estimate_prices_the_calls_that_are_to_be_made():
     assert estimate.completion_tokens == 2 * (200 + 8)
     assert estimate.cost == pytest.approx((estimate.prompt_tokens * 3.0 + 416 * 10.0) / 1e6)
     assert estimate_run(asked, [http_judge("http://127.0.0.1:9")], grid=ONCE).cost is None
-    assert estimate_run(asked, [BaselineJudge()], grid=ONCE).cost is None
+    assert estimate_run(asked, [BaselineEngine()], grid=ONCE).cost is None
 
 
 def test_a_dry_run_refuses_weights_that_do_not_fit():

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.tables import judge
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.server import JudgeServer
 
@@ -98,7 +98,7 @@ def test_no_thread_is_left_behind(server):
     for _ in range(3):
         assess(http_judge(server.base_url))
     left = {thread.name for thread in threading.enumerate()} - before
-    assert not [name for name in left if "portal" in name]
+    assert not [name for name in left if "evenhand" in name]
 
 
 def test_half_a_request_a_second(server):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.examples import ExampleFields, check_number_of_examples, example_pool
+from evenhand.judging.examples import ExampleFields, example_pool
+from evenhand.options import ExampleOptions
 from evenhand.question import Question
 
 LEVELS = Criterion(
@@ -184,10 +185,9 @@ def test_a_label_column_that_is_not_there_is_named_with_the_way_to_give_it():
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2", True])
 def test_how_many_must_be_a_whole_number(number):
     with pytest.raises(InvalidInputError, match=r"num_examples is .*whole number of at least 1"):
-        check_number_of_examples(number, examples=[row(0, "High")])
+        ExampleOptions(num_examples=number, examples=[row(0, "High")])
 
 
 def test_a_number_without_examples_is_refused():
-    check_number_of_examples(None, examples=None)
     with pytest.raises(InvalidInputError, match="num_examples is 2, but there are no examples"):
-        check_number_of_examples(2, examples=None)
+        ExampleOptions(num_examples=2)

@@ -2,9 +2,12 @@
 
 import pytest
 
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge, quality_from_context
-from evenhand.judging.settings import NoLogprobsWarning, RunSettings
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.judging.flow import Flow
+from evenhand.judging.run import NoLogprobsWarning, ask
+from evenhand.options import RunOptions
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge
@@ -21,7 +24,7 @@ LEVELS = Criterion(
         Option(label="Does not apply", na=True),
     ),
 )
-NOISY = SimulatedJudge(quality=quality_from_context("quality"), noise=0.3, position_preference=0.4, seed=5)
+NOISY = SimulatedEngine(quality=quality_from_context("quality"), noise=0.3, position_preference=0.4, seed=5)
 
 
 def questions(criterion, count=6, **more):
@@ -39,15 +42,18 @@ def questions(criterion, count=6, **more):
 
 
 def settings(**options):
-    return RunSettings.from_options(
-        {"flow": "verdict_only", "scoring": "expected", "journal": None, "progress": False, **options}
-    )
+    return RunOptions(**{"flow": "verdict_only", "scoring": "expected", "journal": None, "progress": False, **options})
 
 
-def verdicts(run, asked, judge):
+def votes_on(asked, judge, options):
+    return ask(asked, [judge], options, Flow.of(options))
+
+
+def verdicts(options, asked, judge):
+    rules = VoteRules.from_parameters(dict(options))
     return [
-        run.rules.aggregate(votes, question.criterion)
-        for question, votes in zip(asked, run.run(asked, [judge]), strict=True)
+        rules.aggregate(votes, question.criterion)
+        for question, votes in zip(asked, votes_on(asked, judge, options), strict=True)
     ]
 
 
@@ -68,19 +74,19 @@ def test_one_reply_gives_the_expected_value_and_not_a_draw_from_it(criterion, fl
 def test_labels_of_several_words_are_chosen_by_a_digit_and_plain_ones_by_name():
     judge = ScriptedJudge(chooses("2"))
     with pytest.warns(NoLogprobsWarning):
-        [vote, _] = settings().run(questions(LEVELS, 2)[:1], [judge])[0]
+        [vote, _] = votes_on(questions(LEVELS, 2)[:1], judge, settings())[0]
     assert "- 2: Partly clear\n" in judge.requests[0].messages[-1]["content"]
     assert "\nReply with the digit of one verdict, and nothing else." in judge.requests[0].messages[-1]["content"]
     assert judge.requests[0].response_schema["properties"]["selected_option"]["enum"] == ["1", "2", "3", "4"]
     assert vote.selected_label == "Partly clear"
     plain = ScriptedJudge(chooses("Yes"))
     with pytest.warns(NoLogprobsWarning):
-        settings().run(questions(yes_no_criterion("met", "Is it met?"), 2)[:1], [plain])
+        votes_on(questions(yes_no_criterion("met", "Is it met?"), 2)[:1], plain, settings())
     assert "- Yes\n" in plain.requests[0].messages[-1]["content"]
 
 
 def test_a_comparison_has_an_expected_winner_too():
-    judge = SimulatedJudge(quality={"a": 0.5, "b": 0.0}, position_preference=1.0)
+    judge = SimulatedEngine(quality={"a": 0.5, "b": 0.0}, position_preference=1.0)
     simulated = SimulatedReplies(judge)
     question = Question(
         id="1", criterion=comparison_criterion("better", "Which?"), responses=("a", "b"), mode="compare"
@@ -93,7 +99,7 @@ def test_a_comparison_has_an_expected_winner_too():
 
 
 def test_without_log_probabilities_draws_stand_in_for_them_and_it_is_said():
-    simulated = SimulatedReplies(SimulatedJudge(quality={"answer 0": 0.45}, noise=0.3, seed=2))
+    simulated = SimulatedReplies(SimulatedEngine(quality={"answer 0": 0.45}, noise=0.3, seed=2))
     asked = questions(yes_no_criterion("met", "Is it met?"), 2)[:1]
     run = settings(samples=200, check_positional_bias=False)
     with JudgeServer(reply=simulated, faults=[Fault("unsupported_logprobs")] * 500) as server:
@@ -116,5 +122,7 @@ def test_without_log_probabilities_draws_stand_in_for_them_and_it_is_said():
 )
 def test_log_probabilities_that_cover_too_little_give_way_to_the_selection(masses, min_mass, value):
     vote = Vote(judge_id="j", order=(0, 1), selected_index=0, probabilities=masses)
-    verdict = settings(min_mass=min_mass).rules.aggregate([vote], yes_no_criterion("met", "?"))
+    verdict = VoteRules.from_parameters(dict(settings(min_mass=min_mass))).aggregate(
+        [vote], yes_no_criterion("met", "?")
+    )
     assert verdict.aggregated_value == pytest.approx(value)

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, ServerAwayError, TooManyFailuresError
-from evenhand.tables import judge
+from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer, conversation
 

@@ -43,7 +43,7 @@ def comparison(*, allow_ties=False, graded=False):
 
 
 def ask(judge, question=ASSESSMENT, order=GIVEN, *, sample=0, weight=1.0, **flow):
-    return asyncio.run(Flow(**flow).ask(question, order, sample, judge, weight=weight))
+    return asyncio.run(conversation.ask(Flow(**flow), question, order, sample, judge, weight=weight))
 
 
 def one_step(verdict, reasons="It says why."):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
-from evenhand.judging.grid import Grid
+from evenhand.judging.grid import permutations as shown_orders
+from evenhand.options import Grid
 from evenhand.question import Question, choice_criterion
 
 
@@ -45,17 +46,17 @@ def questions(instances, *, per_instance=1, options=4):
     ],
 )
 def test_the_orders_of_a_question(grid, expected):
-    assert grid.permutations(questions(2, options=3)) == [tuple(expected)] * 2
+    assert shown_orders(questions(2, options=3), grid) == [tuple(expected)] * 2
 
 
 def test_a_comparison_permutes_its_responses():
     best = choice_criterion("best", "Which is best?", 3)
     asked = Question(id="1", criterion=best, responses=("a", "b", "c"), mode="choose")
-    assert Grid().permutations([asked]) == [((0, 1, 2), (2, 1, 0))]
+    assert shown_orders([asked], Grid()) == [((0, 1, 2), (2, 1, 0))]
 
 
 def test_a_cycle_puts_every_item_in_every_place_once():
-    [orders] = Grid(orders="cyclic").permutations(questions(1, options=5))
+    [orders] = shown_orders(questions(1, options=5), Grid(orders="cyclic"))
     for place in range(5):
         assert sorted(order[place] for order in orders) == [0, 1, 2, 3, 4]
 
@@ -63,7 +64,7 @@ def test_a_cycle_puts_every_item_in_every_place_once():
 @given(st.floats(0.001, 1), st.integers(1, 60), st.integers(0, 5))
 def test_a_share_rechecks_at_least_one_instance_and_a_whole_rechecks_all(share, instances, seed):
     grid = Grid(check_positional_bias=share, seed=seed)
-    rechecked = sum(len(orders) == 2 for orders in grid.permutations(questions(instances, options=2)))
+    rechecked = sum(len(orders) == 2 for orders in shown_orders(questions(instances, options=2), grid))
     assert 1 <= rechecked <= instances
     assert rechecked == instances or share < 1
 
@@ -76,12 +77,12 @@ def test_a_part_of_the_data_is_sampled_as_the_whole_is():
     ]
     part = [replace(question, id=str(row), instance=row) for row, question in enumerate(whole[30:])]
     for grid in (Grid(check_positional_bias=0.3), Grid(orders="shuffled", shuffles=2)):
-        assert grid.permutations(part) == grid.permutations(whole)[30:]
+        assert shown_orders(part, grid) == shown_orders(whole, grid)[30:]
 
 
 def test_the_sample_is_of_instances_with_all_their_questions():
     asked = questions(40, per_instance=3)
-    orders = Grid(check_positional_bias=0.25, seed=1).permutations(asked)
+    orders = shown_orders(asked, Grid(check_positional_bias=0.25, seed=1))
     by_instance = {}
     for question, shown in zip(asked, orders, strict=True):
         by_instance.setdefault(question.instance, set()).add(len(shown))
@@ -92,7 +93,7 @@ def test_the_sample_is_of_instances_with_all_their_questions():
 
 def test_the_sample_depends_on_the_seed_and_on_nothing_else():
     def rechecked(seed, asked):
-        orders = Grid(check_positional_bias=0.3, seed=seed).permutations(asked)
+        orders = shown_orders(asked, Grid(check_positional_bias=0.3, seed=seed))
         return {question.instance for question, shown in zip(asked, orders, strict=True) if len(shown) == 2}
 
     asked = questions(50)
@@ -105,7 +106,7 @@ def test_every_instance_is_sampled_about_equally_often():
     asked, drawn = questions(20, options=2), [0] * 20
     for seed in range(400):
         for question, orders in zip(
-            asked, Grid(check_positional_bias=0.25, seed=seed).permutations(asked), strict=True
+            asked, shown_orders(asked, Grid(check_positional_bias=0.25, seed=seed)), strict=True
         ):
             drawn[question.instance] += len(orders) == 2
     assert abs(sum(drawn) - 2000) < 5 * 39  # of 8000 draws; standard deviation √(8000·¼·¾) = 38.7
@@ -115,22 +116,22 @@ def test_every_instance_is_sampled_about_equally_often():
 @given(st.integers(1, 30), st.integers(2, 5), st.integers(0, 10))
 def test_shuffles_are_distinct_permutations_and_as_many_as_there_can_be(shuffles, options, seed):
     grid = Grid(orders="shuffled", shuffles=shuffles, check_positional_bias=False, seed=seed)
-    [orders] = grid.permutations(questions(1, options=options))
+    [orders] = shown_orders(questions(1, options=options), grid)
     assert len(set(orders)) == len(orders) == min(shuffles, math.factorial(options))
     assert set(orders) <= set(permutations(range(options)))
 
 
 def test_a_shuffle_is_rechecked_in_reverse():
-    for first, second in Grid(orders="shuffled").permutations(questions(20, options=3)):
+    for first, second in shown_orders(questions(20, options=3), Grid(orders="shuffled")):
         assert second == first[::-1]
 
 
 def test_shuffles_are_seeded_per_question():
     asked = questions(30, options=5)
-    first = Grid(orders="shuffled", shuffles=2, seed=4).permutations(asked)
-    assert first == Grid(orders="shuffled", shuffles=2, seed=4).permutations(asked)
-    assert first[7:9] == Grid(orders="shuffled", shuffles=2, seed=4).permutations(asked[7:9])
-    assert first != Grid(orders="shuffled", shuffles=2, seed=5).permutations(asked)
+    first = shown_orders(asked, Grid(orders="shuffled", shuffles=2, seed=4))
+    assert first == shown_orders(asked, Grid(orders="shuffled", shuffles=2, seed=4))
+    assert first[7:9] == shown_orders(asked[7:9], Grid(orders="shuffled", shuffles=2, seed=4))
+    assert first != shown_orders(asked, Grid(orders="shuffled", shuffles=2, seed=5))
     assert len(set(first)) > 20
 
 
@@ -138,7 +139,7 @@ def test_a_shuffle_favours_no_order():
     """600 questions, 6 orders: 100 each on average, standard deviation √(600·1/6·5/6) = 9.1."""
     asked = questions(600, options=3)
     counts = {}
-    for [order] in Grid(orders="shuffled", check_positional_bias=False).permutations(asked):
+    for [order] in shown_orders(asked, Grid(orders="shuffled", check_positional_bias=False)):
         counts[order] = counts.get(order, 0) + 1
     assert len(counts) == 6
     assert all(abs(count - 100) < 5 * 9.1 for count in counts.values())

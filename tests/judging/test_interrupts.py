@@ -12,7 +12,7 @@ from itertools import repeat
 
 import pytest
 
-from evenhand.cli.catalog import wait_for
+from evenhand.cli.catalog_verb import wait_for
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
 from evenhand.judging import estimate
@@ -34,10 +34,11 @@ SHELL = (
     "'--journal', journal, '--out', out, '--verbose']))"
 )
 SCRIPT = (
-    "import sys; from evenhand.tables import judge, read_file; data, address, journal, out = sys.argv[1:]; "
+    "import sys; from evenhand.data.rows import read_file; from evenhand.functions import judge; "
+    "data, address, journal, out = sys.argv[1:]; "
     "judge(read_file(data), 'Is it fine?', address, response_field='answer', journal=journal).save(out)"
 )
-NOT_LONG = "from evenhand.judging import together; together.GRACE_SECONDS = 0.3; "
+NOT_LONG = "from evenhand.judging import loop; loop.GRACE_SECONDS = 0.3; "
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_no_wait_for_another_process_outlasts_an_interrupt(start, tmp_path):
 
 
 BRIDGE = (
-    "import sys, time; from unitxt.inference import InferenceEngine; from evenhand.tables import judge\n"
+    "import sys, time; from unitxt.inference import InferenceEngine; from evenhand.functions import judge\n"
     "class InterruptTestEngine(InferenceEngine):\n"
     "    def prepare_engine(self): pass\n"
     "    def get_engine_id(self): return 'slow'\n"

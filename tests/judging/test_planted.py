@@ -6,8 +6,8 @@ import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
+from evenhand.options import Grid, Limits
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from tests.support.judges import http_judge
 from tests.support.server import JudgeServer

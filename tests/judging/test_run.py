@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
@@ -19,8 +19,8 @@ from evenhand.errors import (
 )
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import limits_after, run_votes
+from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.votes import Completion, Usage, Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge
@@ -462,7 +462,7 @@ def test_the_price_of_a_reply_is_that_of_its_tokens():
 
 
 def test_judges_without_a_model_need_no_journal(journal):
-    votes = run(questions(4), [BaselineJudge(), SimulatedJudge(seed=1)], journal=journal)
+    votes = run(questions(4), [BaselineEngine(), SimulatedEngine(seed=1)], journal=journal)
     assert all(vote.selected_index is not None for row in votes for vote in row)
     assert journal.count() == 0
 
@@ -651,6 +651,6 @@ def test_what_is_left_of_a_budget():
         Vote(judge_id="a", order=(0, 1), unscored_reason="engine_error", usage=Usage(calls=1)),
         Vote(judge_id="a", order=(0, 1), unscored_reason="budget"),
     ]
-    assert Limits(max_calls=5, max_cost=1.0).after(spent) == Limits(max_calls=1, max_cost=0.75)
-    assert Limits(max_calls=3, max_cost=0.2).after(spent) == Limits(max_calls=0, max_cost=0.0)
-    assert Limits().after(spent) == Limits()
+    assert limits_after(Limits(max_calls=5, max_cost=1.0), spent) == Limits(max_calls=1, max_cost=0.75)
+    assert limits_after(Limits(max_calls=3, max_cost=0.2), spent) == Limits(max_calls=0, max_cost=0.0)
+    assert limits_after(Limits(), spent) == Limits()

@@ -13,10 +13,10 @@ import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineError
-from evenhand.judging import together
+from evenhand.judging import loop
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.together import InterruptedJudgingError, opened_journal, shared_judging
+from evenhand.judging.loop import InterruptedJudgingError, opened_journal, shared_judging
+from evenhand.options import Grid
 from tests.judging.test_run import ONCE, questions, run, selections
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import Fault, JudgeServer
@@ -148,7 +148,7 @@ def test_a_block_that_fails_ends_the_others_and_is_told():
 
 def test_replies_that_no_journal_keeps_are_held_in_part(monkeypatch):
     """Of 3 replies held at most, the first is forgotten when the fourth comes; the others are not asked for again."""
-    monkeypatch.setattr(together, "MOST_REPLIES", 3)
+    monkeypatch.setattr(loop, "MOST_REPLIES", 3)
     judge = ScriptedJudge(chooses("Mid"), concurrency=1)
     how = {"grid": ONCE, "flow": Flow(flow="verdict_only")}
     with ThreadPoolExecutor(1) as pool, shared_judging():

@@ -13,8 +13,9 @@ from evenhand.errors import InvalidInputError, TransientEngineError
 from evenhand.judging import sheet
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
+from evenhand.judging.sheet import ask_sheet
+from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
@@ -58,7 +59,7 @@ def reply(*entries):
 def ask(judge, questions, orders=None, **flow):
     flow.setdefault("reasoning", False)
     orders = orders or [tuple(range(question.places)) for question in questions]
-    return asyncio.run(Flow(**flow).ask_sheet(questions, orders, 0, judge))
+    return asyncio.run(ask_sheet(Flow(**flow), questions, orders, 0, judge))
 
 
 def test_one_call_answers_all_and_each_answer_finds_its_question():

@@ -4,7 +4,9 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.sheet import asked_together, check_calls
+from evenhand.judging.sheet import asked_together
+from evenhand.modes.rubric import RubricMode
+from evenhand.options import AssessmentOptions, RunOptions
 from evenhand.question import Question
 
 
@@ -27,20 +29,17 @@ def test_what_one_call_cannot_hold_is_refused():
         asked_together([question("a", text="t"), question("b", text="u")], "sheet")
 
 
-@pytest.mark.parametrize(
-    ("calls", "options", "examples", "message"),
-    [
-        ("all", {}, None, "calls is 'all'. Accepted: 'per_criterion', 'per_item'"),
-        ("per_item", {"flow": "two_step"}, None, "accepted: 'one_step', or"),
-        ("per_item", {"generate_summaries": True}, None, "drop generate_summaries"),
-        ("per_item", {}, [{}], "shows no examples"),
-    ],
-)
-def test_settings_that_do_not_go_together(calls, options, examples, message):
-    with pytest.raises(InvalidInputError, match=message):
-        check_calls(calls, options, examples=examples)
+def test_options_that_do_not_go_together():
+    with pytest.raises(InvalidInputError, match="accepted: 'one_step', or"):
+        RubricMode(RunOptions(flow="two_step"), together=True)
+    with pytest.raises(InvalidInputError, match="drop generate_summaries"):
+        AssessmentOptions(calls="per_item", generate_summaries=True)
+    with pytest.raises(InvalidInputError, match="shows no examples"):
+        AssessmentOptions(calls="per_item", examples=[{}])
+    with pytest.raises(InvalidInputError, match=r"calls is 'all'\. Accepted: 'per_criterion', 'per_item'"):
+        AssessmentOptions(calls="all")
 
 
-def test_settings_that_do():
-    check_calls("per_criterion", {"flow": "two_step", "generate_summaries": True}, examples=[{}])
-    check_calls("per_item", {"flow": "verdict_only"}, examples=None)
+def test_options_that_do():
+    assert RubricMode(RunOptions(generate_summaries=True)).flow.reasoning
+    assert not RubricMode(RunOptions(flow="verdict_only"), together=True).flow.reasoning

@@ -17,10 +17,9 @@ import evenhand
 from evenhand.cli.command import main
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw
+from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, page, table
 from evenhand.labels.people import LabelsOfOtherRowsWarning, paired, read_gold
 from evenhand.labels.read_labels import SheetLabels
-from evenhand.labels.sheet_forms import files_of, page
 from evenhand.unitxt.loading import UndefinedScoreWarning
 from tests.support import browser
 
@@ -99,8 +98,7 @@ def filled_csv(sheet: BlindSheet, folder: Path) -> Path:
 
 def of_label_studio(sheet: BlindSheet, folder: Path) -> Path:
     path, answers = folder / "tasks.json", wanted(sheet)
-    sheet.save(path)
-    tasks = json.loads(path.read_text(encoding="utf-8"))
+    tasks: list[dict[str, Any]] = [{"data": {"question": asked, "draw": sheet.draw.id}} for asked in answers]
     for task in tasks:
         result = {"from_name": "label", "type": "choices", "value": {"choices": [answers[task["data"]["question"]]]}}
         task["annotations"] = [
@@ -121,14 +119,11 @@ def json_min(sheet: BlindSheet, folder: Path) -> Path:
 
 
 def of_argilla(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers = folder / "records.json", wanted(sheet)
-    sheet.save(path, form="argilla")
-    records = json.loads(path.read_text(encoding="utf-8"))
-    for record, card in zip(records, sheet.cards, strict=True):
-        record["responses"] = {
-            f"question_{asked.criterion + 1}": [{"value": answers[asked.id], "user_id": "u-1"}]
-            for asked in card.questions
-        }
+    path, answers, records = folder / "records.json", wanted(sheet), []
+    for number, card in enumerate(sheet.cards, start=1):
+        said = {f"question_{asked.criterion + 1}": answers[asked.id] for asked in card.questions}
+        responses = {name: [{"value": value, "user_id": "u-1"}] for name, value in said.items()}
+        records.append({"id": f"{sheet.draw.id}-{number}", "responses": responses})
     path.write_text(json.dumps(records), encoding="utf-8")
     return path
 
@@ -192,15 +187,13 @@ def evenhand_text(text: str) -> str:
     return text.replace("\u202e", "\\u202e").replace("\0", "\\x00").replace("\u2028", "\\u2028")
 
 
-@pytest.mark.parametrize(
-    ("name", "form"), [("s.html", ""), ("s.csv", ""), ("s.json", "label_studio"), ("s.jsonl", "argilla")]
-)
-def test_nothing_that_people_open_names_a_system_or_a_judge_or_a_verdict(judged, compared, name, form, tmp_path):
+@pytest.mark.parametrize("name", ["s.html", "s.csv"])
+def test_nothing_that_people_open_names_a_system_or_a_judge_or_a_verdict(judged, compared, name, tmp_path):
     for results in (judged, compared):
         made = results.to_label(20, data=ROWS, design="by_verdict")
         folder = tmp_path / results.kind
         folder.mkdir()
-        kept = made.save(folder / name, **({"form": form} if form else {}))
+        kept = made.save(folder / name)
         opened = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path != kept]
         secret = (*SYSTEMS, "simulated", "p-3", "instance", "probability", "stratum", "by_verdict")
         assert not [word for word in secret for text in opened if word in text]
@@ -332,9 +325,7 @@ def test_an_option_of_the_criterion_is_not_the_answer_that_a_sheet_adds(tmp_path
     asked = sheet.draw.questions[0].id
     labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", {asked: "I cannot  tell"}), draw=sheet)
     assert ([each.value for each in labels.entries], labels.cannot_tell) == (["I cannot  tell"], 0)
-    assert json.loads(next(iter(files_of(sheet, Path("s.json"), "label_studio").values())))[0]["data"]["options"][
-        2:
-    ] == [{"value": "I cannot  tell", "hint": ""}]
+    assert {row["options"] for row in csv.DictReader(io.StringIO(table(sheet)))} == {"red | blue | I cannot  tell"}
 
 
 def test_files_that_are_not_whole_are_refused(sheet, tmp_path):
@@ -448,7 +439,10 @@ def test_a_page_is_answered_reloaded_and_saved_in_a_browser(judged, sheet, tmp_p
         assert window.run("return document.documentElement.scrollWidth <= innerWidth")
         unnamed = "return [...document.querySelectorAll('input')].filter((each) => !each.labels.length).length"
         assert window.run(unnamed) == 0
+        left = len(sheet.cards) - (3 if len(sheet.cards[2].questions) == 1 else 2)
+        assert f"{left} item{'' if left == 1 else 's'} unanswered" in window.text("#status")
         window.click("#save")
+        assert f"saved as labels-{sheet.draw.id}-Ann_1.json" in window.text("#status")
         saved = window.downloaded("labels-*.json")
         assert window.complaints() == []
     labels = evenhand.read_labels(saved, draw=tmp_path / "sheet.draw.json")

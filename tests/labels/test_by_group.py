@@ -4,10 +4,10 @@ import pytest
 from scipy.stats import binomtest
 
 import evenhand
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.labels.by_group import ALL
-from evenhand.run_options import FOR_INDEPENDENT_ROWS, INTERVALS
+from evenhand.options import FOR_INDEPENDENT_ROWS, INTERVALS
 from evenhand.statistics import mean_intervals
 from tests.golden.runs import QUIET, TONE
 
@@ -32,7 +32,7 @@ def data(groups):
 
 def judged(rows, **options):
     quality = {row[system]: 0.9 if row[f"good_{system}"] else 0.1 for row in rows for system in SYSTEMS}
-    judge = SimulatedJudge(quality=quality)
+    judge = SimulatedEngine(quality=quality)
     return evenhand.judge(rows, GOOD, judge, response_field=SYSTEMS, group_fields="topic", **{**HOW, **options})
 
 
@@ -156,15 +156,15 @@ def test_rows_without_a_group_and_clusters():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedJudge(), response_field=SYSTEMS, **HOW),
-        lambda rows: evenhand.judge(rows, TONE, SimulatedJudge(), response_field=SYSTEMS, **HOW),
+        lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedEngine(), response_field=SYSTEMS, **HOW),
+        lambda rows: evenhand.judge(rows, TONE, SimulatedEngine(), response_field=SYSTEMS, **HOW),
         lambda rows: evenhand.judge(
-            rows, {"name": "r", "criteria": ["Short?", "Kind?"]}, SimulatedJudge(), response_field=SYSTEMS, **HOW
+            rows, {"name": "r", "criteria": ["Short?", "Kind?"]}, SimulatedEngine(), response_field=SYSTEMS, **HOW
         ),
         lambda rows: evenhand.judge(
             [{**row, "rubric": ["Short?"]} for row in rows],
             None,
-            SimulatedJudge(),
+            SimulatedEngine(),
             rubric_field="rubric",
             response_field=SYSTEMS,
             **HOW,

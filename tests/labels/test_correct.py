@@ -11,10 +11,10 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import VoteReader
 from evenhand.labels.people import Labels, read_gold
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from tests.modes.test_new_mode import ToneMode
 from tests.support.judges import ScriptedJudge
 
@@ -274,7 +274,7 @@ def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() ->
     assert [each.criterion for each in found.scores] == ["both", "first", "last"]
     assert found["response", "first"].corrected.estimate == pytest.approx(0.5)
     assert found["response", "both"].corrected.estimate == pytest.approx(0.25)  # half of it where the judge says all
-    whole = evenhand.correct(table, [{"id": row, "score": 0.5} for row in range(0, 60, 3)], design="random")
+    whole = evenhand.correct(table, [{"id": row, "label": 0.5} for row in range(0, 60, 3)], design="random")
     assert [each.criterion for each in whole.scores] == ["both"]
     assert "Left out is what nobody labelled: first, last." in str(whole)
     checked = evenhand.checklist(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
-from evenhand.labels.drawing import (
+from evenhand.labels.to_label import (
     FloatArray,
     check_design,
     drawn_within,

@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.people import Label, Labels, Paired, UnusedLabelColumnsWarning, as_judge, paired, read_gold
+from evenhand.labels.people import Label, Labels, Paired, as_judge, paired, read_gold
 
 GOOD = yes_no_criterion("good", "Is it good?")
 ROWS = [{"id": f"p-{i}", "question": f"q{i}", "alder": f"a{i}", "birch": f"b{i}", "gold": "Yes"} for i in range(4)]
@@ -43,10 +43,9 @@ def values(pair: Paired) -> list[float | None]:
     [
         [{"id": "p-2", "system": "birch", "criterion": "good", "label": "No"}],
         [{"id": "p-2", "system": "birch", "label": 0}],
-        [{"instance": 2, "system": "birch", "gold": "no"}],
-        [{"id": "p-2", "system": "birch", "good": "No"}],
+        [{"instance": 2, "system": "birch", "label": "no"}],
     ],
-    ids=["whole name", "the only criterion", "by number", "a column a criterion"],
+    ids=["whole name", "the only criterion", "by number"],
 )
 def test_a_label_finds_its_question(judged: Any, gold: Any) -> None:
     found = by_name(paired(judged, read_gold(judged, gold)))
@@ -66,7 +65,7 @@ def test_the_gold_that_a_result_holds_is_read(judged: Any) -> None:
 
 def test_one_label_a_row_needs_one_question_a_row() -> None:
     alone = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
-    (found,) = paired(alone, read_gold(alone, ["Yes", None, "No", float("nan")]))
+    (found,) = paired(alone, read_gold(alone, {0: "Yes", 1: None, "2": "No", 3: float("nan")}))
     assert values(found) == [1.0, None, 0.0, None]
     (found,) = paired(alone, read_gold(alone, {3: "Yes"}))
     assert values(found) == [None, None, None, 1.0]
@@ -74,7 +73,7 @@ def test_one_label_a_row_needs_one_question_a_row() -> None:
 
 def test_a_number_between_options_is_a_score() -> None:
     scored = evenhand.judge(ROWS, SCALE, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
-    (found,) = paired(scored, read_gold(scored, [1, 2.5, None, "5"]))
+    (found,) = paired(scored, read_gold(scored, {0: 1, 1: 2.5, 3: "5"}))
     assert values(found) == [1.0, 2.5, None, 5.0]
     assert found.selected == ("1", None, None, "5")
 
@@ -101,14 +100,15 @@ def test_people_check_a_checklist_item_by_item_or_as_a_whole() -> None:
     items = [evenhand.ChecklistItem(question=f"Is it {name}?", name=name) for name in names]
     checklist = evenhand.Checklist(name="letter", items=items)
     checked = evenhand.checklist(ROWS, checklist, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
-    wide = [{"id": 0, "cites": "yes", "dated": "no", "signed": "no"}, {"id": 1, "cites": "yes", "dated": "yes"}]
-    found = by_name(paired(checked, read_gold(checked, wide)))
+    given = [(0, "cites", "yes"), (0, "dated", "no"), (0, "signed", "no"), (1, "cites", "yes"), (1, "dated", "yes")]
+    labels = [{"id": row, "item": item, "label": label} for row, item, label in given]
+    found = by_name(paired(checked, read_gold(checked, labels)))
     assert values(found["alder", "letter"]) == [pytest.approx(1 / 3), None, None, None]  # row 1 lacks an answer
     assert values(found["alder", "cites"]) == [1.0, 1.0, None, None]
-    whole = by_name(paired(checked, read_gold(checked, [{"id": 2, "score": 0.25}])))
+    whole = by_name(paired(checked, read_gold(checked, [{"id": 2, "label": 0.25}])))
     assert values(whole["alder", "letter"]) == [None, None, 0.25, None]
     with pytest.raises(InvalidInputError, match=r"1\.5.*from 0 to 1"):
-        read_gold(checked, [{"id": 2, "score": 1.5}])
+        read_gold(checked, [{"id": 2, "label": 1.5}])
 
 
 def test_the_majority_counts_and_the_mean_where_people_are_divided() -> None:
@@ -169,8 +169,7 @@ def test_probabilities_travel_with_the_labels(judged: Any) -> None:
         ([{"id": "p-1", "system": "alder", "label": "Perhaps"}], r"'Perhaps'"),
         ([{"system": "alder", "label": "Yes"}], r"call it 'id'"),
         ([{"id": "p-1", "remark": "fine"}], r"label_field"),
-        (["Yes", "No"], r"2 entries"),
-        (["Yes", None, None, None], r"2 questions"),
+        ({"p-1": "Yes"}, r"may be about any of"),
         ([], r"no label"),
         (Labels(()), r"no label"),
     ],
@@ -235,13 +234,13 @@ def test_winrates_and_checklists_know_systems_and_criteria_too(judged: Any) -> N
     with pytest.raises(InvalidInputError, match="and judged was 'cites' or 'letter'"):
         read_gold(checked, [{"id": 0, "item": "cites", "label": "yes", "criterion": "mail"}])
     with pytest.raises(InvalidInputError, match="and judged was"):
-        read_gold(checked, [{"id": 0, "score": 0.5, "criterion": "mail"}])
+        read_gold(checked, [{"id": 0, "label": 0.5, "criterion": "mail"}])
 
 
-def test_columns_that_are_not_read_are_named() -> None:
-    rows = [{**RECORDED, "remark": "fine", "gold": "No"}]
-    with pytest.warns(UnusedLabelColumnsWarning, match="columns of gold that are not read: 'remark', 'gold'"):
-        read_gold(recorded(), rows)
+def test_columns_that_would_not_be_read_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="has the column 'remark', which is not read: leave it out"):
+        read_gold(recorded(), [{**RECORDED, "remark": "fine"}])
+    assert len(read_gold(recorded(), [{"instance": 0, "said": "Yes"}], label_field="said")) == 1
 
 
 def test_labels_that_are_about_nothing_that_was_judged_are_refused(judged: Any) -> None:

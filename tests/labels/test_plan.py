@@ -11,7 +11,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
@@ -49,7 +49,7 @@ def deserved(question: Any, index: int) -> float:
 
 
 def judged(criterion: Any = GOOD, **how: Any) -> Any:
-    return evenhand.judge(rows(), criterion, SimulatedJudge(quality=deserved), **{**HOW, **how})
+    return evenhand.judge(rows(), criterion, SimulatedEngine(quality=deserved), **{**HOW, **how})
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_labels_are_planned_from_a_pilot_that_people_labelled(pilot: Any) -> Non
 
 
 def test_winrates_are_planned_from_contests() -> None:
-    engine = SimulatedJudge(quality=lambda question, index: 6 * deserved(question, index))
+    engine = SimulatedEngine(quality=lambda question, index: 6 * deserved(question, index))
     criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
     how = {name: value for name, value in HOW.items() if name not in {"response_field", "check_positional_bias"}}
     contests = evenhand.winrates(rows(), ["a", "b"], criterion, engine, cluster_field=False, resamples=10, **how)

@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
-from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVEL = Criterion(
@@ -153,7 +153,7 @@ def test_criteria_of_the_instances_are_reported_each_under_its_name():
 
 
 def test_draws_that_were_not_needed_are_counted():
-    engine = SimulatedJudge(accuracy=0.9)
+    engine = SimulatedEngine(accuracy=0.9)
     metric = direct(engine, samples=5, stop_early=True, confidence=None, check_positional_bias=False)
     _, overall = compute(metric, [f"response {number}" for number in range(20)])
     assert overall["level_num_votes_planned"] == 100

@@ -4,16 +4,19 @@ from typing import Any
 
 import pytest
 
-from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import IntervalFields
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.judge_metric import RunFields
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric_judge import RubricJudge
-from evenhand.run_options import IntervalOptions, RunOptions
-from evenhand.tables.assessing import RUBRIC_DEFAULTS
+from evenhand.options import IntervalOptions, RunOptions
+from evenhand.row_runs import RUBRIC_DEFAULTS
 
-STANDARD = RunSettings.from_options({})
+
+def options_of(metric):
+    """The options of a run that a metric builds."""
+    found = metric.mode_of(()).options
+    return RunOptions(**{name: getattr(found, name) for name in RunOptions.model_fields})
 
 
 FIELDS: list[dict[str, Any]] = [
@@ -54,25 +57,25 @@ FIELDS: list[dict[str, Any]] = [
     ("metric", "prompt"), [(DirectJudge, "{{ response }}"), (PairwiseJudge, "{{ responses }} {{ options }}")]
 )
 def test_a_prompt_reaches_the_run(metric, prompt):
-    assert metric(prompt=prompt).settings() == RunSettings.from_options({"prompt": prompt})
+    assert options_of(metric(prompt=prompt)) == RunOptions(prompt=prompt)
 
 
 @pytest.mark.parametrize("metric", [DirectJudge, PairwiseJudge])
 @pytest.mark.parametrize("fields", FIELDS)
 def test_a_field_of_the_metric_reaches_the_run(metric, fields):
     options = {"level" if name == "confidence_level" else name: value for name, value in fields.items()}
-    settings = metric(**fields).settings()
-    assert settings == RunSettings.from_options(options)
-    assert settings != STANDARD
+    found = options_of(metric(**fields))
+    assert found == RunOptions(**options)
+    assert found != RunOptions()
 
 
 def test_without_fields_the_defaults_of_a_run_hold():
-    assert DirectJudge().settings() == PairwiseJudge().settings() == STANDARD
+    assert options_of(DirectJudge()) == options_of(PairwiseJudge()) == RunOptions()
 
 
 def test_a_rubric_has_defaults_of_its_own():
     """They are those of a rubric judged without a recipe too."""
-    assert RubricJudge().settings() == RunSettings.from_options(RUBRIC_DEFAULTS)
+    assert options_of(RubricJudge()) == RunOptions(**RUBRIC_DEFAULTS)
 
 
 def test_every_option_is_a_field_with_the_default_and_the_sentence_of_the_option():

@@ -9,11 +9,11 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
+from evenhand.metrics import register
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -208,7 +208,11 @@ def test_by_catalog_ids():
     [
         ({"on_position_bias": "tie"}, UnknownRuleError, "'average', 'abstain', 'first'"),
         ({"aggregation": "mean"}, UnknownRuleError, "'mode', 'weighted_mode', 'unanimous'"),
-        ({"judge_weights": [1.0, -2.0]}, InvalidInputError, "'1' has the weight -2"),
+        (
+            {"judge_weights": [1.0, -2.0]},
+            InvalidInputError,
+            r"judge_weights is \[1.0, -2.0\]; give a list with one positive",
+        ),
         ({"prompt": "What of {{ response }}?"}, InvalidPromptError, "names 'response', with which it is not filled"),
         ({"scoring": "expected"}, InvalidInputError, "scoring"),
     ],

@@ -11,12 +11,12 @@ from unitxt.task import Task
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
-from evenhand.evaluate import evaluation_module
-from evenhand.judging.settings import NoLogprobsWarning
+from evenhand.integrations.hf_evaluate import evaluation_module
+from evenhand.judging.run import NoLogprobsWarning
+from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
-from evenhand.unitxt.loading import EvenhandChecklist
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist
 from evenhand.votes import Completion
 from tests.support.checklists import (
     calibrated_item_judge,
@@ -616,7 +616,7 @@ def recipe(metric, rows, **more):
 
 
 @pytest.mark.parametrize("entry", ["batch", "batch_reasoned", "item", "item_reasoned", "weighted", "normalized"])
-@pytest.mark.filterwarnings("ignore::evenhand.judging.settings.NoLogprobsWarning")
+@pytest.mark.filterwarnings("ignore::evenhand.judging.run.NoLogprobsWarning")
 def test_every_catalog_entry_in_a_recipe(entry):
     rows = [{"document": f"A fox number {row} ran over the hill."} for row in range(4)]
     results = recipe(

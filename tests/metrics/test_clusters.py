@@ -4,6 +4,7 @@ import pytest
 
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
+from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
 from evenhand.metrics.direct import DirectJudge
@@ -11,7 +12,6 @@ from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.statistics import mean_intervals
-from evenhand.unitxt.catalogs import register
 from tests.support.scripted import ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

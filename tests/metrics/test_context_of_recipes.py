@@ -9,8 +9,8 @@ from unitxt.llm_as_judge import LLMJudgeDirect, LLMJudgePairwise
 
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.data.fields import LeftOutContextWarning
-from evenhand.data.plain_data import context_mapping
-from evenhand.engines.artifacts import BaselineEngine
+from evenhand.data.plain import context_mapping
+from evenhand.engines.baseline import BaselineEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge

@@ -12,16 +12,13 @@ from unitxt.task import Task
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, DataClassificationError, InvalidInputError, UnknownRuleError
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
-from evenhand.unitxt.catalogs import register, register_catalog
-from evenhand.unitxt.loading import (
-    EvenhandCriterion,
-    UndefinedScoreWarning,
-    criterion_from_artifact,
-    load_criteria_artifact,
-)
+from evenhand.unitxt.catalogs import register_catalog
+from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
+from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact, load_criterion
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
@@ -380,7 +377,7 @@ def test_a_metric_with_a_frozen_criterion_can_be_written_copied_and_used_in_a_re
     metric = direct("yes_judge", criteria=TONE)
     again = fetch_artifact(json.loads(metric.to_json()))[0]
     for found in (metric, again, copy.deepcopy(metric)):
-        assert criterion_from_artifact(found.criteria) == TONE
+        assert load_criterion(found.criteria) == TONE
     # "Yes" is no option of this criterion; the recipe runs all the same
     assert global_scores(run(metric, count=2))["tone_num_unscored"] == 2
 

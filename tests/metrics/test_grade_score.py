@@ -8,10 +8,10 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError
+from evenhand.metrics import register
 from evenhand.metrics.choice_judges import GradeScore
-from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

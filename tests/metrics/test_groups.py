@@ -12,8 +12,8 @@ from unitxt.loaders import LoadFromDictionary
 from unitxt.standard import DatasetRecipe
 from unitxt.task import Task
 
-from evenhand.engines.artifacts import SimulatedEngine
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.metrics import register
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
 from evenhand.metrics.direct import DirectJudge
@@ -21,7 +21,7 @@ from evenhand.metrics.mode_judge import ModeJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric_judge import RubricJudge
-from evenhand.unitxt.catalogs import register
+from evenhand.unitxt import engines as artifacts
 from tests.support.recipes import evaluated
 from tests.support.server import JudgeServer
 
@@ -35,7 +35,7 @@ RELEVANCE = "criteria.evenhand.direct.relevance"
 QUALITY = "criteria.evenhand.pairwise.overall_quality"
 
 
-class ForgetfulJudge(SimulatedJudge):
+class ForgetfulJudge(SimulatedEngine):
     """A noisy judge that draws anew whenever it is asked, as a model does with a temperature."""
 
     def reply(self, request):
@@ -43,7 +43,7 @@ class ForgetfulJudge(SimulatedJudge):
         return super().reply(replace(request, sample=len(ASKED)))
 
 
-class ForgetfulEngine(SimulatedEngine):
+class ForgetfulEngine(artifacts.SimulatedEngine):
     def to_judge(self):
         return ForgetfulJudge(name="forgetful", noise=3.0)
 

@@ -5,12 +5,13 @@ import re
 import pytest
 from unitxt.llm_as_judge import LLMJudgeDirect
 
+from evenhand.metrics import register
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.modes.direct_assessment import DifferentRangesWarning
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
-from evenhand.unitxt.catalogs import register
-from evenhand.unitxt.loading import artifact_from_criterion, criterion_from_artifact
+from evenhand.unitxt.criteria_artifacts import to_artifact
+from evenhand.unitxt.loading import load_criterion
 from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script
 
@@ -89,7 +90,7 @@ def test_bounds_of_what_was_not_read_are_the_ends_of_the_scale():
 
 
 def test_a_rubric_counts_shares_of_the_scale():
-    rubric = {"name": "reply", "criteria": [criterion_from_artifact(criterion(name)) for name in ("likert", "percent")]}
+    rubric = {"name": "reply", "criteria": [load_criterion(criterion(name)) for name in ("likert", "percent")]}
     engine = ScriptedInferenceEngine(script="likert_judge")
     ours, scores = run(RubricJudge(inference_engine=engine, rubric=rubric, context_fields=["question"], progress=False))
     assert [each["reply"] for each in ours] == [place % 5 / 4 for place in range(12)]
@@ -112,6 +113,6 @@ def test_a_mean_over_units_is_told():
 
 @pytest.mark.parametrize("name", MAPS)
 def test_artifacts_keep_the_scale(name):
-    frozen = criterion_from_artifact(criterion(name))
-    assert criterion_from_artifact(artifact_from_criterion(frozen)) == frozen
+    frozen = load_criterion(criterion(name))
+    assert load_criterion(to_artifact(frozen)) == frozen
     assert [option.value for option in frozen.options] == list(MAPS[name].values())

@@ -15,12 +15,13 @@ from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
-from evenhand.data.plain_data import context_mapping
-from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
+from evenhand.catalog import entry_ids
+from evenhand.data.plain import context_mapping
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
-from evenhand.known_ids import entry_ids
+from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names
-from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

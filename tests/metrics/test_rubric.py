@@ -12,12 +12,12 @@ from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, UnknownRuleError
+from evenhand.metrics import register
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.statistics import mean_intervals
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer, conversation
@@ -150,7 +150,7 @@ def test_the_rubrics_own_strategy_holds_where_none_is_given():
 
 def test_expected_values_are_weighed_when_they_are_asked_for():
     # a judge that means Fair, with accuracy 0.8: 0.8·½ + 0.1·1 + 0.1·0
-    judge = SimulatedJudge(quality={"r": 0.5}, accuracy=0.8)
+    judge = SimulatedEngine(quality={"r": 0.5}, accuracy=0.8)
     rubric = Rubric(name="r", criteria=(CLEAR,))
     instances, _ = compute(metric(judge, rubric=rubric, scoring="expected"), ["r"])
     assert instances[0]["r_clear"] == pytest.approx(0.5)
@@ -508,7 +508,7 @@ def test_examples_of_a_recipe():
 def test_a_panel_of_three_with_five_draws_finds_the_truth():
     """With many draws the median of each judge is what it means, so the score is that of the true qualities."""
     truth = {f"response {number}": (number % 3) / 2 for number in range(45)}
-    panel = [SimulatedJudge(quality=truth, accuracy=0.85, seed=seed) for seed in range(3)]
+    panel = [SimulatedEngine(quality=truth, accuracy=0.85, seed=seed) for seed in range(3)]
     rubric = Rubric(name="r", criteria=(CLEAR, CITES.model_copy(update={"name": "firm"})))
     judge = RubricJudge(
         inference_engine=panel, rubric=rubric, samples=5, context_fields=[], progress=False, journal=None

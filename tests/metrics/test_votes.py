@@ -15,14 +15,14 @@ from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation import RULES
+from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.judge_reliability.columns import aggregate
-from evenhand.known_ids import catalog_entries
+from evenhand.metrics import register
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha
+from evenhand.tables.recorded_votes import aggregate_votes
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import register
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
@@ -68,7 +68,7 @@ def test_the_catalog_has_every_rule_of_every_scale():
 
 
 @pytest.mark.parametrize(("scale", "rule"), ENTRIES)
-def test_every_entry_aggregates_as_aggregate_does(scale, rule):
+def test_every_entry_aggregates_as_the_table_does(scale, rule):
     criterion = {"binary": SAFE, "ordinal": LEVELS, "nominal": KINDS}[scale]
     entry = fetch_artifact(f"metrics.evenhand.votes.{scale}.{rule}")[0]
     assert (entry.scale, entry.rule) == (scale, rule)
@@ -78,7 +78,9 @@ def test_every_entry_aggregates_as_aggregate_does(scale, rule):
     if rule == "unanimous" and scale == "nominal":
         assert criterion.na_index is not None  # so that disagreement needs no other rule
     instances, together = scores(metric, votes)
-    expected = [aggregate(row, criterion, rule, weights, as_index=True) for row in votes]
+    expected = aggregate_votes(
+        [{"votes": row} for row in votes], "votes", criterion, rule, weights, as_index=True
+    ).verdicts
     name = criterion.name
     assert [row.get(f"{name}_selected_option") for row in instances] == [verdict.selected_label for verdict in expected]
     values = [math.nan if verdict.aggregated_value is None else verdict.aggregated_value for verdict in expected]

@@ -83,7 +83,7 @@ def test_whatever_was_not_read_would_have_said_every_score_lies_within_its_bound
     assert all((each.bounds is None) for each in after.values())
     for name, measure in before.items():
         if after[name].estimate is None or (measure.estimate is None and measure.bounds is None):
-            continue  # no gate passes on what is missing
+            continue  # no condition holds of what is missing
         if measure.bounds is not None:
             low, high = measure.bounds.low, measure.bounds.high
         else:  # what is unscored moves it by less than a fifth of what chance does
@@ -142,8 +142,8 @@ def test_means_shares_and_counts():
 def test_a_weighted_score_without_weights_is_missing_with_a_reason():
     weightless = checklist_of(ChecklistItem(name="c", question="C?", weight=0))
     found = result(weightless, "yes", metric="weighted")
-    assert (found.primary_metric, found.score.primary_score, found.bounds) == (None, None, None)
-    assert (found.unscored_reason, found.score.pass_rate) == ("no_value", 1.0)
+    assert (found.primary_metric, found.scores.primary_score, found.bounds) == (None, None, None)
+    assert (found.unscored_reason, found.scores.pass_rate) == ("no_value", 1.0)
     assert found.weighted_score_reason == "the total weight of the answered items is 0"
     assert result(weightless, None, metric="weighted").weighted_score_reason == "no item is answered"
     report = report_checklists([found])
@@ -155,7 +155,7 @@ def test_a_weighted_score_without_weights_is_missing_with_a_reason():
 def test_a_weighted_score_lies_between_the_bounds_of_the_items_that_weigh_and_have_no_answer():
     items = [ChecklistItem(name="a", question="A?", weight=0), ChecklistItem(name="b", question="B?", weight=2)]
     found = result(checklist_of(*items), "yes", None, metric="weighted")
-    assert (found.score.primary_score, found.unscored_reason, found.bounds) == (None, "empty", (0.0, 1.0))
+    assert (found.scores.primary_score, found.unscored_reason, found.bounds) == (None, "empty", (0.0, 1.0))
 
 
 def test_questions_are_grouped_where_they_recur():

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     EqualCandidatesWarning,
@@ -20,6 +19,7 @@ from evenhand.modes.best_of import (
 )
 from evenhand.modes.grade_scores import unrelated_candidates
 from evenhand.modes.mode import Subject
+from evenhand.options import Grid, Limits
 from evenhand.question import comparison_criterion
 from tests.support.choosing import choosing_judge, shown_candidates
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.settings import RunSettings
-from evenhand.modes.grade_scores import check_grade_settings, grade, unrelated_effect
+from evenhand.modes.grade_scores import GradeMode, grade, unrelated_effect
 from evenhand.numbers import Missing
+from evenhand.options import GradeScoresArguments, RunOptions
 from evenhand.statistics import grade_score_chance
 from evenhand.votes import Vote
 
@@ -168,16 +168,15 @@ class TestUnrelatedEffect:
 )
 def test_settings_that_are_not_those_of_a_grade_score(options, said):
     with pytest.raises(InvalidInputError, match=said):
-        check_grade_settings(RunSettings.from_options(options), unrelated_option=False, rules=())
+        GradeMode(RunOptions(**options))
 
 
 def test_rules_that_nothing_follows():
-    cyclic = RunSettings.from_options({"orders": "cyclic"})
-    check_grade_settings(cyclic, unrelated_option=True, rules=(None, None))
+    assert GradeMode(RunOptions(orders="cyclic", flow="one_step")).prompt == "evaluate_first"
     with pytest.raises(InvalidInputError, match="that of one judge"):
-        check_grade_settings(cyclic, unrelated_option=True, rules=("mode", None))
+        GradeMode(RunOptions(orders="cyclic", aggregation="mode"))
     with pytest.raises(InvalidInputError, match="unrelated_option is 'yes'"):
-        check_grade_settings(cyclic, unrelated_option="yes", rules=())
+        GradeScoresArguments(unrelated_option="yes")
 
 
 @pytest.mark.slow

@@ -15,9 +15,10 @@ import pytest
 import evenhand
 from evenhand.cli.command import main
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.modes.mode import Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level
 from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, mean_intervals
@@ -53,11 +54,7 @@ class ToneMode(Mode[Verdict]):
         ]
 
     def result(self, about: Subject, votes):
-        return (
-            self.settings.rules.aggregate(votes[0], self._tone())
-            if votes
-            else Verdict(unscored_reason="missing_response")
-        )
+        return self.rules.aggregate(votes[0], self._tone()) if votes else Verdict(unscored_reason="missing_response")
 
     def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
         tone = result.selected_label
@@ -74,7 +71,7 @@ class ToneMode(Mode[Verdict]):
 
 
 ROWS = [{"a": f"Good day number {row}.", "b": None if row == 0 else f"No. {row}"} for row in range(6)]
-JUDGE = SimulatedJudge(seed=2)
+JUDGE = SimulatedEngine(seed=2)
 
 
 def toned(**more):
@@ -220,10 +217,10 @@ def test_what_does_not_exist_is_named():
         evenhand.run_mode(ROWS, "winrates", JUDGE)
 
 
-class Counting(SimulatedJudge):
+class Counting(SimulatedEngine):
     """A judge that knows how often it was asked."""
 
-    asked = 0
+    asked: ClassVar[int] = 0
 
     async def complete(self, request):
         type(self).asked += 1

@@ -12,13 +12,13 @@ from scipy.special import expit
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
-from evenhand.judging.settings import RunSettings
 from evenhand.modes.contest import presented_contests, resolve, winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.pairwise import PairwiseMode, summarize_contests
+from evenhand.options import RunOptions
 from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE, GRADED
@@ -53,16 +53,16 @@ def rows_of(*responses, criterion=CHOICE):
     return [Subject(row, given, judged=criterion) for row, given in enumerate(responses)]
 
 
-def run_settings(**options):
-    return RunSettings.from_options({**QUIET, **options}, ["pairwise"])
+def run_options(**options):
+    return RunOptions(**{**QUIET, **options})
 
 
-def plan(rows, design, settings, judges):
-    return PairwiseMode(settings, design).plan(rows, judges)
+def plan(rows, design, options, judges):
+    return PairwiseMode(options, design).plan(rows, judges)
 
 
 def hold(rows, design="all", judge=None, **options):
-    mode = PairwiseMode(run_settings(**options), parse_design(design))
+    mode = PairwiseMode(run_options(**options), parse_design(design))
     return [held for contests in mode.judge(rows, [judge or ContentJudge()]) for held in contests]
 
 
@@ -99,13 +99,13 @@ def test_an_empty_response_is_judged_and_a_missing_one_is_not():
 
 def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog):
     rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "x", "b": "y", "c": "z"})
-    planned = plan(rows, Design(), run_settings(samples=3), judges=2)
+    planned = plan(rows, Design(), run_options(samples=3), judges=2)
     # 1 + 3 contests, 2 missing; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
     assert (planned.contests, planned.missing, planned.votes, planned.calls) == (4, 2, 48, 96)
-    assert plan(rows, Design(), run_settings(flow="one_step"), judges=1).calls == 8
-    assert plan(rows, Design(), run_settings(generate_summaries=True), judges=1).calls == 24
-    assert plan(rows, Design(), run_settings(check_positional_bias=False), judges=1).calls == 8
-    short = run_settings(flow="verdict_only", generate_summaries=True)  # no assessment, so none to summarize
+    assert plan(rows, Design(), run_options(flow="one_step"), judges=1).calls == 8
+    assert plan(rows, Design(), run_options(generate_summaries=True), judges=1).calls == 24
+    assert plan(rows, Design(), run_options(check_positional_bias=False), judges=1).calls == 8
+    short = run_options(flow="verdict_only", generate_summaries=True)  # no assessment, so none to summarize
     assert plan(rows, Design(), short, judges=1).calls == 8
     with caplog.at_level(logging.INFO, "evenhand"):
         hold(rows, progress=True)
@@ -118,7 +118,7 @@ def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog)
 
 def test_the_plan_of_a_swiss_design_is_a_bound():
     rows = rows_of(*[{name: name for name in "abcde"}] * 3)
-    planned = plan(rows, parse_design("swiss:2"), run_settings(), judges=1)
+    planned = plan(rows, parse_design("swiss:2"), run_options(), judges=1)
     # 3 instances × 2 pairs (one of five sits out) × 2 rounds
     assert (planned.contests, planned.votes, planned.calls) == (12, 24, 48)
     assert "up to 12 contests" in str(planned)
@@ -128,7 +128,7 @@ def test_the_plan_of_a_swiss_design_is_a_bound():
 def test_the_votes_on_all_questions_come_to_the_contests_of_a_tournament():
     """The mode as any other is asked, subject by subject, says what it says of a design in which all pairs meet."""
     rows = rows_of(THREE, {"brief-1B": None, "gpt-4.1": "xx", "wordy model: tie": ""})
-    mode = PairwiseMode(run_settings())
+    mode = PairwiseMode(run_options())
     votes = mode.ask(rows, [ContentJudge()])
     assert [len(cast) for cast in votes] == [3, 1]
     found = [mode.result(about, cast) for about, cast in zip(rows, votes, strict=True)]
@@ -186,7 +186,7 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
 
 
 def test_graded_contests_carry_their_grade():
-    judge = SimulatedJudge(quality={"good": 8.0, "bad": 0.0})
+    judge = SimulatedEngine(quality={"good": 8.0, "bad": 0.0})
     rows = rows_of({"a": "good", "b": "bad"}, criterion=GRADED)
     (held,) = hold(rows, judge=judge)
     # log-odds of 8: the value is 1 to three digits
@@ -215,7 +215,7 @@ def test_permuting_or_renaming_systems_permutes_or_renames_winrates(texts, order
 
 def equal_systems(instances, **options):
     """Two equally good systems before a judge that takes the first shown with probability 0.7."""
-    judge = SimulatedJudge(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
+    judge = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
     assert expit(judge.position_preference) == pytest.approx(0.7)
     rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
     return hold(rows, judge=judge, flow="one_step", **options)
@@ -239,7 +239,7 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
 
 
 def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
-    judge = SimulatedJudge(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
+    judge = SimulatedEngine(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
     rows = rows_of(*[{"a": "good", "b": "bad"}] * 500)
     contests = hold(rows, judge=judge, flow="one_step", max_reasks=0)
     summary = summarize_contests(contests, "ab")

@@ -33,6 +33,11 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
     text = Path("report.html").read_text(encoding="utf-8")
     assert "What changed between the runs" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.jsonl", "report.html", "run.parquet"]
+    Path("runs").mkdir()
+    direct.save("runs/run.parquet")
+    assert main(["report", "runs/run.parquet"]) == 0
+    assert "report written to runs/report.html" in capsys.readouterr().out
+    assert Path("runs/report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     for out, told in (("report.pdf", "Accepted: '.html'"), ("run.parquet", "same file"), ("no/report.html", "folder")):
         assert main(["report", "run.parquet", "--out", out]) == 2
         assert told in capsys.readouterr().err
@@ -127,13 +132,14 @@ def test_the_page_allows_nothing_but_its_own_style_and_script(direct, tmp_path):
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
     assert policy is not None
     assert "default-src 'none'" in policy[1]
+    assert "img-src data:;" in policy[1]
     assert "unsafe" not in policy[1]
     data = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert [type(json.loads(each)) for each in data] == [dict] * len(data)
     page = text
     for each in data:
         page = page.replace(each, "")
-    assert not re.search(r"(src|href)=\"(?!#)|@import|url\((?!#)|style=", page)
+    assert not re.search(r"(src|href)=\"(?!#|data:image/svg\+xml;base64,)|@import|url\((?!#)|style=", page)
     script = page[page.rindex("<script>") :]
     assert len(script) <= 30_000
 

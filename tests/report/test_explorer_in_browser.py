@@ -13,10 +13,11 @@ import pytest
 import evenhand
 from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
-from evenhand.results.findings import Reported
+from evenhand.report.explorer import write_report
+from evenhand.results.looking import VerdictView, VoteView
+from evenhand.results.measures import Reported
 from evenhand.results.render import TextTable
-from evenhand.results.verdict_view import VerdictView, VoteView
-from evenhand.tables import JudgementTable
+from evenhand.tables.judgements import JudgementTable
 from evenhand.visible import visible, visible_line
 from tests.golden import runs
 from tests.support import browser
@@ -84,6 +85,10 @@ SCORES = """
 return [...document.querySelectorAll(".scores li")].map((each) =>
   [...each.children].map((part) => part.textContent))
 """
+IMAGES = """
+return [...document.querySelectorAll("#pictures img")].map((each) => [each.naturalWidth, each.alt,
+  each.closest("figure").querySelector("figcaption").textContent, each.getBoundingClientRect().right])
+"""
 LISTED = """
 return [...document.querySelectorAll("#list a")].map((each) =>
   [decodeURIComponent(each.getAttribute("href").slice(9)), each.querySelector(".said").textContent,
@@ -93,7 +98,7 @@ return [...document.querySelectorAll("#list a")].map((each) =>
 
 def shown_page(window: browser.Browser, results: Any, *, script: bool = True, **how: Any) -> None:
     path = window.folder / "page.html"
-    results.to_html(path, **how)
+    write_report(path, results, **how)
     window.command("Emulation.setScriptExecutionDisabled", value=not script)
     window.open(path)
     if script and window.run("return Boolean(document.querySelector('#verdicts'))"):
@@ -131,9 +136,11 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
         assert rests in counts, (of, estimate, limits, rests)
     assert scores
     assert "needs JavaScript" in window.text("#verdicts")
-    assert len(
-        window.run("return [...document.querySelectorAll('#pictures svg title')].map((each) => each.textContent)")
-    )
+    window.wait_for("[...document.images].every((each) => each.complete)")
+    assert window.run(IMAGES)
+    for width, told, title, _ in window.run(IMAGES):
+        assert width > 0  # the policy of the page lets it be seen
+        assert told.startswith(f"{title}. ")
     shown_page(window, results)
     assert window.run(CELLS) == expected_tables(results)
     views = {view.name: view for view in results.verdict_views()}
@@ -317,6 +324,8 @@ def test_the_page_fits_the_window(window, width):
     window.run("location.hash = '#verdict=' + encodeURIComponent('0/alder/relevance')")
     window.wait_for("document.querySelector('.votes')")
     assert window.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert max(right for *_, right in window.run(IMAGES)) < width
+    assert not window.run("return document.querySelector('#pictures .wide')")  # nothing to scroll: all of it is seen
     hidden = window.run("return getComputedStyle(document.querySelector('#listing')).display === 'none'")
     assert hidden == (width == 390)
     if hidden:

@@ -1,4 +1,4 @@
-"""Gates say what makes a run fail; what cannot be told never passes in silence."""
+"""Conditions say what must hold; what cannot be told, or has no number, never passes."""
 
 import math
 from contextlib import suppress
@@ -9,14 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.errors import GateFailedError, InvalidInputError
+from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.report.gate_evidence import GateEvidence
-from evenhand.report.gate_expressions import Both, GateComparison, Limit, Named, Negation, comparisons_in, parse
-from evenhand.report.gates import check
-from evenhand.results.findings import Finding
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.statistics import Interval, mean_intervals
+from evenhand.report.gates import Condition, check, check_before_run
+from evenhand.results.measures import Finding, UnscoredCounts
+from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
 from tests.support.judges import ScriptedJudge
 
@@ -55,252 +52,185 @@ SCORES = (
 """``tone`` has no mean at all: 40 of 100 rows are unscored."""
 
 
-def results_of(*findings, samples=1):
-    parameters = {"grid": {"samples": samples}}
-    return SimpleNamespace(findings=lambda: findings, kind="judgements", parameters=parameters)
+def results_of(*findings):
+    return SimpleNamespace(findings=lambda: findings, kind="judgements", parameters={})
 
 
-def gate(expression, **how):
-    (found,) = check(results_of(*SCORES), [expression], **how).gates
+def checked(condition):
+    (found,) = check(results_of(*SCORES), [condition]).conditions
     return found
 
 
-def fails(expression):
-    return gate(expression).failed
-
-
-def test_the_line_of_a_gate_that_failed_says_what_was_found_where():
-    assert str(gate("relevance[new].low < 0.7")) == (
-        "FAILED relevance[new].low < 0.7: relevance of new is 0.71 [0.66, 0.76] (n 200; 0 of 200 votes unscored): "
-        "its lower limit 0.66 is below 0.7 (0.7 lies within its interval: about 5,000 in place of 200 "
-        "would tell, if it stays where it is)"
-    )  # (0.71 - 0.66)² / (0.71 - 0.7)² = 25 times 200
+def test_the_line_of_a_condition_that_failed_says_value_interval_n_and_unscored_votes():
+    found = checked("relevance[new].low >= 0.7")
+    assert str(found) == (
+        "FAILED relevance[new].low >= 0.7: relevance[new].low is 0.66 (0.71 [0.66, 0.76]; n 200; 0 of 200 votes "
+        "unscored)"
+    )
+    assert (found.measure, found.of, found.value, found.threshold, found.n) == (
+        "relevance.low",
+        ("new",),
+        0.66,
+        0.7,
+        200,
+    )
 
 
 @pytest.mark.parametrize(
-    ("expression", "failed"),
+    ("condition", "found"),
     [
-        ("relevance[new] < 0.72", True),
-        ("relevance[new] < 0.71", False),
-        ("relevance[new] <= 0.71", True),
-        ("relevance[new] >= 0.71", True),
-        ("relevance[new] > 0.71", False),
-        ("relevance[new] == 0.71", True),
-        ("relevance[new] != 0.71", False),
-        ("0.72 > relevance[new]", True),
-        ("relevance[new].high > 76 %", False),
-        ("relevance[new].high >= 76%", True),
-        ("relevance[new].n < 201", True),
-        ("unscored > 2 %", True),
-        ("unscored > 0.03", False),
-        ("calls >= 400", True),
-        ("relevance.difference[new, old].high < 0", True),
-        ("relevance.difference[old, new].high < 0", False),
-        ("relevance.difference[old].low < -1e-3", False),
-        ("relevance[new].high < relevance[old].low", False),
-        ("relevance[new].high <= relevance[old].low", True),
-        ('"answer quality".unscored > 20 %', True),  # 50 of 200
-        ("'answer quality'.unscored > 25 %", False),
-        ("relevance[new].low < 0.7 and unscored > 0.03", False),
-        ("relevance[new].low < 0.7 or unscored > 0.03", True),
-        ("not (relevance[new].low >= 0.7)", True),
-        ("unscored > 0.03 or unscored < 0.01 and calls > 1", False),  # and binds more tightly
-        ("(unscored > 0.03 or unscored < 0.03) and calls > 1", True),
+        ("relevance[new].n >= 201", "relevance[new].n is 200 ("),
+        ("calls < 400", "calls is 400"),
+        ("unscored <= 2 %", "unscored is 2.10 % (n 240)"),
+        ("unscored <= 0.021", "unscored is 2.10 % (n 240)"),
+        ("relevance[new] >= 0.69", "relevance[new] is 0.71 ("),
+        ("relevance[new] >= 0.7099", "relevance[new] is 0.7100 ("),
+        ("relevance.parse_rate[new].low >= 0.9", "relevance.parse_rate[new].low is 98 % (100 % [98, 100]; n 200;"),
     ],
 )
-def test_what_fails(expression, failed):
-    assert gate(expression).failed is failed
+def test_numbers_are_written_in_their_units_and_distinct_from_the_threshold(condition, found):
+    assert checked(condition).found.startswith(found)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("relevance[new] >= 0.72", False),
+        ("relevance[new] >= 0.71", True),
+        ("relevance[new] > 0.71", False),
+        ("relevance[new] < 0.71", False),
+        ("relevance[new] <= 0.71", True),
+        ("relevance[new] == 0.71", True),
+        ("relevance[new] == 0.72", False),
+        ("relevance[new].high <= 76 %", True),
+        ("relevance[new].high < 76%", False),
+        (" relevance [ new ] .low>=.66 ", True),
+        ("relevance[new].n >= 201", False),
+        ("relevance.parse_rate[new].low >= 98.5 %", True),
+        ("unscored <= 2 %", False),
+        ("unscored <= 0.03", True),
+        ("calls < 400", False),
+        ("relevance.difference[new, old].high >= 0", False),
+        ("relevance.difference[old,new].high >= 0", True),
+        ("relevance.difference[new, old].low >= -1.5e-1", True),
+        ("answer quality >= 0.5", True),  # the one system that has it
+        ("answer quality[new].n == 150", True),
+    ],
+)
+def test_what_holds(condition, holds):
+    assert checked(condition).holds is holds
 
 
 def test_a_mean_that_is_a_last_digit_off_is_what_it_is():
     found = results_of(Finding("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
-    assert [each.failed for each in check(found, ["relevance > 0.3", "relevance != 0.3"]).gates] == [False, False]
+    report = check(found, ["relevance <= 0.3", "relevance == 0.3", "relevance > 0.3"])
+    assert [each.holds for each in report.conditions] == [True, True, False]
 
 
-def test_without_brackets_a_measure_is_that_of_every_system_and_the_line_names_which():
-    one = gate("relevance.low < 0.7")
-    assert one.failed
-    assert [each.split(" is ")[0] for each in one.found] == ["relevance of new"]
-    assert len(gate("relevance.low < 0.8").found) == 2
-    assert not gate("relevance.low < 0.6").failed
-    # of one system both: new has a low score, and none that is also read perfectly
-    assert not fails("relevance.low < 0.7 and relevance.parse_rate < 1")
-    assert fails("relevance.low < 0.77 and relevance.parse_rate < 1")
+def test_a_name_that_several_systems_have_is_refused_with_the_full_names():
+    with pytest.raises(InvalidInputError) as refused:
+        checked("relevance.low >= 0.7")
+    assert "names 2 measures: give the full name of one" in str(refused.value)
+    assert "Accepted: 'relevance[new].low', 'relevance[old].low'." in str(refused.value)
+    with pytest.raises(InvalidInputError, match=r"relevance\.difference\[new, old\]\.low"):
+        checked("relevance.difference.low >= 0")
 
 
-def test_an_assertion_holds_of_all_and_what_cannot_be_told_does_not_hold():
-    assert gate("relevance.low >= 0.66", holding=True).failed is False
-    assert gate("relevance.low >= 0.7", holding=True).failed is True
-    assert gate("relevance.spread[new] < 1", holding=True).undecided is True
-
-
-@pytest.mark.parametrize("sign", ["<", "<=", ">", ">=", "==", "!="])
-def test_what_has_no_number_fails_every_gate_with_the_reason(sign):
-    for expression in (f"relevance.spread {sign} 0.3", f"not relevance.spread {sign} 0.3"):
-        found = gate(expression)
-        assert (found.failed, found.undecided) == (True, True)
-        assert found.found == ("relevance.spread of new has no number: nothing was drawn twice",)
-
-
-def test_what_is_unknown_does_not_matter_where_the_rest_decides():
-    assert not fails("relevance.spread > 1 and unscored > 0.5")
-    decided = gate("relevance.spread > 1 or unscored > 0.01")
-    assert (decided.failed, decided.undecided) == (True, False)
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">=", "=="])
+def test_a_condition_on_what_has_no_number_does_not_hold_and_says_why(sign):
+    found = checked(f"relevance.spread {sign} 0.3")
+    assert (found.holds, found.value) == (False, None)
+    assert found.found.startswith("relevance.spread[new] has no number: nothing was drawn twice (")
 
 
 @pytest.mark.parametrize(
-    ("expression", "failed", "undecided"),
+    ("condition", "holds", "undecided"),
     [  # the mean lies between 0.4 and 0.8, the limits of its interval from 0.3 and to 0.9
-        ("tone < 0.3", False, False),
-        ("tone < 0.5", True, True),
-        ("tone < 0.85", True, False),
-        ("tone.low < 0.25", False, False),
-        ("tone.low < 0.7", True, True),
-        ("tone.high > 0.95", False, False),
-        ("tone.high > 0.85", True, True),
+        ("tone >= 0.3", True, False),
+        ("tone >= 0.5", False, True),
+        ("tone >= 0.85", False, False),
+        ("tone.low >= 0.25", True, False),
+        ("tone.low >= 0.7", False, True),
+        ("tone.high <= 0.95", True, False),
+        ("tone.high <= 0.85", False, True),
+        ("tone == 0.5", False, False),
     ],
 )
-def test_where_so_much_is_unscored_that_either_may_be_a_gate_fails_and_says_so(expression, failed, undecided):
-    found = gate(expression)
-    assert (found.failed, found.undecided) == (failed, undecided)
+def test_where_so_much_is_unscored_that_either_may_be_a_condition_does_not_hold_and_says_so(
+    condition, holds, undecided
+):
+    found = checked(condition)
+    assert (found.holds, found.value) == (holds, None)
     assert ("too many votes are unscored to tell" in str(found)) is undecided
     assert "0.40–0.80 [0.30, 0.90], 40 % of rows affected" in str(found)
 
 
-def test_a_limit_within_the_interval_is_noise_and_beyond_it_is_none():
-    assert gate("relevance[new] < 0.7").in_noise
-    assert not gate("relevance[new] < 0.65").in_noise
-    assert "too near" in str(gate("relevance[new] < 0.71"))
-
-
-def test_where_draws_differ_so_much_that_drawing_again_could_decide_otherwise_it_says_how_many_would_settle_it():
-    held = [
-        Finding("quality", ("new",), interval(4.75, 4.5, 5.0), "score", 10, 0),
-        Finding("quality.draw_deviation", ("new",), interval(0.4, 0.3, 0.5), "score", 10, 0),
-    ]
-    (near,) = check(results_of(*held, samples=3), ["quality < 4.65"]).gates
-    # (2.086 · 0.4 / 0.1)² / 10 = 6.96, with Student's quantile of 20 degrees of freedom
-    assert "as draws differ by ± 0.40: 7 draws in place of 3 settle it" in str(near)
-    assert near.in_noise
-    (far,) = check(results_of(*held, samples=3), ["quality < 4.4"]).gates
-    assert "draw" not in str(far)
-    (same,) = check(results_of(*held, samples=3), ["quality < 4.75"]).gates
-    assert str(same).endswith("draws differ by ± 0.40)")  # no number of draws settles that
-    (once,) = check(results_of(*held), ["quality < 4.65"]).gates
-    assert "draw" not in str(once)
-
-
-@pytest.mark.parametrize(("estimate", "limit"), [(0.71, 0.7), (0.6, 0.55), (1.0, 0.98)])
-def test_as_many_rows_as_it_names_tell(estimate, limit):
-    """The interval of a share of so many rows leaves the limit out, and that of a fifth fewer does not."""
-
-    def share_of(n):
-        hits = round(estimate * n)
-        return mean_intervals([1.0] * hits + [0.0] * (n - hits))[0]
-
-    held = results_of(Finding("share", (), share_of(100), "share", 100))
-    (found,) = check(held, [f"share < {limit}"]).gates
-    rows = int(str(found).split("about ")[1].split(" in place")[0].replace(",", ""))
-    assert share_of(rows).low > limit - 0.001
-    assert share_of(round(0.8 * rows)).low < limit
-
-
 @pytest.mark.parametrize(
-    ("expression", "said"),
+    ("condition", "said"),
     [
-        ("relevence.low < 0.7", "Did you mean 'relevance.low'?"),
-        ("relevance.lwo < 0.7", "Did you mean 'relevance.low'?"),
-        ("relevance[neu].low < 0.7", "there is no relevance of 'neu'. Did you mean 'new'? Accepted: 'new', 'old'."),
-        ("relevance.difference.high < 0", "name them, as relevance.difference[new, old]"),
-        ("unscored.low > 0.1", "unscored is a number without an interval: leave .low out"),
-        ("unscored > 2", "a share from 0 to 1, with 2: write 2 % or 0.02"),
-        ("1 < relevance.low < 2", "a comparison has two sides"),
-        ("relevance", "at its end: a comparison needs"),
-        ("relevance = 0.7", "at '= 0.7': equality is written =="),
-        ("relevance <> 0.7", "write !="),
-        ("relevance < 0,7", "',' belongs to no gate"),
-        ("(relevance < 0.7", "a parenthesis is not closed"),
-        ("relevance < 0.7 unscored > 1", "join comparisons by and / or"),
-        ("answer quality < 1", "a comparison needs"),
-        ("1 < 2", "compares two numbers"),
-        ("unscored < 1e999", "too great"),
-        ("", "a gate is ''"),
-        ("__import__('os').system('true') < 1", "a comparison needs"),
-        ("(" * 60 + "unscored < 1" + ")" * 60, "more than 50 parentheses"),
-        ("relevance[] < 1", "a name in the brackets is empty"),
-        ("relevance[new < 1", "a bracket is not closed"),
+        ("relevence[new].low >= 0.7", "there is no such measure. Did you mean 'relevance[new].low'?"),
+        ("relevance[new].lwo >= 0.7", "Did you mean 'relevance[new].low'?"),
+        ("relevance[neu].low >= 0.7", "Did you mean 'relevance[new].low'?"),
+        ("unscored.low <= 0.1", "there is no such measure"),  # a number without an interval
+        ("unscored[new] <= 2 %", "there is no such measure"),
+        ("relevance[new] >= 0.7 and unscored <= 0.1", "there is no such measure"),
+        ("unscored <= 2", "which lies between 0.00 and 1.00"),
+        ("relevance", "is not a condition. Write NAME OP NUMBER"),
+        ("relevance = 0.7", "OP is one of <=, >=, ==, <, >"),
+        ("relevance != 0.7", "OP is one of <=, >=, ==, <, >"),
+        ("relevance >> 0.7", "is not a condition"),
+        ("relevance >= 0,7", "is not a condition"),
+        ("relevance[new] >= relevance[old]", "is not a condition"),
+        ("not relevance[new] >= 0.7", "there is no such measure"),
+        ("unscored <= 1e999", "is not a condition"),
+        (">= 0.7", "is not a condition"),
+        ("", "'' is not a condition"),
+        (0.7, "0.7 is not a condition"),
     ],
 )
-def test_what_is_no_gate_or_names_nothing_is_one_error_that_says_where(expression, said):
+def test_what_is_no_condition_or_names_nothing_is_one_error_with_the_next_step(condition, said):
     with pytest.raises(InvalidInputError) as refused:
-        gate(expression)
+        checked(condition)
     assert said in str(refused.value)
 
 
-def test_an_unknown_name_is_answered_with_all_that_there_are():
-    with pytest.raises(InvalidInputError) as refused:
-        gate("clarity < 1")
-    listed = (
-        'It has unscored, "answer quality", tone, calls; relevance, and of it .parse_rate, .difference, .spread; and'
-    )
-    assert listed in str(refused.value)
-
-
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-
-
-@given(NAMES, NAMES, st.floats(-1e6, 1e6))
-def test_any_name_can_be_written_in_quotes(criterion, system, number):
-    def quoted(name):
-        return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-    parsed = parse(f"{quoted(criterion)}[{quoted(system)}].low <= {number!r}")
-    assert isinstance(parsed, GateComparison)
-    assert parsed.left == Named((criterion, "low"), (system,), (), parsed.left.text)
-    assert parsed.right.value == number
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Z"]), min_size=1, max_size=12)
 
 
 @given(st.lists(NAMES, min_size=1, max_size=3).map(".".join), st.lists(NAMES | st.just("a, b=c"), max_size=2))
-def test_what_is_printed_of_a_number_can_be_written_in_a_gate(name, of):
-    named = parse(f"{Finding(name, tuple(of), 0.5, 'share').label} < 1").left
-    assert (".".join(named.path), named.of) == (name, tuple(of))
+def test_what_is_printed_of_a_number_can_be_written_in_a_condition(name, of):
+    finding = Finding(name, tuple(of), interval(0.5, 0.4, 0.6), "score", 7)
+    for part, value in ((".low", 0.4), (".high", 0.6), (".n", 7)):
+        (found,) = check(results_of(finding), [f"{finding.label}{part} == {value}"]).conditions
+        assert found.holds
+        assert (found.measure, found.of) == (name + part, tuple(of))
 
 
-@given(st.text("ab.<=>!()[]\"'0 1%-andortn,\\", max_size=30))
-def test_every_text_is_a_gate_or_one_error(text):
+@given(st.text("ab.<=>!()[]\"'0 1%-,\\", max_size=30))
+def test_every_text_is_a_condition_or_one_error(text):
     with suppress(InvalidInputError):
-        assert list(comparisons_in(parse(text)))
+        assert Condition.parse(text).text == text
 
 
-TRUTHS = {"unscored > 0": True, "unscored > 1 %": True, "unscored > 0.9": False, "relevance.spread > 1": None}
+def test_names_are_checked_before_the_run_as_far_as_they_are_known():
+    def refused(condition, *, complete=True):
+        with pytest.raises(InvalidInputError) as error:
+            check_before_run([condition], {"relevance": (1.0, 5.0)}, ["new", "old"], complete=complete)
+        return str(error.value)
 
-
-def kleene(expression):
-    """Three-valued truth by the tables of Kleene, with 1 for true, 0 for false and a half for what cannot be told."""
-    match expression:
-        case Negation(part):
-            return 1 - kleene(part)
-        case Both(kind, parts):
-            return (min if kind == "and" else max)(map(kleene, parts))
-        case GateComparison(Named(path=("relevance", "spread")), _, _):
-            return 0.5
-        case GateComparison(_, _, Limit(value=limit)):
-            return float(limit < 0.021)
-
-
-GATES = st.recursive(
-    st.sampled_from(list(TRUTHS)),
-    lambda part: st.one_of(
-        part.map("not ({})".format),
-        st.tuples(part, st.sampled_from(["and", "or"]), part).map("({0[0]}) {0[1]} ({0[2]})".format),
-    ),
-    max_leaves=6,
-)
-
-
-@given(GATES)
-def test_a_gate_passes_only_where_it_is_false_whatever_is_unknown(expression):
-    assert gate(expression).failed is (kleene(parse(expression)) > 0)
+    for passing in (
+        "unscored <= 2 %",
+        "relevance[new].low >= 4",
+        "relevance.parse_rate[new] >= 0.9",
+        "relevance.difference[new, old].low >= 0",
+    ):
+        check_before_run([passing], {"relevance": (1.0, 5.0)}, ["new", "old"], complete=True)
+    assert "Did you mean 'relevance.low'?" in refused("relevence.low >= 4")
+    assert "'relevance[new].low', 'relevance[old].low'" in refused("relevance.low >= 4")
+    assert "Did you mean 'relevance[new].low'?" in refused("relevance[neu].low >= 4")
+    assert "lies between 1.00 and 5.00" in refused("relevance[new].low >= 0.7")
+    assert "lies between 0.00 and 1.00" in refused("relevance.unscored[new] <= 2", complete=False)
+    check_before_run(["strength[new] >= 1"], {"winrate": (0.0, 1.0)}, ["new", "old"], complete=False)
 
 
 ROWS = [
@@ -340,114 +270,83 @@ def judged():
     )
 
 
-def test_a_group_is_checked_alone_and_agrees_with_results_by(judged):
-    by = {name[0]: each.score for name, each in judged.by("language").scores.items()}
-    name = '"is yes"'
-    for group, score in by.items():
-        if group != "all rows":
-            (found,) = judged.check(f"{name}[language={group}] == {score.estimate}").gates
-            assert found.failed, str(found)
-            assert f"where language is {group}," in str(found)
-    report = judged.check(f"{name}[language=*].low < 0.5")
-    assert [each.split(", is ")[0] for each in report.failed[0].found] == [
-        f"{name[1:-1]} of answer, where language is en"
-    ]
-    with pytest.raises(InvalidInputError, match=r"no row has 'dee' there\. Did you mean 'de'"):
-        judged.check(f"{name}[language=dee] < 1")
-
-
-def test_two_groups_are_compared_with_each_other(judged):
-    name = '"is yes"'
-    english, german = (f"{name}[language={group}]" for group in ("en", "de"))  # a half, and all
-    assert judged.check(f"{english} < {german}").failed
-    assert not judged.check(f"{german} < {english}").failed
-    (found,) = judged.check(f"{english} < {name}[language=*]").failed
-    assert "where language is en, is 0.50" in found.found[0]
-    assert "where language is de, is 1.00" in found.found[0]
-    with pytest.raises(InvalidInputError, match="a column twice: a row is of one group"):
-        judged.check(f"{name}[language=de, language=en] < 1")
-
-
-def graded(rows, names="is yes", **how):
-    criteria = [YES.model_copy(update={"name": name}) for name in ([names] if isinstance(names, str) else names)]
+def graded(rows, name="is yes", **how):
     said = ScriptedJudge(lambda request: request.question.responses[0])
     quiet = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
-    return evenhand.judge(rows, criteria, said, response_field="answer", **quiet, **how)
+    criterion = YES.model_copy(update={"name": name})
+    return evenhand.judge(rows, criterion, said, response_field="answer", **quiet, **how)
 
 
-def test_groups_of_two_columns_of_which_there_are_no_rows_are_no_alarm():
-    kinds = [("de", "law", "Yes"), ("en", "law", "No"), ("en", "art", "Yes"), ("fr", "", "Yes")]  # and no German art
-    rows = [{"language": language, "topic": topic, "answer": said} for language, topic, said in kinds]
-    held = graded([{**row, "topic": row["topic"] or None} for row in rows], group_fields=["language", "topic"])
-    every, other = ('"is yes"[language=*, topic=*]', '"is yes"[language=*, topic=law]')
-    assert not held.check(f"{every} < 0").failed
-    (found,) = held.check(f"{every} < 1").failed
-    assert (len(found.found), found.undecided) == (1, False)
-    assert "where language is en and topic is law, is 0.00" in found.found[0]
-    # of French law there are no rows either, and so a gate that names it alone cannot be told
-    assert held.check('"is yes"[language=fr, topic=law] < 1').failed[0].undecided
-    assert not held.check(f"{other} < 0").failed
-    assert held.check(f"{every} < 0 or {other} < 0").failed[0].undecided  # which names German art beside German law
-    with pytest.raises(InvalidInputError, match="no row is of such groups"):
-        held.check('"is yes"[language=fr, topic=*] < 1')
+def test_a_group_is_checked_by_filtering_and_agrees_with_results_by(judged):
+    scores = {name[0]: each.score for name, each in judged.by("language").scores.items()}
+    for language in ("en", "de"):
+        rows = [place for place, row in enumerate(ROWS) if row["language"] == language]
+        (found,) = judged.filter(instance=rows).check(f"is yes == {scores[language].estimate}").conditions
+        assert found.holds, str(found)
 
 
 def test_a_criterion_called_unscored_is_not_taken_for_the_share_unscored_of_the_whole():
     held = graded([{"answer": "Yes"}, {"answer": "No"}], "unscored")
-    assert held.check("unscored[answer] == 0.5").failed
-    assert held.check("unscored.unscored > 0.5").failed == ()
-    for given_gate in ("unscored < 0.6", "unscored.low < 0.6"):
-        with pytest.raises(InvalidInputError, match=r"name the system of the score, as unscored\[SYSTEM\]"):
-            held.check(given_gate)
-    assert not graded([{"answer": "Yes"}]).check("unscored > 0").failed
+    assert not held.check("unscored[answer] == 0.5", "unscored.unscored <= 0.5").failed
+    with pytest.raises(InvalidInputError, match=r"names 2 measures.*Accepted: 'unscored\[answer\]'"):
+        held.check("unscored < 0.6")
+    assert not held.check("unscored.low < 0.6").failed  # which the share of the whole does not have
+    assert not graded([{"answer": "Yes"}]).check("unscored <= 0").failed
 
 
-def test_a_name_that_two_numbers_have_never_passes():
+def test_the_share_unscored_of_a_comparison_is_that_of_all_votes_and_in_brackets_of_a_system():
+    how = {"check_positional_bias": False, "journal": None, "progress": False, "resamples": 50}
+    rows = [{"new": "a", "old": "b"}] * 3
+    judge = ScriptedJudge(["Response A"] * 3)
+    compared = evenhand.winrates(rows, ["new", "old"], "Which response is better?", judge, flow="one_step", **how)
+    assert [each.of for each in compared.check("unscored <= 0", "unscored[new] <= 0").conditions] == [(), ("new",)]
+
+
+def test_a_name_that_two_numbers_have_is_refused():
     items = {"name": "unscored", "items": [{"question": "Is it so?"}]}
     how = {"response_field": "answer", "journal": None, "progress": False}
-    checked = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
-    (found,) = checked.check("unscored[answer] < 0").failed
-    assert "two numbers are called so" in str(found)
+    listed = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
+    with pytest.raises(InvalidInputError, match="as several measures are called: judge under another name"):
+        listed.check("unscored[answer] >= 0")
 
 
-@pytest.mark.parametrize("limit", ["pass_rate > 3", "scaled_score_1_5.low < 0.7", "weighted_score[answer] > 1.5"])
+@pytest.mark.parametrize("limit", ["pass_rate <= 3", "scaled_score_1_5.low >= 0.7", "weighted_score[answer] <= 1.5"])
 def test_further_scores_of_a_checklist_have_their_units_too(limit):
     how = {"response_field": "answer", "journal": None, "progress": False}
     items = {"name": "list", "items": [{"question": "Is it so?"}]}
-    checked = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
-    assert checked.check("scaled_score_1_5 > 4.5", "pass_rate > 0.9").failed
-    with pytest.raises(InvalidInputError, match="Give a limit in its units"):
-        checked.check(limit)
+    listed = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
+    assert not listed.check("scaled_score_1_5 > 4.5", "pass_rate > 0.9").failed
+    with pytest.raises(InvalidInputError, match="Give a number in the units of the measure"):
+        listed.check(limit)
 
 
 def test_corrected_scores_are_those_of_correct(judged):
     corrected = judged.correct(design="random").scores[0].corrected
-    name = '"is yes"'
-    (found,) = judged.check(f"{name}.corrected.low == {corrected.low!r}", design="random").gates
-    assert found.failed
-    assert "(labels 20)" in str(found)
+    (found,) = judged.check(f"is yes.corrected.low == {corrected.low!r}", design="random").conditions
+    assert found.holds
+    assert "labels 20)" in str(found)
     with pytest.raises(InvalidInputError, match="design is not given"):
-        judged.check(f"{name}.corrected.low < 1")
+        judged.check("is yes.corrected.low >= 1")
 
 
-@pytest.mark.parametrize("limit", ["1.5", "-0.1", "70"])
-def test_a_limit_that_no_score_can_reach_is_refused_because_such_a_gate_never_fires(judged, limit):
-    with pytest.raises(InvalidInputError, match=r"lies between 0\.00 and 1\.00, with .*: it would always come out"):
-        judged.check(f'"is yes" > {limit}')
-    assert not judged.check('"is yes" > 1').failed
+@pytest.mark.parametrize("number", ["1.5", "-0.1", "70"])
+def test_a_number_that_no_score_can_reach_is_refused_because_such_a_condition_always_holds(judged, number):
+    with pytest.raises(InvalidInputError, match=r"lies between 0\.00 and 1\.00, and a number that it cannot reach"):
+        judged.check(f"is yes <= {number}")
+    assert not judged.check("is yes <= 1").failed
 
 
-def test_a_limit_is_in_the_units_of_the_criterion_and_a_difference_within_its_width():
+def test_a_number_is_in_the_units_of_the_criterion_and_of_a_difference_within_its_width():
     options = [{"label": str(level), "value": level} for level in range(1, 6)]
     criterion = {"name": "grade", "description": "How good is it?", "options": options, "scale": "ordinal"}
     rows = [{"new": "a", "old": "b"}] * 3
     how = {"response_field": ["new", "old"], "flow": "one_step", "check_positional_bias": False, "journal": None}
     results = evenhand.judge(rows, criterion, ScriptedJudge(["4"] * 6), progress=False, **how)
-    assert results.check("grade.low < 4.9").failed
-    assert not results.check("grade.difference[new, old] > 4").failed
-    for gate_of_another_scale in ("grade.low < 0.7", "grade.difference[new, old] > 4.5"):
-        with pytest.raises(InvalidInputError, match="Give a limit in its units"):
-            results.check(gate_of_another_scale)
+    assert results.check("grade[new].low >= 4.9").failed
+    assert not results.check("grade.difference[new, old] <= 4").failed
+    for of_another_scale in ("grade[new].low >= 0.7", "grade.difference[new, old] <= 4.5"):
+        with pytest.raises(InvalidInputError, match="Give a number in the units of the measure"):
+            results.check(of_another_scale)
 
 
 def test_a_winrate_is_corrected_under_its_name():
@@ -461,48 +360,37 @@ def test_a_winrate_is_corrected_under_its_name():
     labels = [label for label in asked if label["id"] != "7" or label["second"] == "old"]
     corrected = compared.correct(labels, design="random")
     pair = next(each for each in corrected.scores if (each.system, each.criterion) == ("new", "against old"))
-    report = compared.check(f"winrate[new, old].corrected.low <= {pair.corrected.low!r}", gold=labels, design="random")
-    assert "corrected winrate of new against old" in str(report.failed[0])
-    assert "(labels 8)" in str(report.failed[0])
+    condition = f"winrate.corrected[new, old].low > {pair.corrected.low!r}"
+    (failed,) = compared.check(condition, gold=labels, design="random").failed
+    assert "winrate.corrected[new, old].low is " in str(failed)
+    assert "labels 8)" in str(failed)
 
 
-def test_without_labels_a_corrected_gate_fails_and_says_why(judged):
+def test_without_labels_a_condition_on_corrected_scores_is_refused(judged):
     rows = [{key: row[key] for key in ("id", "answer")} for row in ROWS[:2]]
     how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False}
-    found = evenhand.judge(rows, YES, ScriptedJudge(["Yes"] * 8), **how).check('"is yes".corrected < 1')
-    assert "there are no labels of people" in str(found.failed[0])
+    results = evenhand.judge(rows, YES, ScriptedJudge(["Yes"] * 8), **how)
+    with pytest.raises(InvalidInputError, match="none was given: give gold="):
+        results.check("is yes.corrected >= 1", design="random")
 
 
-def test_a_report_prints_raises_and_is_read(judged):
-    name = '"is yes"'
-    report = judged.check(f"{name}.low < 0.99", "unscored > 2 %")
-    assert [each.expression for each in report.failed] == [f"{name}.low < 0.99"]
-    assert "Gates: 1 of 2 passed" in str(report)
-    with pytest.raises(GateFailedError) as failed:
+def test_a_report_prints_and_raises(judged):
+    report = judged.check("is yes.low >= 0.99", "unscored <= 2 %")
+    assert [each.condition for each in report.failed] == ["is yes.low >= 0.99"]
+    assert "Conditions: 1 of 2 hold" in str(report)
+    with pytest.raises(CheckFailedError) as failed:
         report.raise_if_failed()
     assert str(failed.value) == str(report.failed[0])
-    passing = judged.check("unscored > 2 %")
+    passing = judged.check("unscored <= 2 %")
     assert passing.raise_if_failed() is passing
     assert math.isclose(judged.findings()[0].value, 0.0)
 
 
 def test_what_is_not_counted_is_not_taken_for_nothing():
-    left = gate("relevance.difference[new, old].unscored > 2 %")  # of a difference nobody counts what is unscored
-    assert left.undecided
-    assert "has no number: its unscored votes are not counted" in left.told
-
-
-def test_a_gate_of_every_group_is_refused_where_no_row_has_one():
-    results = results_of(*SCORES)
-    results.group_of = lambda column, data: [None, "", None]
-    evidence = GateEvidence(results)
-    with pytest.raises(InvalidInputError, match="no row has anything in 'language'"):
-        list(evidence.bindings(parse("unscored[language=*] > 2 %")))
-
-
-def test_brackets_behind_what_is_of_the_whole_are_refused():
-    with pytest.raises(InvalidInputError, match="unscored is of the whole: leave the brackets out"):
-        gate("unscored[new] > 2 %")
+    found = results_of(Finding("drift", (), interval(0.1, 0.0, 0.2), "difference"))
+    (left,) = check(found, ["drift.n >= 0"]).conditions
+    assert not left.holds
+    assert "drift.n has no number: it is not counted on how many rows it rests" in left.found
 
 
 def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
@@ -524,10 +412,13 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     assert bounds[0] is None
     assert (bounds[1].low, bounds[1].high, bounds[1].share) == (-0.4, 0.0, 0.4)  # the other four may all be No
     compared = whole.compare(part)
-    close, far = check(compared, ["is_it_so.change < -0.3", "is_it_so.change < -0.5"]).gates
-    assert close.undecided
-    assert not far.failed
-    assert check(whole.compare(none), ["is_it_so.change.low < -0.9"]).failed  # nothing is known of it
-    assert not check(compared, ["is_it_so.change < -1"]).failed
-    with pytest.raises(InvalidInputError, match=r"lies between -1\.00 and 1\.00, with -7: it would always come out"):
-        check(compared, ["is_it_so.change < -7"])
+    close, far = check(compared, ["is_it_so.change >= -0.3", "is_it_so.change >= -0.5"]).conditions
+    assert "too many votes are unscored to tell" in close.found
+    assert not close.holds
+    assert far.holds
+    assert check(whole.compare(none), ["is_it_so.change.low >= -0.9"]).failed  # nothing is known of it
+    assert not check(compared, ["is_it_so.change >= -1"]).failed
+    with pytest.raises(InvalidInputError, match=r"lies between -1\.00 and 1\.00, and a number that it cannot reach"):
+        check(compared, ["is_it_so.change >= -7"])
+    with pytest.raises(InvalidInputError, match="has no corrected scores: correct each result"):
+        check(compared, ["is_it_so.change.corrected >= 0"])

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 import evenhand
 from evenhand.results.compare import MCNEMAR, MOST_CHANGES, compare
-from evenhand.results.fingerprint import ConfoundedComparisonWarning
+from evenhand.results.made_by import ConfoundedComparisonWarning
 from evenhand.statistics.intervals import IntervalLevel
 from tests.support.judges import ScriptedJudge
 

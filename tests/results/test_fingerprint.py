@@ -5,10 +5,10 @@ import warnings
 import pytest
 
 import evenhand
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.by_name import open as open_results
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.prompts import whole_source
-from evenhand.results.fingerprint import ConfoundedComparisonWarning
-from evenhand.results.saved import open_results
+from evenhand.results.made_by import ConfoundedComparisonWarning
 from tests.golden.runs import QUIET
 
 CLARITY = "criteria.evenhand.direct.clarity"
@@ -17,7 +17,7 @@ ROWS = [{"question": f"q{n}", "small": f"It is {n}.", "large": None if n == 2 el
 SYSTEMS = ["small", "large"]
 RUBRIC = {"name": "r", "criteria": ["Is it polite?", "Is it short?"]}
 EXAMPLE = {"response": "a", "question": "q", "clarity": "Clear at once"}
-JUDGE = SimulatedJudge(name="first")
+JUDGE = SimulatedEngine(name="first")
 HOW = {"response_field": SYSTEMS, "context_fields": ["question"], **QUIET}
 
 
@@ -40,8 +40,8 @@ def test_the_same_run_has_the_same_fingerprint_and_saving_keeps_it(tmp_path):
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        ({"judge": SimulatedJudge(name="second")}, ["judge (first → second)"]),
-        ({"judge": SimulatedJudge(name="first", noise=1.0)}, ["settings of the judge first"]),
+        ({"judge": SimulatedEngine(name="second")}, ["judge (first → second)"]),
+        ({"judge": SimulatedEngine(name="first", noise=1.0)}, ["settings of the judge first"]),
         ({"flow": "one_step"}, ["prompts", "flow ('two_step' → 'one_step')"]),
         ({"max_reasks": 0}, ["prompts", "max_reasks (1 → 0)"]),
         ({"prompt": "Is {{ response }} clear?"}, ["prompts", "prompt (None → "]),
@@ -113,7 +113,7 @@ def test_a_comparison_says_what_was_not_the_same():
     def notes(one, other):
         return one.compare(other).text_tables()[0].notes[1:]
 
-    one, second = judged(), SimulatedJudge(name="second")
+    one, second = judged(), SimulatedEngine(name="second")
     renewed = [{**row, "small": "New."} for row in ROWS]
     assert notes(one, judged()) == (
         "Made in the same way, of the same responses: what differs is what judges say when asked again.",
@@ -134,7 +134,7 @@ def test_a_comparison_says_what_was_not_the_same():
 def test_labels_of_people_are_the_anchors_of_a_result():
     rows = [{**row, "gold": "Clear at once"} for row in ROWS]
     gold = {"gold_fields": {"clarity": "gold"}}
-    one, other = judged(rows=rows, **gold), judged(rows=rows, judge=SimulatedJudge(name="second"), **gold)
+    one, other = judged(rows=rows, **gold), judged(rows=rows, judge=SimulatedEngine(name="second"), **gold)
     assert of(one).anchors == of(other).anchors
     assert of(one).anchors != of(judged(rows=[{**row, "gold": None} for row in rows[:1]] + rows[1:], **gold)).anchors
     assert not of(judged()).anchors

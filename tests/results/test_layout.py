@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from evenhand.results.layout import shortened, terminal_width, wrapped
 from evenhand.results.measures import Column, measures_table
-from evenhand.results.render import TextTable
+from evenhand.results.render import TextTable, shortened, terminal_width, wrapped
 
 WINRATES = TextTable(
     "Winrates",

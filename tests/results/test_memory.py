@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 
 import evenhand
-from evenhand.engines.simulated import SimulatedJudge
-from evenhand.tables import judge
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.functions import judge
 
 ROWS = 120
 
@@ -16,7 +16,7 @@ ROWS = 120
 def judged(count):
     rows = [{"question": f"What is {row}?", "response": f"{row} is the number {row}. " * 20} for row in range(count)]
     asked = {"include_prompts_in_result": True, "journal": None, "progress": False}
-    return judge(rows, "criteria.evenhand.direct.relevance", SimulatedJudge(), **asked)
+    return judge(rows, "criteria.evenhand.direct.relevance", SimulatedEngine(), **asked)
 
 
 @pytest.fixture

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
-from evenhand.results.fingerprint import DIGITS
-from evenhand.results.on_disk import EntriesOnDisk
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.made_by import DIGITS
+from evenhand.results.measures import UnscoredCounts
+from evenhand.results.results import EntriesOnDisk
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
-JUDGE = SimulatedJudge(refusal_rate=0.2, noise=0.3)
-PANEL = [SimulatedJudge(name="one", noise=0.3), SimulatedJudge(name="two", noise=0.3, seed=5, refusal_rate=0.2)]
+JUDGE = SimulatedEngine(refusal_rate=0.2, noise=0.3)
+PANEL = [SimulatedEngine(name="one", noise=0.3), SimulatedEngine(name="two", noise=0.3, seed=5, refusal_rate=0.2)]
 HOW = {"id_field": "id", "group_fields": "lang", "cluster_field": "doc", "journal": None, "progress": False}
 HOW |= {"max_failure_rate": 1.0}
 RUBRIC = Rubric(
@@ -204,8 +204,8 @@ def test_what_else_results_do_works_on_parts(tmp_path):
     assert str(parts["p-7"]) == str(whole["p-7"])
     assert str(parts.by("lang")) == str(whole.by("lang"))
     assert str(parts.correct(design="random")) == str(whole.correct(design="random"))
-    gates = ("relevance.low < 0.1", "unscored > 10 %")
-    assert str(parts.check(*gates)) == str(whole.check(*gates))
+    conditions = ("relevance.low >= 0.1", "unscored <= 10 %")
+    assert str(parts.check(*conditions)) == str(whole.check(*conditions))
     assert str(parts.compare(whole)) == str(whole.compare(whole))
     assert str(whole.compare(parts)) == str(whole.compare(whole))
     assert [view.name for view in parts.verdict_views()] == [view.name for view in whole.verdict_views()]
@@ -215,7 +215,7 @@ def test_what_else_results_do_works_on_parts(tmp_path):
 
 def test_a_file_from_before_there_were_columns_for_measures_is_read_by_its_votes(tmp_path):
     parts = in_parts(whole_of("systems"), (5, 7), tmp_path)
-    for path in parts.entries.parts:
+    for path in parts.entries.parts.paths:
         table = pyarrow.parquet.read_table(path)
         pyarrow.parquet.write_table(table.drop_columns(["verdict_draw_variance", "verdict_lowest_score"]), path)
     assert evenhand.open(tmp_path).findings() == whole_of("systems").findings()
@@ -238,7 +238,7 @@ def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
 
     def most_held(count):
         result = in_parts(part_of(whole, 0, count), [8] * (count // 8), tmp_path / str(count))
-        assert len(result.entries.parts) == count // 8
+        assert len(result.entries.parts.paths) == count // 8
         walks = (result.records, result.cells, result.verdict_views)
         for walk in walks:  # what is imported, and held once
             deque(walk(), maxlen=0)

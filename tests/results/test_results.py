@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.arrow_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
+from evenhand.functions import judge
 from evenhand.results.saved import read, write
-from evenhand.results.votes_columns import Cell, cells_of, votes_table
+from evenhand.results.vote_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
-from evenhand.tables import JudgementTable, judge
+from evenhand.tables.judgements import JudgementTable
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 from tests.support.judges import ScriptedJudge
@@ -38,7 +39,7 @@ def judged():
     return judge(
         given_rows,
         [RELEVANCE, CORRECT],
-        [SimulatedJudge(name="one", noise=0.3, seed=1), SimulatedJudge(name="two", refusal_rate=0.3, seed=2)],
+        [SimulatedEngine(name="one", noise=0.3, seed=1), SimulatedEngine(name="two", refusal_rate=0.3, seed=2)],
         response_field=["alder", "birch"],
         gold_fields={"relevance": "{system}_relevance"},
         cluster_field="doc",
@@ -133,7 +134,7 @@ def test_other_tools_read_the_parquet_file(judged, tmp_path):
 
 
 def test_a_file_of_many_parts_is_one_result_and_its_prompts_are_read_when_asked_for(judged, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.results.votes_columns.VOTES_IN_A_PART", 5)
+    monkeypatch.setattr("evenhand.results.vote_columns.VOTES_IN_A_PART", 5)
     path, again = tmp_path / "result.parquet", tmp_path / "again.parquet"
     judged.save(path)
     assert pyarrow.parquet.read_metadata(path).num_row_groups > 3
@@ -259,7 +260,7 @@ def test_where_nothing_can_be_saved_is_told(path, error, message, judged):
 
 
 FEW = [{"question": "q", "a": "yes yes", "b": "no", "c": "maybe", "one": "Yes", "two": "Yes"}] * 2
-ASKED = {"engine": SimulatedJudge(name="one", seed=1), "journal": None, "progress": False}
+ASKED = {"engine": SimulatedEngine(name="one", seed=1), "journal": None, "progress": False}
 BETTER = "criteria.evenhand.pairwise.helpfulness"
 RESULTS = {
     "judgements": lambda: judge(FEW, RELEVANCE, **ASKED, response_field="a"),

@@ -7,19 +7,19 @@ import pytest
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.artifacts import OpenAICompatibleEngine
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.replies import MOST_TOKENS
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import run_votes
 from evenhand.metrics.direct import DirectJudge
-from evenhand.report.gates import GateReport
+from evenhand.options import Limits
+from evenhand.report.gates import CheckReport
 from evenhand.report.summaries import Summary
-from evenhand.results.spending import Spending
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.results.notes import Spending
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.votes import Usage, Vote
 from tests.judging.test_run import ONCE, questions
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
@@ -93,9 +93,9 @@ OWN_PRICES = {"prompt_price": 2.0, "completion_price": 10.0}
 
 
 def judged_at_a_price(server, kind, *, max_tokens=200, max_cost=0.1, **options):
-    settings = RemoteSettings(model="openai/judge", max_tokens=max_tokens, max_in_flight=8, **OWN_PRICES)
-    own = http_judge(server.base_url, max_tokens=max_tokens, max_in_flight=8, **OWN_PRICES)
-    judge = own if kind == "own" else litellm_judge(settings, api_base=server.base_url)
+    settings = {"max_tokens": max_tokens, "max_in_flight": 8, **OWN_PRICES}
+    own = http_judge(server.base_url, **settings)
+    judge = own if kind == "own" else litellm_judge(api_base=server.base_url, **settings)
     rows = [{"answer": f"answer {number}."} for number in range(60)]
     how = {"check_positional_bias": False, "progress": False, "max_failure_rate": 1.0, "flow": "verdict_only"}
     asked = {"response_field": "answer", "max_cost": max_cost, "journal": None, **how, **options}
@@ -121,7 +121,7 @@ def test_a_usage_that_cannot_be_true_is_paid_for_at_most_and_said(kind, usage, t
     assert said in " ".join(str(table).split())
     table.save(tmp_path / "result.parquet")
     assert evenhand.open(tmp_path / "result.parquet").spending == spent
-    assert json.loads(Summary(table, GateReport(())).to_json())["spending"] == pytest.approx(asdict(spent))
+    assert json.loads(Summary(table, CheckReport(())).to_json())["spending"] == pytest.approx(asdict(spent))
 
 
 def test_without_a_token_limit_one_reply_without_usage_reserves_all_that_is_left():
@@ -171,10 +171,9 @@ def test_what_was_spent_is_saved_and_opened_and_a_part_has_nothing_left(tmp_path
 
 @pytest.mark.parametrize("through_litellm", [False, True])
 def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm):
-    settings = RemoteSettings(model="openai/judge", max_retries=2, backoff=0.0)
     with JudgeServer(reply=reply, faults=[Fault("status", status=500)]) as server:
         own = http_judge(server.base_url, max_retries=2)
-        judge = litellm_judge(settings, api_base=server.base_url) if through_litellm else own
+        judge = litellm_judge(api_base=server.base_url, max_retries=2, backoff=0.0) if through_litellm else own
         with pytest.raises(TooManyFailuresError) as failed:
             run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False))
         spent = Spending.of(vote for row in failed.value.votes for vote in row)
@@ -184,7 +183,7 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
 
 
 def test_engines_that_send_nothing_spend_nothing():
-    for judge in (SimulatedJudge(), ScriptedJudge(chooses("Mid"), identity=False)):
+    for judge in (SimulatedEngine(), ScriptedJudge(chooses("Mid"), identity=False)):
         votes = run_votes(questions(2), [judge], grid=ONCE, limits=Limits(progress=False))
         assert Spending.of(vote for row in votes for vote in row) is None
 
@@ -201,7 +200,7 @@ def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
         run_votes(questions(5), [judge], grid=ONCE, flow=flow, limits=limits)
         assert estimate.calls <= server.seen <= estimate.requests
     assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 3)
-    assert estimate_run(questions(5), [SimulatedJudge()], grid=ONCE).requests == 0
+    assert estimate_run(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
     assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
 
 

@@ -9,7 +9,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.votes import Vote
 from tests.support.checklists import sheet
 from tests.support.judges import ScriptedJudge
@@ -58,17 +58,17 @@ def test_the_terminal_says_them(judged):
     assert SAID in " ".join(str(judged).split())
 
 
-def test_gates_count_votes_or_verdicts(judged):
+def test_conditions_count_votes_or_verdicts(judged):
     report = judged.check(
-        "unscored > 2 %", "unscored_verdicts > 2 %", "true.unscored > 2 %", "true.unscored_verdicts > 0.2 %"
+        "unscored <= 2 %", "unscored_verdicts <= 2 %", "true.unscored <= 2 %", "true.unscored_verdicts <= 0.2 %"
     )
-    assert [gate.failed for gate in report.gates] == [True, False, True, True]
-    assert all(SAID in str(gate) for gate in report.gates)
-    assert judged.check("unscored == 0.045", "unscored_verdicts == 0.0025").failed
+    assert [each.holds for each in report.conditions] == [False, True, False, False]
+    assert all(SAID in str(each) for each in report.conditions)
+    assert not judged.check("unscored == 0.045", "unscored_verdicts == 0.0025").failed
 
 
 def test_summaries_say_them(judged):
-    summary = judged.summarize("unscored > 2 %")
+    summary = judged.summarize("unscored <= 2 %")
     said = json.loads(summary.to_json())
     assert [said["unscored"][name] for name in ("votes", "unscored_votes", "rows", "unscored_verdicts")] == [
         800,
@@ -77,7 +77,7 @@ def test_summaries_say_them(judged):
         1,
     ]
     score = next(each for each in said["findings"] if each["name"] == "true")
-    assert [score[name] for name in ("votes", "unscored_votes", "unscored_verdicts")] == [800, 36, 1]
+    assert [score["unscored"][name] for name in ("votes", "unscored_votes", "unscored_verdicts")] == [800, 36, 1]
     suite = ElementTree.fromstring(summary.to_junit())
     assert any(SAID in (each.get("value") or "") for each in suite.iter("property"))
     assert SAID in " ".join(summary.to_markdown().split())
@@ -86,9 +86,9 @@ def test_summaries_say_them(judged):
 def test_the_command_limits_votes(tmp_path, capsys):
     path = tmp_path / "run.parquet"
     direct().save(path)
-    assert main(["show", str(path), "--fail-if", "unscored > 2 %"]) == 3
+    assert main(["show", str(path), "--require", "unscored <= 2 %"]) == 3
     assert SAID in " ".join(capsys.readouterr().err.split())
-    assert main(["show", str(path), "--fail-if", "unscored_verdicts > 2 %"]) == 0
+    assert main(["show", str(path), "--require", "unscored_verdicts <= 2 %"]) == 0
 
 
 def test_a_part_of_the_rows_has_its_own_counts(judged):
@@ -124,7 +124,7 @@ FAULTY = {"refusal_rate": 0.2, "garbage_rate": 0.1, "noise": 0.3, "recovery_rate
 
 
 def judges(*names):
-    return [SimulatedJudge(name=name, seed=place, **FAULTY) for place, name in enumerate(names)]
+    return [SimulatedEngine(name=name, seed=place, **FAULTY) for place, name in enumerate(names)]
 
 
 SIMULATED = [{"question": f"question {row}", "a": f"answer {row}", "b": f"other {row}", "c": ""} for row in range(12)]

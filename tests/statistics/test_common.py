@@ -99,7 +99,6 @@ ELSEWHERE = {
     "correlations": "needs several rows",
     "correlations_within": "needs groups",
     "greatest_unseen_share": "takes a number of draws",
-    "draws_to_settle": "takes a number of draws",
 }
 OURS = ("agreement", "grade_score", "intervals", "consistency")
 

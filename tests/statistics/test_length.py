@@ -4,7 +4,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import Question, comparison_criterion
 from evenhand.statistics.contests import Contests
@@ -207,7 +207,7 @@ def test_the_simulated_judges_preference_is_recovered(position, tie):
     values = [option.value for option in criterion.options]
     responses = [["x" * int(size) for size in pair] for pair in np.exp(generator.normal(5, 0.6, (500, 2)))]
     quality = generator.normal(0, 1, (500, 2))
-    judge = SimulatedJudge(
+    judge = SimulatedEngine(
         quality=lambda question, index: float(quality[int(question.id), index]),
         verbosity_preference=0.7,
         position_preference=position,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from evenhand.statistics.strengths import LogitFit, Outcomes, fit_logit
+from evenhand.statistics.strengths import LogitFit, LogitOutcomes, fit_logit
 
 
 def random_contests(seed, rows=200, width=3):
@@ -18,14 +18,14 @@ def test_without_ties_it_is_logistic_regression_with_fractional_outcomes():
     twice = np.concatenate([design, design])  # a score s is a win of weight s and a loss of 1 - s
     oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
     oracle.fit(twice, np.repeat([1, 0], len(design)), sample_weight=np.concatenate([score, 1 - score]))
-    fit = fit_logit(Outcomes.of(design, score, cluster, ties=False))
+    fit = fit_logit(LogitOutcomes.of(design, score, cluster, ties=False))
     np.testing.assert_allclose(fit.parameters, oracle.coef_[0], atol=1e-6)
 
 
 def test_with_ties_it_is_multinomial_and_the_covariance_that_of_clusters():
     """The gradient of all clusters is 0 at the maximum, and the sandwich is made of those of the clusters, by hand."""
     design, score, cluster = random_contests(1)
-    fit = fit_logit(Outcomes.of(design, score, cluster, ties=True))
+    fit = fit_logit(LogitOutcomes.of(design, score, cluster, ties=True))
     beta, tau = fit.parameters[:3], fit.parameters[3]
     utilities = np.column_stack([design @ beta / 2, np.full(200, tau), -design @ beta / 2])
     shares = np.exp(utilities) / np.exp(utilities).sum(axis=1, keepdims=True)
@@ -41,8 +41,8 @@ def test_with_ties_it_is_multinomial_and_the_covariance_that_of_clusters():
 def test_a_pattern_is_the_same_as_a_row_per_contest():
     design, score, cluster = random_contests(4)
     pattern = np.arange(200) % 7
-    one = fit_logit(Outcomes.of(design[:7], score, cluster, ties=True, pattern=pattern))
-    other = fit_logit(Outcomes.of(design[:7][pattern], score, cluster, ties=True))
+    one = fit_logit(LogitOutcomes.of(design[:7], score, cluster, ties=True, pattern=pattern))
+    other = fit_logit(LogitOutcomes.of(design[:7][pattern], score, cluster, ties=True))
     np.testing.assert_allclose(one.parameters, other.parameters, atol=1e-9)
     np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-9)
 
@@ -60,7 +60,7 @@ def test_a_pattern_is_the_same_as_a_row_per_contest():
 )
 def test_existence_of_the_estimate(x, score, answer):
     design = np.column_stack([np.ones(4), x])
-    found = fit_logit(Outcomes.of(design, np.array(score, dtype=float), np.arange(4), ties=False))
+    found = fit_logit(LogitOutcomes.of(design, np.array(score, dtype=float), np.arange(4), ties=False))
     assert isinstance(found, LogitFit) if answer is None else found == answer
 
 
@@ -73,13 +73,13 @@ def test_separation_by_a_single_row_of_many_is_found():
     score = (generator.random(rows) < 0.5).astype(float)
     score[1717] = 1.0
     design = np.hstack([noise, only_one])
-    assert fit_logit(Outcomes.of(design, score, np.arange(rows), ties=False)) == "separated"
-    assert isinstance(fit_logit(Outcomes.of(noise, score, np.arange(rows), ties=False)), LogitFit)
+    assert fit_logit(LogitOutcomes.of(design, score, np.arange(rows), ties=False)) == "separated"
+    assert isinstance(fit_logit(LogitOutcomes.of(noise, score, np.arange(rows), ties=False)), LogitFit)
 
 
 def test_one_upset_among_a_hundred_thousand_contests_has_a_finite_strength():
     score = np.ones(100_000)
     score[7] = 0.0
     zeros = np.zeros(100_000, dtype=int)
-    fit = fit_logit(Outcomes.of(np.ones((1, 1)), score, np.arange(100_000), ties=False, pattern=zeros))
+    fit = fit_logit(LogitOutcomes.of(np.ones((1, 1)), score, np.arange(100_000), ties=False, pattern=zeros))
     assert fit.parameters[0] == pytest.approx(np.log(99_999))

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from evenhand.errors import InvalidInputError
-from evenhand.statistics.consistency import draws_to_settle, within_row_deviation
+from evenhand.statistics.consistency import within_row_deviation
 
 
 def test_two_rows_by_hand():
@@ -29,28 +27,3 @@ def test_a_known_deviation_is_found_however_few_draws_there_are(draws):
     said = generator.random((20_000, draws)) < shares[:, None]
     found = within_row_deviation(said.var(axis=1, ddof=1), np.ones(20_000))
     assert found.estimate == pytest.approx(math.sqrt(np.mean(shares * (1 - shares))), rel=0.03)
-
-
-def test_draws_to_settle_by_hand():
-    # 12 rows of 2 draws: 12 degrees of freedom, t = 2.1788; (2.1788 · 0.3 / 0.05)² / 12 = 14.24
-    assert draws_to_settle(0.3, 2, 12, 0.05) == 15
-    assert draws_to_settle(0.0, 2, 12, 0.05) == 1
-    assert draws_to_settle(0.3, 2, 12, 0.0) is None
-    for bad in ((0.3, 1, 12, 0.1), (0.3, 2, 0, 0.1), (math.nan, 2, 12, 0.1), (0.3, 2, 12, -0.1)):
-        with pytest.raises(InvalidInputError, match="give two draws or more"):
-            draws_to_settle(*bad)
-
-
-def test_so_many_draws_settle_a_mean_and_half_as_many_do_not():
-    """A mean of so many draws crosses a threshold at the margin in no more than 2.5 % of the runs."""
-    deviation, rows, margin = 0.4, 8, 0.06
-    draws = draws_to_settle(deviation, 50, rows, margin)
-    generator = np.random.default_rng(2)
-
-    def crossed(number: int) -> float:
-        means = generator.normal(0, deviation, (4000, rows * number)).mean(axis=1)
-        return float((means > margin).mean())
-
-    assert crossed(draws) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 4000)
-    assert crossed(draws // 2) > 0.05
-    assert draws == math.ceil((stats.t.ppf(0.975, rows * 49) * deviation / margin) ** 2 / rows)

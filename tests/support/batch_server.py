@@ -35,13 +35,12 @@ class Plan:
     create_lost: int = 0  # so many times the connection breaks after a batch was made
     create_unmade: int = 0  # and before
     stall_upload: bool = False
-    stall_create: str = ""  # "before" or "after" it was made: nothing is answered
+    stall_create: bool = False  # nothing is answered and no batch is made
     shuffled: bool = False
     doubled: set = field(default_factory=set)  # lines that come twice, the second time with another reply
     lost_output: bool = False
     cut_results: int = 0  # so many times the results break off in the middle
     stall_results: int = 0  # after so many lines nothing more comes
-    endless: str = ""  # the list of batches: "same": every page is the first; "new": every page has new ones
     once: bool = True  # what is planned for lines holds for the next batch alone
 
 
@@ -51,7 +50,6 @@ class Batch:
     kind: str
     lines: list
     plan: Plan
-    metadata: dict
     file: str = ""
     created: float = 0.0
     status: str = "in_progress"
@@ -87,11 +85,8 @@ class BatchApplication(Application):
             batch = self.batches[place]
             answer = self._lines(request, batch.output, batch)
         else:
-            answer = self._tell(request, kind, None if name == "batches" else name)
+            answer = self._look(name)
         return await answer
-
-    async def _tell(self, request, kind, name):
-        return self._list(request, kind) if name is None else self._look(name)
 
     # files
 
@@ -137,16 +132,16 @@ class BatchApplication(Application):
         assert body["completion_window"] == "24h"
         lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
         assert all(line["url"] == body["endpoint"] and line["method"] == "POST" for line in lines)
-        return lines, body["metadata"], body["input_file_id"]
+        return lines, body["input_file_id"]
 
     async def _read_anthropic(self, request):
         lines = (json.loads(await request.read()))["requests"]
         assert all(len(line["custom_id"]) <= 64 and line["params"]["max_tokens"] for line in lines)
-        return lines, {}, ""
+        return lines, ""
 
     async def _create(self, request, kind):
         plan = self.plan
-        lines, metadata, file = await getattr(self, f"_read_{kind}")(request)
+        lines, file = await getattr(self, f"_read_{kind}")(request)
         if plan.create_fault:
             status, message = plan.create_fault
             return web.json_response({"error": {"message": message}}, status=status)
@@ -154,20 +149,17 @@ class BatchApplication(Application):
             plan.create_unmade -= 1
             request.transport.abort()
             return web.Response()
-        if plan.stall_create == "before":
+        if plan.stall_create:
             self.events["stalled"] += 1
             await self.stopping.wait()
         name = f"{'msgbatch_' if kind == 'anthropic' else 'batch_'}{len(self.batches) + 1}"
-        batch = Batch(name, kind, lines, plan, metadata, file, time.time())
+        batch = Batch(name, kind, lines, plan, file, time.time())
         self.batches[name] = batch
         self.submitted.update(line["custom_id"] for line in lines)
         if plan.once:
             self.plan = Plan(hold=plan.hold)
         if not plan.hold:
             self.finish(batch)
-        if plan.stall_create == "after":
-            self.events["stalled"] += 1
-            await self.stopping.wait()
         if plan.create_lost:
             plan.create_lost -= 1
             request.transport.abort()
@@ -282,31 +274,15 @@ class BatchApplication(Application):
             "created_at": int(batch.created),
             "completion_window": "24h",
             "endpoint": "/v1/chat/completions",
-            "metadata": batch.metadata,
             "request_counts": {"total": total, "completed": done, "failed": len(batch.errors)},
         }
 
-    def _look(self, name):
+    async def _look(self, name):
         batch = self.batches.get(name)
         if batch is None:
             return web.json_response({"error": {"message": f"No batch found with id {name!r}"}}, status=404)
         self.events[f"look {name}"] += 1
         return web.json_response(self._shown(batch))
-
-    def _list(self, request, kind):
-        """The newest first, two a page."""
-        found = [each for each in reversed(self.batches.values()) if each.kind == kind]
-        after = request.query.get("after") or request.query.get("after_id")
-        names = [each.name for each in found]
-        start = names.index(after) + 1 if after and not self.plan.endless else 0
-        page = [self._shown(each) for each in found[start : start + 2]]
-        if self.plan.endless:
-            self.events["endless"] += 1
-            new = f"x{self.events['endless']}-" if self.plan.endless == "new" else ""
-            more = [{**each, "id": new + each["id"], "request_counts": {}} for each in page]
-            return web.json_response({"object": "list", "data": more, "has_more": True})
-        last = page[-1]["id"] if page else None
-        return web.json_response({"object": "list", "data": page, "last_id": last, "has_more": len(found) > start + 2})
 
 
 class BatchServer(JudgeServer):

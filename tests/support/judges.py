@@ -4,18 +4,32 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
-from evenhand.engines.litellm import LiteLLMJudge, LiteLLMTransport
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.votes import Completion
 
 
-def litellm_judge(settings, **address):
-    return LiteLLMJudge(settings, LiteLLMTransport(**address))
+def litellm_judge(model="openai/judge", **fields):
+    """A judge behind litellm."""
+    return LiteLLMEngine(model=model, **fields).to_judge()
 
 
-def openai_compatible_judge(settings, base_url, **secrets):
-    return RemoteJudge(settings, OpenAICompatibleTransport(base_url, **secrets))
+def openai_compatible_judge(base_url, model="judge", **fields):
+    """A judge on a server of OpenAI's protocol."""
+    return OpenAICompatibleEngine(base_url=base_url, model=model, **fields).to_judge()
+
+
+def remote_judge(transport, *, jitter=None, **fields):
+    """A judge whose requests travel as a test says: by an object with ``endpoint`` and ``opened``."""
+
+    class ScriptedEngine(RemoteEngine):
+        endpoint = property(lambda _: transport.endpoint)
+
+        def opened(self):
+            return transport.opened(self)
+
+    return RemoteJudge(ScriptedEngine(**{"model": "m", **fields}), jitter=jitter)
 
 
 class ScriptedJudge:
@@ -75,5 +89,4 @@ def chooses(label):
 def http_judge(base_url, **settings):
     """A judge on a loopback server, quick to give up and without a key."""
     given = {"model": "judge", "max_retries": 0, "backoff": 0.0, "timeout": 10.0, **settings}
-    secrets = {"api_key_env": given.pop("api_key_env", ""), "headers_env": given.pop("headers_env", None)}
-    return openai_compatible_judge(RemoteSettings(**given), base_url, **secrets)
+    return openai_compatible_judge(base_url, **{"api_key_env": "", **given})

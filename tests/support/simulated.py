@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.engines.base import Request
 from evenhand.engines.remote import RemoteJudge
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.votes import Completion
 from tests.support.server import Reply
 
@@ -21,14 +21,14 @@ class SimulatedReplies:
 
     The server sees messages only, so what they ask is noted on their way::
 
-        simulated = SimulatedReplies(SimulatedJudge(noise=0.3))
+        simulated = SimulatedReplies(SimulatedEngine(noise=0.3))
         with JudgeServer(reply=simulated) as server:
             judge = simulated.in_front_of(http_judge(server.base_url, seed=0))
 
     Repeated draws of the same messages are told apart by the seed, so a judge that makes some needs ``seed=0``.
     """
 
-    def __init__(self, engine: SimulatedJudge) -> None:
+    def __init__(self, engine: SimulatedEngine) -> None:
         self.engine = engine
         self._asked: dict[str, Request] = {}
 

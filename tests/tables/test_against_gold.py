@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from evenhand import aggregate_votes, checklist, judge, winrates
+from evenhand import checklist, judge, winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.tables.recorded_votes import aggregate_votes
 from tests.support.judges import ScriptedJudge
 
 LEVELS = Criterion(
@@ -34,7 +35,7 @@ def of_votes(rows=None, **options):
 
 def test_by_hand():
     found = of_votes().against_gold()
-    assert (found.num_gold, found.num_compared, found.num_clusters) == (7, 6, 6)
+    assert (found.num_references, found.num_compared, found.num_clusters) == (7, 6, 6)
     assert found.accuracy.estimate == pytest.approx(4 / 6)
     assert found.adjacent_accuracy.estimate == 1.0
     assert (found.accuracy_if_unscored_0, found.accuracy_if_unscored_1) == pytest.approx((4 / 7, 5 / 7))
@@ -104,7 +105,7 @@ def test_one_class_a_constant_judge_and_no_gold():
     assert constant.overall.pair_accuracy.estimate == 0.5
     assert isinstance(constant.options[0].precision, Missing)
     nothing = aggregate_votes(rows_of(), "judge", LEVELS).against_gold()
-    assert nothing.num_gold == 0
+    assert nothing.num_references == 0
     assert not any(each.value for each in nothing.measures())
     assert "name their column when judging" in str(nothing)
 
@@ -131,7 +132,7 @@ def test_an_assessment_of_systems_together_and_apart():
     assert together.within_groups.num_ordered_groups == 5  # of the first row both responses are Low
     assert together.within_groups.pair_accuracy.estimate == pytest.approx(4.5 / 5)  # a tie, then four right
     scored = table.against_gold(gold={"a": range(6), "b": [0] * 6})
-    assert scored.num_gold == 12
+    assert scored.num_references == 12
     with pytest.raises(InvalidInputError, match="name one system"):
         table.against_gold(gold=range(6))
     with pytest.raises(InvalidInputError, match="system is 'c'"):

@@ -5,11 +5,11 @@ import json
 import datasets
 import pytest
 
-from evenhand import aggregate, aggregate_votes, agreement
+from evenhand.aggregation import aggregate
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables import AgreementTable, VoteTable
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [
@@ -21,10 +21,9 @@ ROWS = [
 JUDGES = ["gpt", "llama", "qwen"]
 
 
-def test_each_row_is_aggregated_as_aggregate_does():
+def test_each_row_is_aggregated():
     table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human")
-    for row, verdict in zip(ROWS, table.verdicts, strict=True):
-        assert verdict == aggregate({judge: row[judge] for judge in JUDGES}, LEVELS, "median")
+    assert all(verdict == aggregate(verdict.votes, LEVELS, "median") for verdict in table.verdicts)
     assert table.references == ("Excellent", "Good", "Fair", "Bad")
     # medians: (1 + .75)/2 = .875, at equal distance of two levels: the worse; .75; .25; none
     assert [verdict.selected_label for verdict in table.verdicts] == ["Good", "Good", "Poor", None]

@@ -7,10 +7,11 @@ import datasets
 import pytest
 
 import evenhand
-from evenhand import ChecklistTable, checklist
+from evenhand import checklist
 from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import ArtifactError, InvalidInputError, TooManyFailuresError, UnknownRuleError
 from evenhand.numbers import Missing
+from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet, shown_items
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer
@@ -70,7 +71,7 @@ def test_responses_stand_by_system_and_instance(table):
 def test_the_scores_by_hand(table):
     alder, birch = table.reports["alder"], table.reports["birch"]
     # alder 0: 3 of 3; alder 1: not polite, so that the greeting is not met: 1 of 3; alder 2: yes, nothing, no: 1 of 2
-    assert [result.score.pass_rate for result in table.results[:3]] == pytest.approx([1, 1 / 3, 1 / 2])
+    assert [result.scores.pass_rate for result in table.results[:3]] == pytest.approx([1, 1 / 3, 1 / 2])
     assert alder.pass_rate.estimate == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
     assert alder.micro_pass_rate.estimate == pytest.approx(5 / 8)
     assert alder.weighted_score.estimate == pytest.approx((1 + 10 / 100 + 50 / 90) / 3)
@@ -121,7 +122,7 @@ def test_gold_by_item_and_system():
         ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is no option"),
         ({"gold_fields": "topic"}, "has 1 answer"),
         ({"checklist_field": "topic"}, "give one of them"),
-        ({"response_field": []}, "name at least one column"),
+        ({"response_field": []}, "give the name of a column, or several"),
         ({"response_field": "aldre"}, "Did you mean 'alder'"),
         ({"mood": "batch"}, "there is no option 'mood'"),
         ({"flow": "one_step"}, "does not belong to a checklist"),

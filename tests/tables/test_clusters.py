@@ -6,21 +6,13 @@ import pytest
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
-from evenhand.tables import (
-    AgreementTable,
-    ChecklistTable,
-    GradeTable,
-    JudgementTable,
-    VoteTable,
-    WinrateTable,
-    aggregate_votes,
-    agreement,
-    checklist,
-    grade_scores,
-    judge,
-    reliability,
-    winrates,
-)
+from evenhand.functions import checklist, grade_scores, judge, winrates
+from evenhand.reliability_report import reliability
+from evenhand.tables.checklist_table import ChecklistTable
+from evenhand.tables.grade_table import GradeTable
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
+from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
@@ -169,6 +161,6 @@ def test_a_report_on_judges_is_over_documents():
     first = report.results[0]
     assert (first.num_instances, first.num_clusters) == (40, 8)
     assert first.replies.parse_rate.n == first.position.n_clusters == 8
-    assert first.people.verdict_accuracy.n == first.people.cohen_kappa.interval.n == 8
+    assert first.people.accuracy.n == first.people.cohen_kappa.interval.n == 8
     assert report.agreements[0].all_judges.krippendorff_alpha.interval.n == 8
     assert "of 8 clusters" in str(report)

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
-from evenhand.tables import ChecklistTable, JudgementTable, checklist, judge
+from evenhand.functions import checklist, judge
+from evenhand.tables.checklist_table import ChecklistTable
+from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge
 
 CLEAR, POLITE = yes_no_criterion("clear", "Is it clear?"), yes_no_criterion("polite", "Is it polite?")

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand import GradeTable, grade_scores
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand import grade_scores
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
+from evenhand.tables.grade_table import GradeTable
 from tests.support.choosing import choosing_judge
 
 BETTER = comparison_criterion("better", "Which is better?", context_fields={"question": "question"})
@@ -65,7 +66,7 @@ class TestByHand:
         )  # 0.57998: see test_grade_score
 
     def test_rows_with_and_without_the_unrelated_option_differ_even_where_nothing_was_answered(self):
-        silent = SimulatedJudge(garbage_rate=1.0)
+        silent = SimulatedEngine(garbage_rate=1.0)
         (table, *_) = scores(rows(3, 3), silent, unrelated_option=True, max_failure_rate=1.0).text_tables()
         assert [row[1] for row in table.rows] == ["no", "chosen –"]
 
@@ -123,7 +124,7 @@ class TestByHand:
 
 class TestFile:
     def test_saved_and_loaded_it_is_the_same(self, tmp_path):
-        engine = SimulatedJudge(quality=spread(0.5), refusal_rate=0.2)
+        engine = SimulatedEngine(quality=spread(0.5), refusal_rate=0.2)
         table = scores(rows(6, 3), engine, prompts="all", unrelated_option=True, samples=2)
         for name in ("grades.jsonl", "grades.parquet"):
             table.save(tmp_path / name)
@@ -223,7 +224,7 @@ class TestRuns:
 class TestSimulatedJudges:
     def test_a_taste_for_the_first_place_lowers_the_score_and_bends_the_histogram(self):
         gammas = (0.0, 2.0, 4.0, 8.0)
-        judges = [SimulatedJudge(quality=spread(2.0), position_preference=g, name=f"gamma {g}") for g in gammas]
+        judges = [SimulatedEngine(quality=spread(2.0), position_preference=g, name=f"gamma {g}") for g in gammas]
         table = scores(rows(80), judges)
         found = [grading(table, f"gamma {gamma}") for gamma in gammas]
         estimates = [one.grade_score.estimate for one in found]
@@ -238,7 +239,7 @@ class TestSimulatedJudges:
 
     @pytest.mark.parametrize("size", [2, 4, 9])
     def test_a_random_judge_is_at_chance(self, size):
-        table = scores(rows(120, size), SimulatedJudge(quality=lambda question, index: 0.0, name="dice"))
+        table = scores(rows(120, size), SimulatedEngine(quality=lambda question, index: 0.0, name="dice"))
         result = grading(table)
         each = np.array([one.chance_corrected for one in result.instances])
         assert abs(each.mean()) < 4 * each.std(ddof=1) / np.sqrt(len(each))
@@ -246,14 +247,14 @@ class TestSimulatedJudges:
         assert result.chance_corrected.low < 0 < result.chance_corrected.high
 
     def test_a_random_judge_takes_the_unrelated_option_as_often_as_any_other(self):
-        dice = SimulatedJudge(quality=lambda question, index: 0.0)
+        dice = SimulatedEngine(quality=lambda question, index: 0.0)
         effect = scores(rows(100, 3), dice, unrelated_option=True).unrelated_effects["simulated-0", "evaluate_first"]
         # 400 answers: 4 · sqrt(3/16 / 400) = 0.087. The corrected scores allow for the further option.
         assert effect.chosen.estimate == pytest.approx(1 / 4, abs=0.087)
         assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
 
     def test_refusals_do_not_count_against_the_choices(self):
-        judge = SimulatedJudge(quality=spread(50.0), refusal_rate=0.3, name="sulky")
+        judge = SimulatedEngine(quality=spread(50.0), refusal_rate=0.3, name="sulky")
         result = grading(scores(rows(150), judge, max_reasks=0))
         # 600 replies: 4 · sqrt(0.21 / 600) = 0.075.
         assert result.unanswered["refusal"].estimate == pytest.approx(0.3, abs=0.075)

@@ -5,21 +5,22 @@ import pytest
 import evenhand
 from evenhand.aggregation import LengthPenalty
 from evenhand.errors import InvalidInputError
-from evenhand.run_options import RunOptions
-from evenhand.tables.assessing import FOR_RUBRICS, RUBRIC_DEFAULTS, Assessing
+from evenhand.options import JudgeArguments
+from evenhand.row_runs import FOR_RUBRICS, RUBRIC_DEFAULTS, _assessment_parameters, assessment_options
 
 
 def options(*, rubric, **given):
-    return Assessing.from_options(given, rubric=rubric)
+    return assessment_options(JudgeArguments(**given), None, rubric=rubric)
 
 
 def test_a_rubric_has_defaults_of_its_own_and_criteria_those_of_a_run():
-    assessing, run = options(rubric=True)
-    assert (assessing.auto_na_option, run) == (True, RUBRIC_DEFAULTS)
-    assessing, run = options(rubric=False)
-    assert (assessing, run) == (Assessing(auto_na_option=False, examples=()), {})
-    _, run = options(rubric=True, flow="two_step", check_positional_bias=True, samples=3)
-    assert run == {"flow": "two_step", "check_positional_bias": True, "orders": "shuffled", "samples": 3}
+    found = options(rubric=True)
+    assert found.auto_na_option is True
+    assert {name: getattr(found, name) for name in RUBRIC_DEFAULTS} == RUBRIC_DEFAULTS
+    found = options(rubric=False)
+    assert found == JudgeArguments(auto_na_option=False)
+    found = options(rubric=True, flow="two_step", check_positional_bias=True, samples=3)
+    assert (found.flow, found.check_positional_bias, found.orders, found.samples) == ("two_step", True, "shuffled", 3)
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,7 @@ def test_a_rubric_has_defaults_of_its_own_and_criteria_those_of_a_run():
     ],
 )
 def test_the_order_of_the_options(rubric, given, orders):
-    _, run = options(rubric=rubric, **given)
-    assert {**RunOptions.defaults(), **run}["orders"] == orders
+    assert options(rubric=rubric, **given).orders == orders
 
 
 @pytest.mark.parametrize("given", [("cyclic", True), ("given", True), ("shuffled", False)])
@@ -49,16 +49,16 @@ def test_orders_that_contradict_are_refused(given):
 @pytest.mark.parametrize("name", FOR_RUBRICS)
 def test_what_is_for_a_rubric_does_not_go_with_criteria(name):
     with pytest.raises(InvalidInputError, match=f"{name} is for a rubric"):
-        options(rubric=False, **{name: None})
+        options(rubric=False, **{name: JudgeArguments.model_fields[name].default})
 
 
 def test_what_a_table_repeats():
-    assessing, _ = options(rubric=True, calls="per_item", length_penalty={"max_cap": 9000}, guidelines="Be strict.")
-    assert assessing.length_penalty == LengthPenalty(max_cap=9000)
-    parameters = assessing.parameters(rubric=True)
+    found = options(rubric=True, calls="per_item", length_penalty={"max_cap": 9000}, guidelines="Be strict.")
+    assert found.length_penalty == LengthPenalty(max_cap=9000)
+    parameters = _assessment_parameters(found, rubric=True)
     assert parameters["length_penalty"]["max_cap"] == 9000
     assert (parameters["calls"], parameters["guidelines"], parameters["examples"]) == ("per_item", "Be strict.", 0)
-    assert "calls" not in Assessing().parameters(rubric=False)
+    assert "calls" not in _assessment_parameters(JudgeArguments(), rubric=False)
 
 
 def test_a_gold_column_alone_is_told_what_to_say():

@@ -13,7 +13,8 @@ from evenhand.errors import (
     TooManyFailuresError,
     UnknownRuleError,
 )
-from evenhand.tables import JudgementTable, judge
+from evenhand.functions import judge
+from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVELS = Criterion(
@@ -276,13 +277,13 @@ def test_a_dry_run_asks_nothing():
             InvalidInputError,
             r"no field 'brich', which response_field names. Did",
         ),
-        ({"response_field": []}, InvalidInputError, r"response_field is \[\]; name at least one column"),
+        ({"response_field": []}, InvalidInputError, r"response_field is \[\]; give the name of a column, or several"),
         ({"response_field": ["alder", "alder"]}, InvalidInputError, "each once"),
         ({"response_field": None}, InvalidInputError, "response_field is None"),
         ({"response_field": [1]}, InvalidInputError, r"response_field is \[1\]"),
         ({"context_fields": "qestion"}, InvalidInputError, "'qestion', which context_fields names"),
         ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
-        ({"gold_fields": {"tone": "gold"}}, InvalidInputError, r"\['tone'\], which are not judged"),
+        ({"gold_fields": {"tone": "gold"}}, InvalidInputError, "gold_fields names 'tone', which is not judged"),
         ({"gold_fields": {"level": "gold"}}, InvalidInputError, "'gold', which gold_fields names"),
         ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is no option of 'polite'"),
         ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),

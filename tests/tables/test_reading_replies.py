@@ -9,9 +9,9 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
+from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
 from evenhand.parsing import match_closest_option
-from evenhand.tables import read_file
 from tests.support.shared import shared_path
 
 QUALITY = Criterion(

@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.shared import shared_path
@@ -35,16 +35,16 @@ ANSWERS = [
 def test_answers_by_hand():
     table = evenhand.checklist(votes=ANSWERS, checklist=CHECKS)
     assert isinstance(table, evenhand.ChecklistTable)
-    assert [result.score.pass_rate for result in table.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in table.results] == [1.0, 0.0]
     (report,) = table.reports.values()
     assert (report.pass_rate.estimate, report.unanswered) == (0.5, 1)
     assert dict(report.unanswered_reasons) == {"not_asked": 1}
     assert table.ids == ["m0", "m1"]
     assert table.parameters["judges"] == ["gpt", "llama", "ann"]
     loose = table.rescore(aggregation="any")
-    assert [result.score.pass_rate for result in loose.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in loose.results] == [1.0, 0.0]
     strict = table.rescore(aggregation="unanimous")
-    assert [result.score.pass_rate for result in strict.results] == [0.5, 0.0]
+    assert [result.scores.pass_rate for result in strict.results] == [0.5, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_nothing_is_said_of_how_a_judge_is_asked(made):
 def test_without_a_checklist_the_items_are_those_that_occur():
     table = evenhand.checklist(votes=[*ANSWERS, {"id": "m1", "judge": "gpt", "item": "short", "vote": "n/a"}])
     assert [(item.name, item.na) for item in table.checklists[0].items] == [("polite", False), ("short", True)]
-    assert [result.score.pass_rate for result in table.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in table.results] == [1.0, 0.0]
 
 
 def test_answers_in_the_cells_of_responses_are_the_same_votes():
@@ -75,7 +75,7 @@ def test_answers_in_the_cells_of_responses_are_the_same_votes():
     long = evenhand.checklist(votes=ANSWERS, checklist=CHECKS)
     assert [each.verdicts for each in wide.responses] == [each.verdicts for each in long.responses]
     lists = evenhand.checklist([{"gpt": ["yes", "n/a"]}, {"gpt": ["no", None]}], CHECKS, votes="gpt")
-    assert [result.score.pass_rate for result in lists.results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in lists.results] == [1.0, 0.0]
 
 
 def test_systems_gold_frames_and_files(tmp_path):
@@ -121,7 +121,7 @@ def test_answers_that_cannot_be_used_are_refused(rows, options, message):
 
 
 def test_answers_of_a_run_written_as_rows_and_read_back_are_the_same_table():
-    judges = [SimulatedJudge(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
+    judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
     rows = [{"alder": f"alder {n}" * n, "birch": None if n == 3 else f"birch {n}", "doc": n // 2} for n in range(1, 7)]
     asked = evenhand.checklist(
         rows, CHECKS, judges, response_field=["alder", "birch"], cluster_field="doc", progress=False, samples=3
@@ -214,7 +214,7 @@ def test_choices_that_cannot_be_used_are_refused(rows, options, message):
 def test_choices_of_a_run_written_as_rows_and_read_back_are_the_same_table():
     rows = [{"x": f"x{n}", "y": f"y{n}" * n, "z": None if n == 2 else f"z{n}"} for n in range(1, 6)]
     rows.append({"x": "x", "y": None, "z": None})
-    judges = [SimulatedJudge(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
+    judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
     asked = evenhand.grade_scores(rows, ["x", "y", "z"], BETTER, judges, progress=False, samples=2)
     read = evenhand.grade_scores(votes=asked.to_rows(), candidates=["x", "y", "z"], criteria=BETTER)
     assert [[(v.judge_id, v.order, v.sample, v.selected_index) for v in each.votes] for each in read.instances] == [
@@ -234,7 +234,7 @@ def test_the_shell_reads_answers_and_asks_nobody(tmp_path, capsys):
     checks.write_text(json.dumps(CHECKS))
     assert main(["checklist", str(data), "--votes", "vote", "--checklist", str(checks), "--out", str(out)]) == 0
     assert "2 checked responses written" in capsys.readouterr().out
-    assert [result.score.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
 
 
 def test_a_column_of_votes_may_have_a_comma_beside_a_column_of_systems(tmp_path):
@@ -244,4 +244,4 @@ def test_a_column_of_votes_may_have_a_comma_beside_a_column_of_systems(tmp_path)
     checks.write_text(json.dumps(CHECKS))
     named = ["--votes", "vote, last", "--systems-field", "model", "--checklist", str(checks)]
     assert main(["checklist", str(data), *named, "--out", str(out)]) == 0
-    assert [result.score.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
+    assert [result.scores.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]

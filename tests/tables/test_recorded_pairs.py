@@ -13,7 +13,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.shared import shared_path
@@ -217,7 +217,7 @@ ANSWERS = [{"q": f"question {n}", "a": f"a{n}" * 3, "b": f"b{n}", "c": None if n
 @pytest.mark.parametrize("how", [{}, {"allow_ties": True, "samples": 3}, {"scale": "graded"}])
 def test_votes_of_a_run_written_as_rows_and_read_back_are_the_same_table(how):
     judges = [
-        SimulatedJudge(name=name, seed=seed, noise=1.0, refusal_rate=0.1) for seed, name in enumerate(("one", "two"))
+        SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.1) for seed, name in enumerate(("one", "two"))
     ]
     criterion = comparison_criterion("better", "", graded="scale" in how, allow_ties="allow_ties" in how)
     run = {name: value for name, value in how.items() if name == "samples"}

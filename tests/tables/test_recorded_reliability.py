@@ -11,7 +11,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import read_file
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.shared import shared_path
@@ -31,7 +31,7 @@ def test_comparisons_by_hand():
     assert found.position.position_consistency.estimate == pytest.approx(2 / 3)
     assert found.num_instances == 3
     # a tie where the orders disagree: right on prompt 0 alone
-    assert found.people.verdict_accuracy.estimate == pytest.approx(1 / 3)
+    assert found.people.accuracy.estimate == pytest.approx(1 / 3)
     assert report.parameters["judges"] == ["gpt"]
 
 
@@ -52,7 +52,7 @@ def test_assessments_by_hand():
     found = evenhand.reliability(votes=GRADES, criteria=QUALITY, gold_field="human").of()
     assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
     # Bad and Good come to Fair, which is what the person said
-    assert found.people.verdict_accuracy.estimate == 1.0
+    assert found.people.accuracy.estimate == 1.0
     votes = [{"id": n, "judge": judge, "vote": n % 2} for n in range(6) for judge in ("gpt", "llama")]
     report = evenhand.reliability(votes=votes)
     assert report.judges == ("gpt", "llama")
@@ -83,7 +83,7 @@ def test_what_cannot_be_used_is_refused(rows, options, message):
 
 def test_the_votes_of_a_run_get_the_report_of_the_run():
     rows = [{"a": f"a{n}" * 3, "b": f"b{n}"} for n in range(8)]
-    judges = [SimulatedJudge(name=name, seed=seed, noise=1.0) for seed, name in enumerate(("one", "two"))]
+    judges = [SimulatedEngine(name=name, seed=seed, noise=1.0) for seed, name in enumerate(("one", "two"))]
     criterion = comparison_criterion("better", "")
     how = {"progress": False, "samples": 3}
     table = evenhand.winrates(rows, ["a", "b"], criterion, judges, **how)

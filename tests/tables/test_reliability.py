@@ -6,12 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evenhand import ReliabilityReport, judge, reliability, winrates
+from evenhand import judge, winrates
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.reliability_report import ReliabilityReport, reliability
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer
 
@@ -65,29 +66,29 @@ def test_a_judge_that_always_takes_the_first_place():
 def test_what_people_said_is_read_from_columns():
     found = report(gold_fields={"better": "preferred", "cites": "cited"})
     # Orders that disagree are a tie, which is what people said twice, and ½ for yes or no: the worse option.
-    assert found.of("better").people.verdict_accuracy.estimate == pytest.approx(2 / 6)
-    assert found.of("better").people.num_labels == 6
+    assert found.of("better").people.accuracy.estimate == pytest.approx(2 / 6)
+    assert found.of("better").people.num_references == 6
     assert found.of("cites").people.vote_accuracy.estimate == pytest.approx(0.5)
     one = reliability(ROWS, BETTER, ScriptedJudge(always_first), systems=["a", "b"], gold_field="preferred", **QUIET)
     assert one.of().people == found.of("better").people
-    assert found.of("cites").people.num_labels == 6
+    assert found.of("cites").people.num_references == 6
 
 
 def test_the_votes_are_those_of_judge_and_winrates():
-    engine = SimulatedJudge(noise=1.0, position_preference=0.5)
+    engine = SimulatedEngine(noise=1.0, position_preference=0.5)
     found = report(engine, gold_fields={"better": "preferred", "cites": "cited"})
     table = winrates(ROWS, ["a", "b"], BETTER, engine, gold_field="preferred", **QUIET)
     position = table.summary.position
     assert found.of("better").position.n_checked == position.n_checked
     assert found.of("better").position.n_consistent == position.n_consistent
-    assert found.of("better").people.verdict_accuracy.estimate == pytest.approx(table.gold_agreement().estimate)
+    assert found.of("better").people.accuracy.estimate == pytest.approx(table.gold_agreement().estimate)
     assessed = judge(ROWS, CITES, engine, response_field="a", gold_fields={"cites": "cited"}, **QUIET)
     agreement = assessed.gold_agreement("a", "cites")
-    assert found.of("cites").people.verdict_accuracy.estimate == pytest.approx(agreement.estimate)
+    assert found.of("cites").people.accuracy.estimate == pytest.approx(agreement.estimate)
 
 
 def test_several_judges_are_reported_each_by_itself_and_side_by_side():
-    engines = [SimulatedJudge(seed=seed, noise=1.0, name=f"judge {seed}") for seed in range(3)]
+    engines = [SimulatedEngine(seed=seed, noise=1.0, name=f"judge {seed}") for seed in range(3)]
     together = report(engines)
     assert together.judges == ("judge 0", "judge 1", "judge 2")
     for engine in engines:
@@ -145,10 +146,10 @@ def test_a_second_report_costs_no_call(tmp_path):
         again = reliability(ROWS, BETTER, engine, **given)
         assert server.seen == made
         assert reliability(ROWS, BETTER, engine, dry_run=True, **given).calls == 0
-    assert again.of().replies.calls == 0
-    assert again.of().replies.cached == first.of().replies.calls + first.of().replies.cached
+    assert again.of().replies.usage.calls == 0
+    assert again.of().replies.usage.cached == first.of().replies.usage.calls + first.of().replies.usage.cached
     assert again.of().position == first.of().position
-    assert first.of().replies.calls + first.choices[0].calls == made
+    assert first.of().replies.usage.calls + first.choices[0].grading.usage.calls == made
 
 
 def test_a_report_on_what_was_compared_before_costs_no_call(tmp_path):
@@ -159,45 +160,44 @@ def test_a_report_on_what_was_compared_before_costs_no_call(tmp_path):
         made = server.seen
         found = reliability(ROWS, BETTER, engine, systems=["a", "b"], **given)
         assert server.seen == made
-    assert found.of().replies.calls == 0
+    assert found.of().replies.usage.calls == 0
 
 
 def test_three_systems_are_chosen_among_too():
-    engine = SimulatedJudge(quality=lambda question, index: 50.0 * question.responses[index].startswith("answer"))
+    engine = SimulatedEngine(quality=lambda question, index: 50.0 * question.responses[index].startswith("answer"))
     found = report(engine, criteria=[BETTER], response_field=None, systems=["a", "b", "c"])
     [choice] = found.choices
-    assert (choice.prompt, choice.with_unrelated, choice.num_scored) == ("evaluate_first", False, 6)
+    grading = choice.grading
+    assert (choice.prompt, choice.unrelated, grading.num_scored) == ("evaluate_first", None, 6)
     # The best candidate wherever it stands.
-    assert choice.grade_score.estimate == choice.chance_corrected.estimate == 1.0
-    assert choice.places[0].counts == (6, 6, 6)
+    assert grading.grade_score.estimate == grading.chance_corrected.estimate == 1.0
+    assert grading.histograms[0].places.counts == (6, 6, 6)
     assert found.of().num_questions == 18
     assert "more than two systems" in found.of().grade_score.reason
     assert "corrected for chance 1.00" in " ".join(str(found).split())
 
 
 def test_all_prompts_with_an_unrelated_option():
-    engine = SimulatedJudge(quality=lambda question, index: 1.0, position_preference=50.0)
+    engine = SimulatedEngine(quality=lambda question, index: 1.0, position_preference=50.0)
     found = report(
         engine, criteria=[BETTER], response_field=None, systems=["a", "b"], prompts="all", unrelated_option=True
     )
-    keys = [(choice.prompt, choice.with_unrelated) for choice in found.choices]
+    keys = [(choice.prompt, choice.unrelated is not None) for choice in found.choices]
     prompts = ("select", "evaluate_first", "avoid_order_bias", "grade")
     assert keys == [(prompt, unrelated) for prompt in prompts for unrelated in (False, True)]
     for choice in found.choices:
         # Always the first place, where the unrelated candidate stands in one of three rotations.
-        assert choice.grade_score.estimate == 0.0
-        if choice.with_unrelated:
-            assert choice.unrelated_chosen.estimate == pytest.approx(1 / 3)
-            assert choice.unrelated_difference.estimate == 0.0
-        else:
-            assert isinstance(choice.unrelated_chosen, Missing)
+        assert choice.grading.grade_score.estimate == 0.0
+        if choice.unrelated is not None:
+            assert choice.unrelated.chosen.estimate == pytest.approx(1 / 3)
+            assert choice.unrelated.difference.estimate == 0.0
     named = report(engine, criteria=[BETTER], response_field=None, prompts=["grade", "select"])
     assert [choice.prompt for choice in named.choices] == ["grade", "select"]
 
 
 def test_confidences_are_asked_for_where_they_are_wanted():
     asked = {"gold_fields": {"better": "preferred", "cites": "cited"}}
-    engine = SimulatedJudge(noise=0.5)
+    engine = SimulatedEngine(noise=0.5)
     without, found = report(engine, **asked), report(engine, confidences=True, **asked)
     assert "confidences=True" in without.of("better").confidences.reason
     assert found.of("better").confidences.num_votes == found.of("cites").confidences.num_votes == 12
@@ -225,7 +225,7 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
 
 
 def test_files(tmp_path):
-    engines = [SimulatedJudge(seed=seed, noise=1.0, refusal_rate=0.2, name=f"<{seed}>") for seed in range(2)]
+    engines = [SimulatedEngine(seed=seed, noise=1.0, refusal_rate=0.2, name=f"<{seed}>") for seed in range(2)]
     given = {"gold_fields": {"better": "preferred", "cites": "cited"}, "samples": 3, "prompts": ["select"]}
     found = report(engines, confidences=True, **given)
     found.save(tmp_path / "report.json")
@@ -281,7 +281,7 @@ def test_the_budget_is_for_all_runs_together():
         ({"criteria": [BETTER, BETTER], "response_field": None}, "give at least one, each once"),
         ({"criteria": []}, "give at least one, each once"),
         ({"gold_field": "preferred"}, "is for one criterion"),
-        ({"gold_fields": {"best": "preferred"}}, "not judged; judged:"),
+        ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
         ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
         ({"stop_early": True}, "the agreement of draws is measured"),
         ({"judge_weights": [1.0]}, "belongs to panels"),

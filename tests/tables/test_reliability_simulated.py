@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from evenhand import reliability
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge, quality_from_context
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.question import Question
+from evenhand.reliability_report import reliability
 from tests.judge_reliability.simulation import CRITERION, KINDS, LABELS, Simulation, measured
 
 QUIET = {"progress": False, "journal": None, "include_prompts_in_result": False, "flow": "one_step", "max_reasks": 0}
@@ -77,7 +77,7 @@ def test_every_fault_is_recovered_within_its_interval(faults):
 def test_an_assessor_that_takes_the_option_shown_first():
     levels = (Option(label="Good", value=1.0), Option(label="Fair", value=0.5), Option(label="Bad", value=0.0))
     clear = Criterion(name="clear", description="Is the response clear?", options=levels)
-    engine = SimulatedJudge(quality=lambda question, index: 0.5, position_preference=1.0)
+    engine = SimulatedEngine(quality=lambda question, index: 0.5, position_preference=1.0)
     found = reliability(
         [{"response": f"answer {place}"} for place in range(300)],
         clear,
@@ -100,7 +100,7 @@ def test_an_assessor_that_takes_the_option_shown_first():
 
 def test_confidences_that_are_true_and_confidences_that_are_not():
     cites = yes_no_criterion("cites", "Does the response cite a source?")
-    engine = SimulatedJudge(quality=quality_from_context("quality"), noise=0.3)
+    engine = SimulatedEngine(quality=quality_from_context("quality"), noise=0.3)
     random = np.random.default_rng(3)
     rows = []
     for place, quality in enumerate(random.uniform(0, 1, size=250)):

@@ -3,12 +3,15 @@
 import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.functions import checklist, judge, winrates
 from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables import ChecklistTable, JudgementTable, WinrateTable, checklist, judge, winrates
+from evenhand.tables.checklist_table import ChecklistTable
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.winrate_table import WinrateTable
 
 ROWS = [{"one": f"one {row}", "other": f"other {row}"} for row in range(25)]
 DRAWN = {"samples": 5, "check_positional_bias": False, "journal": None, "progress": False}
@@ -17,7 +20,7 @@ CHECKS = Checklist(name="list", items=(ChecklistItem(question="Is it met?", name
 
 def engine():
     quality = {row["one"]: 1.0 for row in ROWS} | {row["other"]: 0.0 for row in ROWS}
-    return SimulatedJudge(quality=quality, accuracy=0.75, seed=2)
+    return SimulatedEngine(quality=quality, accuracy=0.75, seed=2)
 
 
 def judged(**options):

@@ -7,12 +7,13 @@ from collections import Counter
 import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.functions import judge
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import Missing, format_interval
 from evenhand.statistics.paired_differences import paired_differences
-from evenhand.tables import JudgementTable, judge
+from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 
 CLEAR = Criterion(
@@ -218,7 +219,7 @@ def test_one_call_for_the_whole_rubric():
 
 def test_expected_values_are_weighed():
     rows = [{"response": "r"}]
-    judge_ = SimulatedJudge(quality={"r": 0.5}, accuracy=0.8)
+    judge_ = SimulatedEngine(quality={"r": 0.5}, accuracy=0.8)
     skewed = CLEAR.model_copy(update={"options": (Option(label="Good", value=0.9), *CLEAR.options[1:])})
     table = judge(rows, Rubric(name="r", criteria=(skewed,)), judge_, scoring="expected", journal=None, progress=False)
     # 0.8·½ + 0.1·0.9
@@ -230,7 +231,7 @@ def test_expected_values_come_with_the_mass_that_they_rest_on(tmp_path):
     # a simulated judge spreads all its probability over the options; that on NA carries no expected value
     rows = [{"response": "r"}, {"response": None}]
     rubric = Rubric(name="r", criteria=(CLEAR, CITES))
-    simulated = SimulatedJudge(quality={"r": 1.0}, accuracy=0.8)
+    simulated = SimulatedEngine(quality={"r": 1.0}, accuracy=0.8)
     table = judge(rows, rubric, simulated, scoring="expected", journal=None, progress=False)
     [vote] = table.judgements[2].verdict.votes
     on_values = math.fsum(
@@ -314,7 +315,7 @@ TRUTH = {row["response"]: {"Good": 1.0, "Fair": 0.5, "Bad": 0.0}[row["gold"]] fo
 
 class TestPanels:
     def run(self, judges=3, **options):
-        panel = [SimulatedJudge(quality=TRUTH, accuracy=0.8, seed=seed) for seed in range(judges)]
+        panel = [SimulatedEngine(quality=TRUTH, accuracy=0.8, seed=seed) for seed in range(judges)]
         given = {"check_positional_bias": False, "flow": "verdict_only", "journal": None, "progress": False, **options}
         return judge(LABELLED, CLEAR, panel, **given)
 
@@ -364,7 +365,7 @@ def test_stopping_when_it_is_certain_never_changes_an_outcome(criterion, accurac
     options = {"samples": 5, "flow": "verdict_only", "check_positional_bias": False, "journal": None, "progress": False}
 
     def outcomes(**stopping):
-        engine = SimulatedJudge(quality=truth, accuracy=accuracy, refusal_rate=0.1, seed=1)
+        engine = SimulatedEngine(quality=truth, accuracy=accuracy, refusal_rate=0.1, seed=1)
         table = judge(rows, criterion, engine, max_reasks=0, **options, **stopping)
         verdicts = [item.verdict for item in table.judgements]
         return [verdict.selected_index for verdict in verdicts], sum(len(verdict.votes) for verdict in verdicts)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import evenhand
-from evenhand import WinrateTable, winrates
+from evenhand import winrates
 from evenhand.cli import main
 from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
 from evenhand.modes.deciding import FIRST_BLOCK, decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.anytime import ConfidenceSequence
+from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 from tests.support.rows import write_rows
 
@@ -232,7 +233,7 @@ class TestFiles:
     ("options", "message"),
     [
         ({"design": "swiss:2"}, "does not go with design='swiss:2'"),
-        ({"interval": "bounded"}, "interval is 'bounded', which holds for a sample of a fixed size"),
+        ({"interval": "t"}, "interval is 't', which holds for a sample of a fixed size"),
         ({"stop": None, "alpha": 0.05}, "alpha is 0.05, the error rate of stop='decided', and stop is None"),
         ({"alpha": 0.1, "level": 0.99}, "the one is 1 less the other"),
         ({"alpha": 0.7}, r"alpha is 0.7; give a number such as 0.05"),

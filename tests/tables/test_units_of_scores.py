@@ -7,7 +7,7 @@ import pytest
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Option, Rubric
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.measures import plain
 from tests.support.judges import ScriptedJudge
@@ -18,7 +18,7 @@ SHARES = dict(zip(LABELS, (0, 0.25, 0.5, 0.75, 1), strict=True))
 LIKERT = {label: FACTOR * share + SHIFT for label, share in SHARES.items()}
 QUIET = {"journal": None, "progress": False}
 ROWS = [{"alder": f"alder {row}", "birch": f"birch {row}", "gold": LABELS[row % 5]} for row in range(12)]
-JUDGES = [SimulatedJudge(seed=seed, noise=0.3, refusal_rate=0.1, position_preference=0.5) for seed in (1, 2)]
+JUDGES = [SimulatedEngine(seed=seed, noise=0.3, refusal_rate=0.1, position_preference=0.5) for seed in (1, 2)]
 
 
 def criterion(values, name="help", **more):

@@ -9,7 +9,7 @@ from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
-from evenhand.tables.winrate_texts import format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.tables.winrate_table import format_rank, matrix_table, pairs_table, ranking_notes
 
 # c beats a in 4 of 5 contests; b met nobody.
 WON = Contests.of(["a", "b", "c"], first=[0] * 5, second=[2] * 5, score=[0, 0, 0, 0, 1])

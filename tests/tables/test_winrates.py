@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import evenhand
-from evenhand import WinrateTable, winrates
-from evenhand.engines.artifacts import SimulatedEngine
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand import winrates
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.evaluate import evaluation_module
+from evenhand.integrations.hf_evaluate import evaluation_module
+from evenhand.metrics import register
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.question import comparison_criterion
-from evenhand.unitxt.catalogs import register
+from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})
@@ -42,7 +42,7 @@ LONG_FIELDS = {"systems_field": "model", "response_field": "output", "id_field":
 
 
 def judge_of(**settings):
-    return SimulatedJudge(quality=lambda question, index: BY_TEXT[question.responses[index]], **settings)
+    return SimulatedEngine(quality=lambda question, index: BY_TEXT[question.responses[index]], **settings)
 
 
 def compare(rows=ROWS, systems=("a", "b", "c"), engine=None, criteria=BETTER, **options):
@@ -107,7 +107,7 @@ class TestByHand:
         assert compare().gold_agreement() is None
 
     def test_a_graded_scale_weighs_wins(self):
-        engine = SimulatedJudge(
+        engine = SimulatedEngine(
             quality=lambda question, index: {"a": 2.0, "b": 1.0}[question.responses[index][0]] * 1.3
         )
         quality = "criteria.evenhand.pairwise.overall_quality"
@@ -282,7 +282,7 @@ def test_dry_run_counts_and_calls_nobody():
 
 @pytest.fixture(scope="module", name="table")
 def table_of_a_judge_that_takes_the_first():
-    return compare(engine=SimulatedJudge(quality=lambda *_: 0.0, position_preference=ALWAYS))
+    return compare(engine=SimulatedEngine(quality=lambda *_: 0.0, position_preference=ALWAYS))
 
 
 class TestPosition:
@@ -307,7 +307,7 @@ class TestPosition:
         rows = [
             {"question": f"question {place}", **{name: own[place] for name, own in texts.items()}} for place in range(3)
         ]
-        engine = SimulatedJudge(quality=lambda *_: 0.0, position_preference=ALWAYS)
+        engine = SimulatedEngine(quality=lambda *_: 0.0, position_preference=ALWAYS)
         uneven = compare(rows, engine=engine)
         controlled = uneven.ranking.length_controlled
         assert (controlled.reason, controlled.win_rates) == ("the data leave their intervals open", (None,) * 3)
@@ -419,7 +419,7 @@ def test_pandas_has_a_row_a_system():
 
 def test_a_notebook_gets_tables_and_names_are_no_markup():
     rows = [{"question": "q", "<b>": "one", "a|b": "two"}]
-    table = compare(rows, ["<b>", "a|b"], SimulatedJudge())
+    table = compare(rows, ["<b>", "a|b"], SimulatedEngine())
     assert table._repr_html_().count("<table>") == 3
     assert "&lt;b&gt;" in table._repr_html_()
     assert "<b>" not in table._repr_html_()
@@ -430,7 +430,7 @@ def test_a_notebook_gets_tables_and_names_are_no_markup():
 def test_a_large_field_is_shown_without_a_matrix():
     names = [f"system {n}" for n in range(12)]
     rows = [{"question": "q", **{name: f"{name} says {n}" for name in names}} for n in range(2)]
-    table = compare(rows, names, SimulatedJudge(), design="sample:6", flow="one_step")
+    table = compare(rows, names, SimulatedEngine(), design="sample:6", flow="one_step")
     assert len(table.text_tables()) == 1
     assert table.matrix.shape == (12, 12)
     assert len(table.ranking.pairs) == 66
@@ -456,7 +456,7 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
         for n in range(40)
         for name in names
     }
-    engine = SimulatedJudge(quality=lambda question, index: quality[question.responses[index]])
+    engine = SimulatedEngine(quality=lambda question, index: quality[question.responses[index]])
     table = compare(rows, names, engine, design="baseline:a", flow="one_step")
     assert table.winrate("a").estimate == pytest.approx(86 / 120)
     assert [(entry.system, entry.rank.rank) for entry in table.ranking.systems] == [

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 from evenhand import winrates
-from evenhand.engines.simulated import SimulatedJudge
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.question import comparison_criterion
 
 ADVANTAGE = float(logit(0.7))
@@ -21,7 +21,7 @@ WHOLE = DATA_SETS * PROMPTS
 @cache
 def simulated(prompts, quality, *, ties=False, **judge):
     """Systems a and b on so many prompts; a is better by ``quality`` in log-odds."""
-    engine = SimulatedJudge(quality=lambda question, index: quality * (question.responses[index][0] == "a"), **judge)
+    engine = SimulatedEngine(quality=lambda question, index: quality * (question.responses[index][0] == "a"), **judge)
     rows = [{"a": f"a{prompt}", "b": f"b{prompt}"} for prompt in range(prompts)]
     return winrates(
         rows,

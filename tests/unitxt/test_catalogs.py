@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.catalog import catalog_path
 from evenhand.cli import main
-from evenhand.known_ids import catalog_path
+from evenhand.metrics import register
 from evenhand.parsing import match_closest_option
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import check_entry, register, register_catalog
+from evenhand.unitxt.catalogs import check_entry, register_catalog
 from evenhand.unitxt.loading import load, load_checklist, load_comparison, load_criterion, load_rubric
 
 ROOT = Path(__file__).resolve().parents[2] / "catalog"
@@ -105,6 +106,26 @@ def test_pairwise_criterion(path):
     assert len(load_comparison(identifier(path), graded=True).options) == 5
 
 
+@pytest.mark.parametrize("path", [*DIRECT, *PAIRWISE, *RUBRICS, *CHECKLISTS], ids=identifier)
+def test_an_entry_is_the_same_read_by_unitxt_and_without_it(path):
+    assert load(fetch_artifact(identifier(path))[0]) == load(identifier(path))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "criteria.evenhand.direct.relevance[name=mine,weight=-2]",
+        "criteria.evenhand.direct.relevance[context_fields={shown=question}]",
+        "criteria.evenhand.pairwise.overall_quality[description=Which is better]",
+        "rubrics.evenhand.safety[na_strategy=zero,na_partial=0.1]",
+        "checklists.evenhand.essay[name=mine,context_fields=[task]]",
+        "metrics.llm_as_judge.direct.criteria.answer_relevance[name=mine]",
+    ],
+)
+def test_what_an_id_overrides_is_the_same_read_by_unitxt_and_without_it(reference):
+    assert load(fetch_artifact(reference)[0]) == load(reference) != load(reference.partition("[")[0])
+
+
 @pytest.mark.parametrize("path", RUBRICS, ids=identifier)
 def test_rubric(path):
     with warnings.catch_warnings():
@@ -197,4 +218,4 @@ def test_the_command_checks_a_users_own_file(tmp_path, capsys):
     assert "Did you mean 'weight'?" in capsys.readouterr().err
     path.write_text("criteria: [", encoding="utf-8")
     assert main(["catalog", "check", str(path)]) == 2
-    assert "is not YAML as it is read here (line 1" in capsys.readouterr().err
+    assert "is not valid YAML (line 1" in capsys.readouterr().err

@@ -7,9 +7,10 @@ import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.metrics import register
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register
-from evenhand.unitxt.loading import EvenhandChecklist, checklist_artifact, load_checklist
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, to_artifact
+from evenhand.unitxt.loading import load_checklist
 
 CHECKLIST = Checklist(
     name="reply",
@@ -32,7 +33,7 @@ def _registered():
 def test_a_checklist_is_the_same_in_every_form(form, tmp_path):
     path = tmp_path / "own.json"
     path.write_text(CHECKLIST.model_dump_json(), encoding="utf-8")
-    artifact = checklist_artifact(CHECKLIST)
+    artifact = to_artifact(CHECKLIST)
     given = {
         "value": CHECKLIST,
         "dict": CHECKLIST.model_dump(),
@@ -43,12 +44,11 @@ def test_a_checklist_is_the_same_in_every_form(form, tmp_path):
         "artifact's text": artifact.to_json(),
     }[form]
     assert load_checklist(given) == CHECKLIST
-    assert isinstance(checklist_artifact(given), EvenhandChecklist)
-    assert load_checklist(checklist_artifact(given)) == CHECKLIST
+    assert isinstance(artifact, EvenhandChecklist)
 
 
 def test_unitxt_copies_and_writes_the_artifact():
-    artifact = checklist_artifact(CHECKLIST)
+    artifact = to_artifact(CHECKLIST)
     for same in (copy.deepcopy(artifact), fetch_artifact(json.loads(artifact.to_json()))[0]):
         assert load_checklist(same) == CHECKLIST
         assert same.to_json() == artifact.to_json()
@@ -85,11 +85,10 @@ def test_an_artifact_is_checked_when_it_is_made():
     ],
 )
 def test_what_is_no_checklist_is_refused_in_one_line(reference, error, message):
-    for read in (load_checklist, checklist_artifact):
-        with pytest.raises(error) as caught:
-            read(reference)
-        assert message in str(caught.value)
-        assert "\n" not in str(caught.value)
+    with pytest.raises(error) as caught:
+        load_checklist(reference)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_another_artifact_is_refused():

@@ -6,17 +6,15 @@ import warnings
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.functions import judge
+from evenhand.metrics import register
 from evenhand.question import comparison_criterion
-from evenhand.tables import judge
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
-from evenhand.unitxt.catalogs import register
+from evenhand.unitxt.criteria_artifacts import EvenhandCriterion, to_artifact
 from evenhand.unitxt.loading import (
-    EvenhandCriterion,
     UndefinedScoreWarning,
-    artifact_from_criterion,
-    criterion_from_artifact,
     load,
     load_any_criterion,
     load_comparison,
@@ -105,31 +103,37 @@ def test_unitxts_form_needs_no_types():
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ({**PLAIN, "sacle": "nominal"}, "there is no field 'sacle'. Did you mean 'scale'?"),
-        ({**PLAIN, "scale": "odd"}, "scale: Input should be 'binary', 'ordinal', 'nominal' or 'pairwise'"),
-        (without(PLAIN, "description"), "description: Field required"),
+        ({**PLAIN, "sacle": "nominal"}, "has the field 'sacle'. Did you mean 'scale'?"),
+        ({**PLAIN, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal', 'pairwise'."),
+        (without(PLAIN, "description"), "has the description None; it must be a text"),
         (
             {**PLAIN, "options": [{"label": "Polite", "value": "much"}]},
-            "options.0.value: Input should be a valid number",
+            "has the value 'much': Input should be a valid number",
         ),
-        ({**PLAIN, "options": [{"label": "Polite", "worth": 1}]}, "there is no field 'options.0.worth'"),
-        ({**PLAIN, "options": ["Polite", "Rude"]}, "options.0: Input should be a valid dictionary"),
+        (
+            {**PLAIN, "options": [{"label": "Polite", "worth": 1}]},
+            "has the field 'worth'. Accepted: 'description', 'label', 'na', 'value'.",
+        ),
+        ({**PLAIN, "options": ["Polite", "Rude"]}, "is 'Polite'; give a mapping"),
         ({**PLAIN, "options": PLAIN["options"][:1]}, "a choice needs at least two"),
-        ({**TYPED, "weigth": 2}, "has the field 'weigth', which evenhand_criterion does not. Did you mean 'weight'?"),
+        ({**TYPED, "weigth": 2}, "has the field 'weigth'. Did you mean 'weight'?"),
         (without(TYPED, "description"), "has the description None"),
         (without(TYPED, "name"), "has the name None"),
         (without(TYPED, "options"), "has the options None"),
-        ({**TYPED, "options": ["Polite", "Rude"]}, "has the option 'Polite'"),
+        ({**TYPED, "options": ["Polite", "Rude"]}, "is 'Polite'; give an object with a name and a description"),
         ({**TYPED, "option_map": 3}, "has the option_map 3"),
         ({**TYPED, "option_map": {"Polte": 1.0}}, "names ['polte'], which are not among its options"),
-        ({**TYPED, "option_map": {"Polite": "much", "Rude": 0}}, "value: Input should be a valid number"),
+        (
+            {**TYPED, "option_map": {"Polite": "much", "Rude": 0}},
+            "has the option_map.Polite 'much': Input should be",
+        ),
         ({**TYPED, "na_options": ["Absent"]}, "the na_options of the criterion 'tone' names ['absent']"),
-        ({**TYPED, "scale": "odd"}, "the scale of the criterion 'tone' is 'odd'"),
-        ({**TYPED, "weight": "heavy"}, "weight: Input should be a valid number"),
-        ({**TYPED, "weight": None}, "weight: Input should be a valid number"),
+        ({**TYPED, "scale": "odd"}, "has the scale 'odd'. Accepted: 'binary', 'ordinal', 'nominal'."),
+        ({**TYPED, "weight": "heavy"}, "has the weight 'heavy': Input should be a valid number"),
+        ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "has the description {'__type__': 'accuracy_fast'}"),
         ("criteria.evenhand.direct.relevance[nam=x]", "has the field 'nam'"),
-        ("criteria.evenhand.direct.relevance[weight=heavy]", "weight: Input should be a valid number"),
-        ("criteria.evenhand.direct.relevance[options=[a,b]]", "has the option 'a'"),
+        ("criteria.evenhand.direct.relevance[weight=heavy]", "has the weight 'heavy': Input should be a valid number"),
+        ("criteria.evenhand.direct.relevance[options=[a,b]]", "is 'a'; give an object with a name and a description"),
     ],
 )
 def test_a_faulty_criterion_is_refused_in_one_line(reference, message):
@@ -150,7 +154,6 @@ def test_a_faulty_criterion_is_refused_in_one_line(reference, message):
         ("", "no local catalog holds the entry ''"),
         ("metrics.accuracy", "has the type 'accuracy_fast', which is not a criterion"),
         ({"__type__": ["criteria"], "name": "a", "description": "b"}, "has the type ['criteria']"),
-        ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "contains an artifact of the type 'accuracy_fast'"),
         ({"name": {1, 2}}, "holds what JSON cannot say"),
         ('{"name": ', "the JSON text is not JSON (line 1"),
         (3, "is a int; give a catalog id"),
@@ -185,6 +188,14 @@ def test_a_file_that_holds_no_criterion(content, message, tmp_path):
     assert message in str(caught.value)
 
 
+def test_nothing_that_is_nested_in_a_criterion_is_built():
+    """A field of the catalog about an entry is not the criterion's, and an artifact in it is not made."""
+    hidden = {"__tags__": {"__type__": "accuracy_fast"}, "__description__": "x"}
+    artifact = load_criteria_artifact({**TYPED, **hidden})
+    assert load_criterion(artifact) == load_criterion(TYPED)
+    assert "accuracy_fast" not in artifact.to_json()
+
+
 def test_a_path_need_not_end_in_json(tmp_path):
     path = tmp_path / "tone.criterion"
     path.write_text(json.dumps(PLAIN), encoding="utf-8")
@@ -204,12 +215,12 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
 def test_a_frozen_criterion_survives_as_an_artifact(criterion):
     artifact = load_criteria_artifact(criterion)
     assert isinstance(artifact, CriteriaWithOptions)
-    assert criterion_from_artifact(artifact) == criterion
+    assert load_criterion(artifact) == criterion
     assert load(artifact.to_json()) == criterion
 
 
 def test_a_pairwise_criterion_becomes_unitxts_kind_without_options():
-    artifact = artifact_from_criterion(comparison_criterion("better", "Which?", context_fields={"task": "question"}))
+    artifact = to_artifact(comparison_criterion("better", "Which?", context_fields={"task": "question"}))
     assert isinstance(artifact, Criteria)
     assert not isinstance(artifact, CriteriaWithOptions)
     assert (artifact.name, artifact.description, artifact.context_fields) == ("better", "Which?", {"task": "question"})
@@ -273,5 +284,5 @@ def test_context_fields_come_in_unitxts_forms():
     assert context_mapping(None) == {}
     assert context_mapping("question") == {"question": "question"}
     assert context_mapping({"shown": "question"}) == {"shown": "question"}
-    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name"):
+    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name, a list of them"):
         context_mapping(3)

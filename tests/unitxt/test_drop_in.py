@@ -21,7 +21,6 @@ from unitxt.standard import DatasetRecipe
 from unitxt.task import Task
 
 import evenhand
-from evenhand.engines.simulated import SimulatedJudge
 from evenhand.unitxt.bases import (
     Artifact,
     Criteria,
@@ -30,6 +29,7 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     register_local_catalog,
 )
+from tests.support.judges import ScriptedJudge, chooses
 from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -283,7 +283,7 @@ def test_what_unitxts_judges_take_is_taken():
 
 def test_an_engine_that_no_recipe_can_copy_is_named():
     with pytest.raises(UnitxtError, match="no artifact of unitxt"):
-        evaluated(evenhand.DirectJudge(criteria=USEFUL, inference_engine=SimulatedJudge()), ROWS, ANSWERS)
+        evaluated(evenhand.DirectJudge(criteria=USEFUL, inference_engine=ScriptedJudge(chooses("Yes"))), ROWS, ANSWERS)
 
 
 def test_a_second_metric_without_a_prefix_is_told_of_once(caplog):

@@ -5,8 +5,9 @@ import pytest
 import evenhand
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
-from evenhand.unitxt.catalogs import register
-from evenhand.unitxt.loading import artifact_from_criterion, checklist_artifact, load_rubric_of_row, rubric_artifact
+from evenhand.metrics import register
+from evenhand.unitxt.criteria_artifacts import to_artifact
+from evenhand.unitxt.loading import load_checklist, load_rubric, load_rubric_of_row
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
 
@@ -26,10 +27,10 @@ def _registered():
         ("checklists.evenhand.essay", Checklist),
         (POLITE, Criterion),
         (POLITE.model_dump(), Criterion),
-        (artifact_from_criterion(POLITE), Criterion),
+        (to_artifact(POLITE), Criterion),
         ({"requirement": "Is polite."}, Criterion),
         (Rubric(name="mine", criteria=(POLITE,)), Rubric),
-        (rubric_artifact([POLITE]), Rubric),
+        (to_artifact(load_rubric([POLITE])), Rubric),
         ({"criteria": ["Is polite."]}, Rubric),
         ({"sections": [{"name": "x", "criteria": ["Is polite."]}]}, Rubric),
         ([{"requirement": "Is polite."}], Rubric),
@@ -37,7 +38,7 @@ def _registered():
         ([POLITE], Rubric),
         ('[{"requirement": "Is polite."}]', Rubric),
         (Checklist(name="mine", items=({"question": "Is it polite?"},)), Checklist),
-        (checklist_artifact(["Is it polite?"]), Checklist),
+        (to_artifact(load_checklist(["Is it polite?"])), Checklist),
         ({"items": ["Is it polite?"]}, Checklist),
         (["Is it short?", {"question": "Is it polite?"}], Checklist),
     ],

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from evenhand.catalog import catalog_path
 from evenhand.errors import ArtifactError
-from evenhand.known_ids import catalog_path
 from evenhand.unitxt.catalogs import resolve
 from evenhand.unitxt.loading import load_rubric
 

@@ -43,7 +43,7 @@ from evenhand.aggregation.collapse import OrderResult, Scoring, collapse_indices
 from evenhand.aggregation.rules import UNNAMED_TIE, Choice, Levels
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.errors import InvalidInputError
-from evenhand.run_options import NEEDS_ALL_DRAWS
+from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.votes import PREDICTIVE, StopConfidence, Vote
 
 PREDICTIVE_PROBABILITY = 0.985

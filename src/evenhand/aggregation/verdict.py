@@ -32,7 +32,7 @@ from evenhand.aggregation.rules import (
 )
 from evenhand.criteria import Criterion, Scale, fold_label
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.run_options import RuleOptions
+from evenhand.options import RuleOptions
 from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 
 REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
@@ -268,7 +268,8 @@ def _check_label(vote: Vote, label: str, name: str) -> None:
 
 
 def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> Mapping[str, float]:
-    check_weights(weights)
+    if weights is not None:
+        check_weights(weights)
     if rule not in WEIGHTED_RULES:
         return dict.fromkeys(grid, 1.0)
     found = {judge: _judge_weight(judge, orders, weights) for judge, orders in grid.items()}

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from evenhand.cli import output
-from evenhand.cli.catalog import catalog, run_unitxt
+from evenhand.cli.catalog_verb import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
 from evenhand.cli.label_verbs import correct, read_labels, stand_in, to_label
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
 from evenhand.cli.resume_verb import resume
-from evenhand.cli.run_verb import run_file_verb
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.version import __version__
@@ -69,8 +68,8 @@ EPILOGUE = (
     "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "
     "info, warning or error; the logger is called evenhand, and no text of a row and no key is logged.\n\n"
     "Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, found before the first call "
-    "wherever it can be; 3 a gate: more votes are unscored than --max-unscored allows, or what was "
-    "demanded does not hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or "
+    "wherever it can be; 3 a check failed: too many unscored votes, or a --require condition does not "
+    "hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or "
     "SIGHUP; 141 nobody reads the output."
 )
 """What the help ends with: the one place, beside the reference, where exit codes are told."""
@@ -88,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a gate, 130 interrupted, 143 or 129 ended by
+        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a check failed, 130 interrupted, 143 or 129 ended by
         SIGTERM or SIGHUP.
         When whoever reads the output, such as head, has seen enough: 0 where the result was saved, 141 elsewhere.
 
@@ -143,9 +142,9 @@ def _named_in_a_file(error: CycloptsError) -> str | None:
     verb, *_ = error.command_chain or [""]
     if not isinstance(error, UnknownOptionError) or verb not in LISTED:
         return None
-    from evenhand.cli.options import flag_of  # noqa: PLC0415 - only who is refused needs it
+    from evenhand.cli.flags import flag_of  # noqa: PLC0415 - only who is refused needs it
     from evenhand.cli.run_file import other_names  # noqa: PLC0415 - as above
-    from evenhand.cli.verbs import VERBS  # noqa: PLC0415 - as above
+    from evenhand.cli.verb_table import VERBS  # noqa: PLC0415 - as above
 
     given, *_ = (error.token.keyword or error.token.value).partition("=")
     name = given.removeprefix("--").replace("-", "_")
@@ -207,4 +206,55 @@ def command_line(*, configured: bool = False) -> App:
 def completion(shell: Shell, /) -> int:
     """Print the script that completes verbs, options and files in a shell: source it, or see --install-completion."""
     print(command_line().generate_completion(shell=shell))
+    return 0
+
+
+def run_file_verb(
+    file: Annotated[
+        str | None,
+        Parameter(
+            name="FILE",
+            help="A run file (.yaml, .json, .toml; - for a pipe), or a saved result, which holds the run that made it.",
+        ),
+    ] = None,
+    /,
+    *options: Annotated[
+        str,
+        Parameter(
+            name="OPTIONS",
+            help="Options of the verb that the file names; they count instead of what it says. evenhand VERB --help.",
+            allow_leading_hyphen=True,
+        ),
+    ],
+    template: Annotated[
+        str | None,
+        Parameter(help="Print a run file to start from, which runs as it is: NAME, or list for their names."),
+    ] = None,
+    schema: Annotated[
+        bool,
+        Parameter(
+            help="Print the JSON schema of run files, by which editors complete and check them.",
+            negative=(),
+            show_default=False,
+        ),
+    ] = False,
+) -> int:
+    """Run what a file says: data, judges, criteria, options, labels, outputs and what must hold.
+
+    An option of the shell counts before the environment (EVENHAND_RUN_MAX_CALLS=20), and that before the file. Paths in
+    the file are relative to it.
+    """
+    from evenhand.cli.run_file import RunFile, verb_named  # noqa: PLC0415 - only who runs a file needs it
+    from evenhand.cli.run_templates import run_schema, run_template  # noqa: PLC0415 - as above
+
+    if schema:
+        output.say(run_schema())
+    elif template is not None:
+        output.say(run_template(template))
+    elif file is None:
+        raise InvalidInputError("run needs FILE, a run file; evenhand run --template direct > run.yaml writes one")
+    else:
+        verb = verb_named(RunFile.read(file))
+        code: int | None = command_line(configured=True)([verb.name, "--config", file, *options])
+        return code or 0
     return 0

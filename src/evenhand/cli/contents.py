@@ -10,7 +10,6 @@ from typing import Any, Final
 from evenhand.data.cells import is_abstention
 from evenhand.data.rows import read_file
 from evenhand.files import expanded
-from evenhand.labels.people import LABEL_COLUMNS
 from evenhand.numbers import format_count
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import PART, kind_if_saved
@@ -42,7 +41,7 @@ class FileContents(PrintedTables):
     @property
     def holds_labels(self) -> bool:
         """Whether a column has a name under which labels are read."""
-        return any(name in LABEL_COLUMNS for name in self.columns)
+        return "label" in self.columns
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """One row per column: how many cells are filled, and the first different values."""

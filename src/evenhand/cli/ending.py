@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from evenhand.cli.gating import EXIT_GATE, NOTHING, Gating
-from evenhand.cli.options import flag_of
-from evenhand.cli.output import OutputError, complain, is_quiet, say
-from evenhand.errors import GateFailedError, InvalidInputError
-from evenhand.files import expanded
+from evenhand.cli.flags import flag_of
+from evenhand.cli.gating import EXIT_CHECK_FAILED, NOTHING, Gating
+from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
+from evenhand.cli.verb_table import Verb
+from evenhand.errors import InvalidInputError
+from evenhand.files import check_ending, expanded, write_as_it_ends
 from evenhand.numbers import format_count, format_number, format_percent
-from evenhand.run_options import JobOptions
+from evenhand.options import JobOptions
 
 if TYPE_CHECKING:
-    from evenhand.cli.verbs import Verb
+    from evenhand.report.gates import CheckedCondition
+    from evenhand.results.measures import UnscoredCounts
     from evenhand.results.render import PrintedTables
-    from evenhand.results.unscored import UnscoredCounts
 
 MOST_UNSCORED = 0.1
 """The share of unscored votes that a run of judges may have. So many gaps can move a share by 0.1, as far as the
@@ -70,8 +71,7 @@ class Ending:
         Raises:
             InvalidInputError: If something of it cannot be written or checked.
         """
-        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - which imports this module
-        from evenhand.results.run_record import run_record  # noqa: PLC0415 - as below
+        from evenhand.results.made_by import run_record  # noqa: PLC0415 - as below
 
         options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
         labels = dict(given.get("labels") or {})
@@ -103,11 +103,11 @@ class Ending:
         said = [*([] if corrected is None else [corrected]), *([] if is_quiet() else written)]
         failed = self.failures(result)
         if self.verb.kind:
-            return self.gating.end(result, *said, saved=self.out, also=failed, corrected=corrected)
+            return self.gating.end(result, *said, saved=self.out, unscored=failed, corrected=corrected)
         say(result, *said, saved=self.out)
-        for line in failed:
-            complain(line)
-        return EXIT_GATE if failed else 0
+        for each in failed:
+            complain(each)
+        return EXIT_CHECK_FAILED if failed else 0
 
     def written(self, result: Any) -> tuple[list[str], Any]:  # noqa: ANN401 - as above
         """Write a result, and what goes with it.
@@ -115,7 +115,7 @@ class Ending:
         Returns:
             What was written, a line each; and the scores that people would give, None without labels.
         """
-        from evenhand.results.run_record import write_run  # noqa: PLC0415 - seconds of import
+        from evenhand.results.made_by import write_run  # noqa: PLC0415 - seconds of import
 
         said = []
         if self.out is not None:
@@ -128,8 +128,10 @@ class Ending:
             _write_tables(self.options.tables, [result] if corrected is None else [result, corrected])
             said.append(f"the tables were written to {self.options.tables}")
         if self.options.report is not None:
+            from evenhand.report.explorer import write_report  # noqa: PLC0415 - as above
+
             known = {name: self.labels[name] for name in ("gold", "design") if name in self.labels}
-            result.to_html(self.options.report, **known)
+            write_report(self.options.report, result, **known)
             said.append(f"the report was written to {self.options.report}")
         if self.options.run_file is not None:
             write_run(self.options.run_file, self.record)
@@ -137,39 +139,34 @@ class Ending:
         return said, corrected
 
     def demand(self, result: Any, corrected: Any) -> None:  # noqa: ANN401 - as above
-        """Check what was demanded of a result in so many words, and write how it is told to programs.
+        """Check the conditions and the limit on unscored votes that were given, and write the formats.
 
         Args:
-            result: Which.
+            result: The result.
             corrected: The scores that people would give; None without labels.
 
         Raises:
-            GateFailedError: If it does not hold.
+            CheckFailedError: If one does not hold.
         """
         if not self.verb.kind:
             return
-        from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - seconds of import
-        from evenhand.report.summaries import Summary  # noqa: PLC0415 - as above
+        from evenhand.report.summaries import Summary  # noqa: PLC0415 - seconds of import
 
         unscored = self.failures(result) if self.options.max_unscored is not None else []
-        gates = self.gating.checked(result, corrected=corrected)
-        report = GateReport((*map(told_as_gate, unscored), *gates.gates))
+        report = self.gating.check(result, unscored, corrected)
         self.gating.write(Summary(result, report))
-        if report.failed:
-            raise GateFailedError("\n".join([*unscored, *map(str, gates.failed)]), result)
+        report.raise_if_failed(result)
 
-    def failures(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
-        """What does not hold of a result, a line each."""
+    def failures(self, result: Any) -> list[CheckedCondition]:  # noqa: ANN401 - as above
+        """The limit on unscored votes, if it does not hold."""
         most = self.options.max_unscored
         if most is None:
             most = MOST_UNSCORED if self.asking else 1.0
         where = "" if self.out is None else f". What was judged is in {str(self.out)!r}"
-        return [f"{line}{where}" for line in too_much_unscored(result, most)]
+        return [replace(each, found=each.found + where) for each in too_many_unscored(result, most)]
 
 
 def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
-    from evenhand.results.saved import write_as_it_ends  # noqa: PLC0415 - seconds of import
-
     def in_form(form: str) -> Callable[[], str]:
         return lambda: "\n".join(getattr(each, f"to_{form}")() for each in tables)
 
@@ -177,22 +174,29 @@ def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
     write_as_it_ends(path, {ending: in_form(form) for ending, form in forms})
 
 
-def too_much_unscored(result: Any, most: float = MOST_UNSCORED) -> Iterator[str]:  # noqa: ANN401 - as above
-    """A line that says so, where more than this share of the votes of a result is unscored."""
+def too_many_unscored(result: Any, most: float = MOST_UNSCORED) -> Iterator[CheckedCondition]:  # noqa: ANN401 - as above
+    """The limit on the share of unscored votes, if a result exceeds it."""
+    from evenhand.report.gates import CheckedCondition  # noqa: PLC0415 - seconds of import
+
     counts: UnscoredCounts | None = getattr(result, "unscored_counts", None)  # a change between two runs has none
     if counts is not None and counts.unscored_votes > most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
-        yield (
-            f"{counts.with_reasons}. That is {format_percent(counts.unscored_votes / counts.votes)} of the "
-            f"votes, more than --max-unscored {format_number(most)} allows: {_next_step(counts.reasons)}"
+        share = counts.unscored_votes / counts.votes
+        found = (
+            f"{counts.with_reasons}. That is {format_percent(share)} of the votes, more than --max-unscored "
+            f"{format_number(most)} allows: {_next_step(counts.reasons)}"
         )
+        condition = f"unscored <= {format_percent(most)}"
+        yield CheckedCondition(condition, False, "unscored", (), share, most, counts.votes, found)
 
 
 def _gating(verb: Verb, options: JobOptions, labels: Mapping[str, Any]) -> Gating:
     """What is checked, before the first call as far as that can be."""
-    fail_if, formats = tuple(_texts(options.fail_if)), tuple(_texts(options.format))
-    if not verb.kind and (fail_if or formats):
-        raise InvalidInputError(f"{verb.name} writes a report, which has no gates and no formats but that of --out")
-    return Gating(fail_if, formats, labels.get("gold"), options.gold_design or labels.get("design"))
+    require, formats = tuple(_texts(options.require)), tuple(_texts(options.format))
+    if not verb.kind and (require or formats):
+        raise InvalidInputError(
+            f"{verb.name} writes a report, which takes no --require, and no --format but that of --out"
+        )
+    return Gating(require, formats, labels.get("gold"), options.gold_design or labels.get("design"))
 
 
 def _next_step(reasons: Collection[str]) -> str:
@@ -205,29 +209,25 @@ def _next_step(reasons: Collection[str]) -> str:
 
 def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
     """Check before the first call that the result can be saved under a name that ends so, without that."""
-    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - only who writes a file needs it
+    from evenhand.results import saved, vote_columns  # noqa: PLC0415 - only who writes a file needs it
 
-    votes_columns.check_left_out(left_out)
+    vote_columns.check_left_out(left_out)
     if verb.kind:
         saved.check_suffix(out)
     else:
-        from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
+        from evenhand.reliability_report import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
 
-        saved.check_ending(out, REPORT_SUFFIXES)
+        check_ending(out, REPORT_SUFFIXES)
 
 
 def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
     """Check what is written beside the result: that it can be, and each to a place of its own."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
-
     taken = {} if out is None else {out.resolve(): "--out"}
     for name, endings in ENDINGS.items():
         flag, path = flag_of(name), getattr(options, name)
         place = check_out(path, read, flag)
         if place is None:
             continue
-        from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
-
         check_ending(place, endings)
         if taken.setdefault(place.resolve(), flag) != flag:
             raise InvalidInputError(f"{flag} is {str(path)!r}, the same file as {taken[place.resolve()]}: give another")

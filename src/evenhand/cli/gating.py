@@ -1,4 +1,4 @@
-"""What is checked of a result, and how it is told: gates, formats for programs, and the exit code 3."""
+"""The conditions that a result is checked by, the formats in which it is printed, and the exit code 3."""
 
 from __future__ import annotations
 
@@ -9,48 +9,49 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.cli.output import check_out, complain, say
+from evenhand.errors import InvalidInputError
+from evenhand.files import written_whole
 
 if TYPE_CHECKING:
-    from evenhand.labels.corrected import CorrectedScores
-    from evenhand.report.gates import GateReport
+    from evenhand.labels.correct import CorrectedScores
+    from evenhand.report.gates import CheckedCondition, CheckReport
     from evenhand.report.summaries import Summary
-    from evenhand.results import Results
     from evenhand.results.compare import RunComparison
     from evenhand.results.render import PrintedTables
+    from evenhand.results.results import Results
 
-EXIT_GATE: Final = 3
-FAIL_IF: Final = (
-    "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unscored > 2 %' (of the votes); it may be "
-    "given several times."
+EXIT_CHECK_FAILED: Final = 3
+REQUIRE: Final = (
+    "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %' (of the votes). "
+    "It may be given several times; all must hold."
 )
 FORMAT: Final = (
-    "How the result is told: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE writes that "
-    "to a file. It may be given several times."
+    "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE writes "
+    "that to a file. It may be given several times."
 )
-WHOLE: Final = ("unscored", "unscored_verdicts")
-"""The shares of a whole result that gates name."""
-
-DESIGN: Final = "How labelled rows were chosen, for gates on corrected scores: random, by_verdict, … (as of correct)."
+DESIGN: Final = (
+    "How labelled rows were chosen, for conditions on corrected scores: random, by_verdict, … (see correct)."
+)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Gating:
-    """What is checked of a result, and how it is told.
+    """What must hold of a result, and how it is printed.
 
     Attributes:
-        fail_if: Gates.
-        formats: How it is told: a name, or a name and a file.
-        gold: Labels of people, for gates on corrected scores.
+        require: Conditions.
+        formats: A name, or a name and a file.
+        gold: Labels of people, for conditions on corrected scores.
         design: How the labelled rows were chosen.
     """
 
-    fail_if: Annotated[tuple[str, ...], Parameter(name="--fail-if", help=FAIL_IF, negative=(), show_default=False)] = ()
+    require: Annotated[tuple[str, ...], Parameter(name="--require", help=REQUIRE, negative=(), show_default=False)] = ()
     formats: Annotated[tuple[str, ...], Parameter(name="--format", help=FORMAT, negative=(), show_default=False)] = ()
     gold: Annotated[
-        Path | None, Parameter(help="Labels of people, for gates on corrected scores; by default those of the result.")
+        Path | None,
+        Parameter(help="Labels of people, for conditions on corrected scores; by default those of the result."),
     ] = None
     design: Annotated[str | None, Parameter(name="--gold-design", help=DESIGN)] = None
 
@@ -58,80 +59,57 @@ class Gating:
         """Check all that can be checked before anything is read or asked.
 
         Raises:
-            InvalidInputError: What is no gate, or no format.
+            InvalidInputError: A text that is not a condition, or not a format.
         """
-        if not (self.fail_if or self.formats):
-            return
-        from evenhand.report.gate_expressions import parse  # noqa: PLC0415 - only who has gates needs it
+        if self.require:
+            from evenhand.report.gates import Condition  # noqa: PLC0415 - only who has conditions needs it
 
-        for expression in self.fail_if:
-            parse(expression)
+            for text in self.require:
+                Condition.parse(text)
         if self.formats:
             self._check_formats()
 
     def _check_formats(self) -> None:
-        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-        from evenhand.report.summaries import check_format  # noqa: PLC0415 - as above
+        from evenhand.report.summaries import check_format  # noqa: PLC0415 - seconds of import
 
-        for form, file in self._told:
+        for form, file in self._files:
             if form != "table":
                 check_format(form)
             if file is not None and form in {"table", "github"}:
                 raise InvalidInputError(f"--format is {form}={file}, and {form!r} is written to no file; leave it out")
             check_out(file, ())
-        if len([form for form, file in self._told if file is None and form != "github"]) > 1:
+        if len([form for form, file in self._files if file is None and form != "github"]) > 1:
             raise InvalidInputError(
                 f"--format is {list(self.formats)!r}, and only one is printed: write the others to files, as "
-                "junit=gates.xml"
+                "junit=checks.xml"
             )
 
-    def check_names(
-        self, scores: Sequence[str], systems: Sequence[str], ranges: Mapping[str, tuple[float, float]]
+    def check_before_run(
+        self, ranges: Mapping[str, tuple[float, float]], systems: Sequence[str], *, complete: bool
     ) -> None:
-        """Check before the first call that gates name what the result will have, as far as that is known.
+        """Check the conditions before the first call: see :func:`evenhand.report.gates.check_before_run`.
 
         Args:
-            scores: What there will be scores of; empty where that is not known.
-            systems: Whose; likewise.
-            ranges: Name of a score -> between which numbers it will lie, as far as that is known.
+            ranges: The scores that there will be, and their ranges.
+            systems: The systems that will have them; empty where these are not known.
+            complete: Whether no other score will be there.
 
         Raises:
             InvalidInputError: If they name something else, or compare it with what it cannot reach.
         """
-        from evenhand.report.gate_evidence import check_known_limits, refuse_two_meanings  # noqa: PLC0415 - as above
-        from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
-        from evenhand.results.gate_names import CORRECTED  # noqa: PLC0415 - as above
+        from evenhand.report.gates import CORRECTED, check_before_run  # noqa: PLC0415 - as above
 
-        known = {**ranges, **{name.replace(" ", "_"): each for name, each in ranges.items()}}
-        begun = {*scores, *(score.replace(" ", "_") for score in scores), *WHOLE}
-        for expression in self.fail_if:
-            for named in (each for one in comparisons_in(parse(expression)) for each in one.measures):
-                whole = ".".join(named.path)
-                meant = whole.removesuffix(".low").removesuffix(".high")
-                if meant in WHOLE and meant in scores and not named.of:
-                    refuse_two_meanings(named)
-                if CORRECTED in named.path[1:] and whole not in begun and self.design is None:
-                    raise InvalidInputError(
-                        f"--fail-if names {named.text!r}, and nothing says how the labelled rows were chosen: give "
-                        "labels their design, or with gold labels in the data --gold-design random (or by_verdict, "
-                        "probabilities)"
-                    )
-                if scores and not any(whole == name or whole.startswith(f"{name}.") for name in begun):
-                    raise InvalidInputError(
-                        f"--fail-if names {named.text!r}, and there will be no such score. "
-                        f"{did_you_mean(named.path[0], sorted(begun))}"
-                    )
-                for system in named.of if systems else ():
-                    if system not in systems:
-                        raise InvalidInputError(
-                            f"--fail-if names {named.text!r}, and there is no system {system!r}. "
-                            f"{did_you_mean(system, systems)}"
-                        )
-            for comparison in comparisons_in(parse(expression)):
-                check_known_limits(comparison, known)
+        check_before_run(self.require, ranges, systems, complete=complete)
+        for text in self.require:
+            if CORRECTED in text and self.design is None:
+                raise InvalidInputError(
+                    f"the condition {text!r} is on a corrected score, and nothing says how the labelled rows were "
+                    "chosen: give labels their design, or with gold labels in the data --gold-design random (or "
+                    "by_verdict, probabilities)"
+                )
 
     @property
-    def _told(self) -> Sequence[tuple[str, str | None]]:
+    def _files(self) -> Sequence[tuple[str, str | None]]:
         """The names of formats, and the file of each; None where it is printed."""
         return [
             (form, file if equals else None) for form, equals, file in (each.partition("=") for each in self.formats)
@@ -142,62 +120,59 @@ class Gating:
         result: Results[Any] | RunComparison,
         *said: str | PrintedTables,
         saved: Path | None = None,
-        also: Sequence[str] = (),
-        data: object = None,
+        unscored: Sequence[CheckedCondition] = (),
         corrected: CorrectedScores | None = None,
     ) -> int:
-        """Tell a result, and check it.
+        """Check a result, and print it.
 
         Args:
-            result: Which.
+            result: The result.
             *said: What was done with it.
             saved: The file that holds it.
-            also: What fails beside gates, a line each.
-            data: The rows that were judged, where the result keeps no column of groups.
+            unscored: The limit on unscored votes, where it does not hold.
             corrected: The corrected scores, where they are known already.
 
         Returns:
-            The exit code: 3 where something fails.
+            The exit code: 3 where a condition does not hold.
 
         Raises:
-            InvalidInputError: A gate that names what the result does not have; it is told all the same.
+            InvalidInputError: A condition that names what the result does not have; the result is printed all the same.
         """
-        from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - as above
+        from evenhand.report.gates import CheckReport  # noqa: PLC0415 - as above
 
-        report = GateReport(())
+        report = CheckReport(tuple(unscored))
         try:
-            report = self.checked(result, data, corrected)
+            report = self.check(result, unscored, corrected)
         finally:
-            self._tell(result, GateReport((*map(told_as_gate, also), *report.gates)), said, saved)
-        for line in (*also, *map(str, report.failed)):
-            complain(line)
-        return EXIT_GATE if also or report.failed else 0
+            self._print(result, report, said, saved)
+        for each in report.failed:
+            complain(each)
+        return EXIT_CHECK_FAILED if report.failed else 0
 
-    def checked(
+    def check(
         self,
         result: Results[Any] | RunComparison,
-        data: object = None,
+        unscored: Sequence[CheckedCondition] = (),
         corrected: CorrectedScores | None = None,
-    ) -> GateReport:
-        """What becomes of the gates: the arguments are those of :meth:`end`."""
-        from evenhand.report.gates import GateReport, check  # noqa: PLC0415 - as above
+    ) -> CheckReport:
+        """The conditions, and whether they hold: the arguments are those of :meth:`end`."""
+        from evenhand.report.gates import CheckReport, check  # noqa: PLC0415 - as above
 
-        if not self.fail_if:
-            return GateReport(())
-        known: dict[str, Any] = {"gold": self.gold, "design": self.design, "data": data}
-        return check(result, self.fail_if, corrected=corrected, **known)
+        if not self.require:
+            return CheckReport(tuple(unscored))
+        found = check(result, self.require, gold=self.gold, design=self.design, corrected=corrected)
+        return CheckReport((*unscored, *found.conditions))
 
     def write(self, summary: Summary) -> str:
-        """Write what is told to files, and to the step of GitHub Actions.
+        """Write the formats that go to files, and to the step of GitHub Actions.
 
         Returns:
             The format in which the result is printed besides.
         """
         from evenhand.report import summaries  # noqa: PLC0415 - as above
-        from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
         printed = "table"
-        for form, file in self._told:
+        for form, file in self._files:
             if form == "github":
                 summaries.append_to_step(summary)
             elif file is None:
@@ -207,10 +182,10 @@ class Gating:
                     beside.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
         return printed
 
-    def _tell(
+    def _print(
         self,
         result: Results[Any] | RunComparison,
-        report: GateReport,
+        report: CheckReport,
         said: Sequence[str | PrintedTables],
         saved: Path | None,
     ) -> None:
@@ -218,18 +193,16 @@ class Gating:
 
         summary = summaries.Summary(result, report)
         printed = self.write(summary)
-        github = any(form == "github" for form, _ in self._told)
+        tables: tuple[Any, ...] = (result, *([report] if self.require and report.conditions else []), *said)
         if printed != "table":
             say(summaries.WRITERS[printed](summary), saved=saved)
             for line in said:
                 if isinstance(line, str):
                     complain(line)
-            return
-        tables: tuple[Any, ...] = (result, *([report] if report.gates and self.fail_if else []))
-        if github:
-            say(summaries.unheeded("\n".join(map(str, (*tables, *said)))), *summary.annotations(), saved=saved)
+        elif "github" in self.formats:
+            say(summaries.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
         else:
-            say(*tables, *said, saved=saved)
+            say(*tables, saved=saved)
 
 
 NOTHING: Final = Gating()

@@ -12,9 +12,9 @@ from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import complain, say
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
-from evenhand.files import expanded, open_file
+from evenhand.files import expanded, open_file, written_whole
 from evenhand.numbers import format_bytes, format_cost, format_count
 
 EXIT_UNSOUND: Final = 1
@@ -72,8 +72,8 @@ def journal(
 
 
 def _check(path: Path) -> int:
-    from evenhand.engines.journal_care import check  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal_file import recovery  # noqa: PLC0415 - as above
+    from evenhand.engines.journal import recovery  # noqa: PLC0415 - as above
+    from evenhand.engines.journal_tools import check  # noqa: PLC0415 - a second of import
 
     faults = check(path)
     for fault in faults:
@@ -86,7 +86,7 @@ def _check(path: Path) -> int:
 
 
 def _prune(path: Path, older_than: str | None, size: str | None) -> None:
-    from evenhand.engines.journal_care import prune  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import prune  # noqa: PLC0415 - a second of import
 
     most = _quantity("--size", size, BYTES, "500MB")
     done = prune(
@@ -113,9 +113,7 @@ def _quantity(name: str, given: str | None, units: Mapping[str, float], example:
 
 
 def _export(path: Path, out: Path | None) -> None:
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.engines.journal_care import exported  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
+    from evenhand.engines.journal_tools import exported  # noqa: PLC0415 - seconds of import
 
     out = check_out(out, [str(path)])
     if out is None:
@@ -128,13 +126,13 @@ def _export(path: Path, out: Path | None) -> None:
 
 
 def _import(path: Path, file: Path | None) -> int:
-    from evenhand.engines.journal_care import imported  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import imported  # noqa: PLC0415 - a second of import
 
     if file is None:
         raise InvalidInputError("journal import needs a FILE: what 'evenhand journal export' wrote")
     try:
         with io.TextIOWrapper(open_file(expanded(file)), encoding="utf-8", errors="replace") as lines:
-            new, faults = imported(path, lines, file)
+            new, faults = imported(path, lines)
     except OSError as error:
         raise InvalidInputError(f"{str(file)!r} cannot be read ({error.strerror})") from error
     say(f"{format_count(new, 'new reply')} in {path}")
@@ -144,7 +142,7 @@ def _import(path: Path, file: Path | None) -> int:
 
 
 def _stats(path: Path) -> None:
-    from evenhand.engines.journal_care import described, stats  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import described, stats  # noqa: PLC0415 - a second of import
 
     engines = stats(path)
     say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {described(path)}")

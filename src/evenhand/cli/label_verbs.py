@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evenhand.cli.gating import EXIT_GATE, FAIL_IF, Gating
-from evenhand.cli.output import complain, say
+from evenhand.cli.gating import EXIT_CHECK_FAILED, REQUIRE, Gating
+from evenhand.cli.output import check_out, complain, say
 from evenhand.errors import InvalidInputError
+from evenhand.files import check_ending
 
 if TYPE_CHECKING:
-    from evenhand.results import Results
+    from evenhand.result_methods import ResultMethods
 
 
 def stand_in(
@@ -45,7 +46,7 @@ def stand_in(
     ] = None,
 ) -> int:
     """May the judge stand in for annotators? The alternative annotator test."""
-    from evenhand.tables import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand.tables.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     given: Any = epsilon if epsilon in ("expert", "skilled", "crowd") else _number("--epsilon", epsilon)
     how: dict[str, Any] = {"epsilon": given, "scoring": scoring}
@@ -78,10 +79,6 @@ def correct(
         str | None,
         Parameter(help="How the labelled rows were chosen: random, by_verdict or probabilities. It must be said."),
     ] = None,
-    data: Annotated[
-        Path | None,
-        Parameter(help="For --fail-if with groups: the rows that were judged, where the result keeps no such column."),
-    ] = None,
     label_field: Annotated[str | None, Parameter(help="The column with the label, where it is not so called.")] = None,
     annotator_field: Annotated[str | None, Parameter(help="That with who gave it; annotator by default.")] = None,
     probability_field: Annotated[
@@ -89,21 +86,19 @@ def correct(
     ] = None,
     level: Annotated[float | None, Parameter(help="Of the intervals; that of the result by default.")] = None,
     seed: Annotated[int, Parameter(help="Of draws.")] = 0,
-    fail_if: Annotated[
-        tuple[str, ...], Parameter(name="--fail-if", help=FAIL_IF, negative=(), show_default=False)
+    require: Annotated[
+        tuple[str, ...], Parameter(name="--require", help=REQUIRE, negative=(), show_default=False)
     ] = (),
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - as above
-    from evenhand.labels.corrected import SAVED_AS  # noqa: PLC0415 - as above
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
+    from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - as above
+    from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
 
-    place = check_out(out, [run, *(str(each) for each in (gold, data) if each is not None)])
+    place = check_out(out, [run] if gold is None else [run, str(gold)])
     if place is not None:
         check_ending(place, SAVED_AS)
-    gating = Gating(fail_if, gold=gold, design=design)
+    gating = Gating(require, gold=gold, design=design)
     results = opened(run)
     found = corrected(
         results,
@@ -118,18 +113,17 @@ def correct(
     if place is not None:
         found.save(place)
     say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)
-    failed = gating.checked(results, data, found).failed
-    for gate in failed:
-        complain(gate)
-    return EXIT_GATE if failed else 0
+    failed = gating.check(results, corrected=found).failed
+    for each in failed:
+        complain(each)
+    return EXIT_CHECK_FAILED if failed else 0
 
 
-def opened(path: str) -> Results[Any]:
+def opened(path: str) -> ResultMethods[Any]:
     """A saved result."""
-    from evenhand.results import open as open_results  # noqa: PLC0415 - seconds of import
+    from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 
-    found: Results[Any] = open_results(path)
-    return found
+    return open_results(path)
 
 
 def _columns(words: tuple[str, ...]) -> str | list[str]:
@@ -154,17 +148,14 @@ def to_label(
     out: Annotated[
         Path,
         Parameter(
-            help="The sheet: .html for a page that works offline, .csv, or .json or .jsonl for an annotation tool. "
-            "Beside it goes its draw, .draw.json, which is not for those who label."
+            help="The sheet: .html for a page that works offline, or .csv. Beside it goes its draw, .draw.json, which "
+            "is not for those who label."
         ),
     ],
     design: Annotated[
         str,
         Parameter(help="How rows are drawn: random, or by_verdict (rare verdicts more often)."),
     ] = "random",
-    form: Annotated[
-        Literal["label_studio", "argilla"], Parameter(help="The annotation tool that a .json or .jsonl is for.")
-    ] = "label_studio",
     seed: Annotated[int, Parameter(help="Of the draw.")] = 0,
     response_field: Annotated[
         str | None,
@@ -181,8 +172,7 @@ def to_label(
     ] = (),
 ) -> int:
     """Make a blind sheet on which people label a sample of what was judged."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.to_label import to_label as drawn  # noqa: PLC0415 - as above
+    from evenhand.labels.to_label import to_label as drawn  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [results, data])
     sheet = drawn(
@@ -194,7 +184,7 @@ def to_label(
         response_field=response_field,
         context_fields=context_fields or None,
     )
-    kept = sheet.save(checked or out, form=form)
+    kept = sheet.save(checked or out)
     say(sheet, f"sheet written to {out}", f"draw written to {kept}: keep it, and do not give it to those who label")
     return 0
 
@@ -211,8 +201,7 @@ def read_labels(
     ] = None,
 ) -> int:
     """Read labels back from a blind sheet, check them, and tell how far people agree."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
-    from evenhand.labels.read_labels import read_labels as read  # noqa: PLC0415 - as above
+    from evenhand.labels.read_labels import read_labels as read  # noqa: PLC0415 - seconds of import
 
     checked = check_out(out, [*files, draw])
     labels = read(files, draw=draw)
@@ -245,7 +234,7 @@ def _plan(pilot: Pilot = None, /, gold: PilotLabels = None, **given: Any) -> int
 
 def _plan_command() -> Callable[..., int]:
     """``evenhand plan``, with the options of a plan."""
-    from evenhand.cli.options import model_options  # noqa: PLC0415 - as above
+    from evenhand.cli.flags import model_options  # noqa: PLC0415 - as above
     from evenhand.labels.plan import PlanOptions  # noqa: PLC0415 - as above
 
     _plan.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # as inspect reads

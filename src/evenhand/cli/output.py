@@ -8,13 +8,14 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import expanded
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
@@ -161,3 +162,54 @@ def abandon(stream: TextIO) -> None:
     """Send what a stream holds, and whatever follows, nowhere."""
     with suppress(OSError, ValueError):  # one that is no file, as in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:
+    """Check before the first call that the result can be written, and over nothing that the user gave.
+
+    Args:
+        given: Where.
+        read: The files that the run reads.
+        flag: What the place is called.
+
+    Raises:
+        InvalidInputError: If it is a folder, lies in none, cannot be written, or is a file that the run reads.
+    """
+    if given is None:
+        return None
+    if not str(given).strip() or "\0" in str(given):
+        raise InvalidInputError(f"{flag} is {str(given)!r}; name a file")
+    out = expanded(given)
+    try:
+        _check_place(out, flag)
+    except OSError as error:
+        raise InvalidInputError(
+            f"{flag} is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
+        ) from error
+    for name in read:
+        if _is_same(out, expanded(name)):
+            raise InvalidInputError(f"{flag} is {str(out)!r}, the same file as the input {name!r}; give another path")
+    return out
+
+
+def _check_place(out: Path, flag: str) -> None:
+    """Make a file beside it, as saving does, and take it away again; what is there stays."""
+    if out.is_dir():
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
+    if not out.resolve().parent.is_dir():
+        raise InvalidInputError(f"{flag} is {str(out)!r}, but its folder does not exist; create it first")
+    if out.exists() and not out.is_file():
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which is no regular file; give another path")
+    if out.exists() and not os.access(out, os.W_OK):
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
+    target = out.resolve()  # where a link leads
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    beside.touch()
+    beside.unlink()
+
+
+def _is_same(out: Path, path: Path) -> bool:
+    try:
+        return out.resolve() == path.resolve() or out.samefile(path)
+    except (OSError, ValueError):  # one of them is not there, or a text that names no file
+        return False

@@ -7,7 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
+from evenhand.files import check_ending
 
 
 def plot(
@@ -23,15 +24,10 @@ def plot(
     ] = None,
     out: Annotated[str, Parameter(help="The file: .svg, .png or .pdf.")],
 ) -> int:
-    """Draw a picture of a saved result, for a paper, and print its caption. Needs pip install 'evenhand[plot]'."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.report.pictures import first_picture  # noqa: PLC0415 - as above
-    from evenhand.report.plots import ENDINGS, figure_of, save  # noqa: PLC0415 - as above
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
+    """Draw a picture of a saved result, for a paper, and print its caption."""
+    from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - seconds of import
 
     place = check_out(out, [run])
     check_ending(out, ENDINGS)
-    picture = first_picture(opened(run), kind)
-    save(figure_of(picture), picture, out)
-    say(picture.caption, saved=place)
+    say(opened(run).plot(kind, out).caption, saved=place)
     return 0

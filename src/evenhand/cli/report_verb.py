@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
+from evenhand.files import check_ending, expanded
 from evenhand.numbers import format_bytes
 
 
@@ -19,7 +20,10 @@ def report(
     ] = None,
     /,
     *,
-    out: Annotated[Path, Parameter(help="The page: a name that ends in .html.")],
+    out: Annotated[
+        Path | None,
+        Parameter(help="The page: a name that ends in .html; by default report.html in the folder of RUN."),
+    ] = None,
     data: Annotated[
         Path | None,
         Parameter(help="The data that were judged, for their texts: by default those of the prompts that were sent."),
@@ -43,15 +47,16 @@ def report(
     title: Annotated[str | None, Parameter(help="Of the page.")] = None,
 ) -> int:
     """One HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
+    from evenhand.report.explorer import write_report  # noqa: PLC0415 - seconds of import
 
-    place = check_out(out, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or out
+    folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
+    named = out or folder / "report.html"
+    place = check_out(named, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or named
     check_ending(place, (".html",))
     how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
     if other is not None:
         how |= {"other": _opened(other), "names": (Path(run).stem, Path(other).stem)}
-    _opened(run).to_html(place, **how)
+    write_report(place, _opened(run), **how)
     say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
     return 0
 
@@ -59,6 +64,6 @@ def report(
 def _opened(path: str) -> Any:  # noqa: ANN401 - a result of any kind
     if Path(path).suffix.lower() != ".json":
         return opened(path)
-    from evenhand.tables import ReliabilityReport  # noqa: PLC0415 - seconds of import
+    from evenhand.reliability_report import ReliabilityReport  # noqa: PLC0415 - seconds of import
 
     return ReliabilityReport.load(path)

@@ -12,13 +12,13 @@ from cyclopts import Parameter
 
 from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
-from evenhand.cli.output import say
+from evenhand.cli.output import check_out, say
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import expanded, written_whole
 from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
-    from evenhand.results import Results
+    from evenhand.results.results import Results
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
 Out = Annotated[
@@ -29,6 +29,11 @@ TWO_FORMS: Final = (
     "evenhand compare ROWS --systems new,old … has a judge compare systems on rows; evenhand compare A.parquet "
     "B.parquet compares two saved results"
 )
+
+
+def _switch(sentence: str) -> Parameter:
+    """An option that is given or not, and has no value."""
+    return Parameter(help=sentence, negative=(), show_default=False)
 
 
 def show(
@@ -42,14 +47,17 @@ def show(
     data: Annotated[
         Path | None, Parameter(help="The rows that were judged, for their texts, where no prompts were kept.")
     ] = None,
-    run_file: Annotated[
-        bool, Parameter(help="Show the run file that makes it again.", negative=(), show_default=False)
-    ] = False,
+    run_file: Annotated[bool, _switch("Show the run file that makes it again.")] = False,
+    flips: Annotated[bool, _switch("List the verdicts that changed with the order shown.")] = False,
+    disagreements: Annotated[bool, _switch("List the verdicts on which the votes disagree.")] = False,
+    unscored: Annotated[bool, _switch("List the unscored verdicts.")] = False,
+    worst: Annotated[int | None, Parameter(help="List the N verdicts with the lowest scores.")] = None,
     gating: Gating = NOTHING,
 ) -> int:
-    """Show a file and name the verbs that take it; of a saved result its tables, or one row with all that was said."""
-    place = expanded(file)
-    alone = row is None and data is None and not run_file and gating == NOTHING and (place.is_file() or place.is_dir())
+    """Show a file and name the verbs that take it; of a saved result its tables, some verdicts, or one row whole."""
+    place, listed = expanded(file), flips or disagreements or unscored or worst is not None
+    only_file = row is None and data is None and not run_file and not listed and gating == NOTHING
+    alone = only_file and (place.is_file() or place.is_dir())
     if alone:
         from evenhand.cli.contents import RESULT_VERBS, contents_of  # noqa: PLC0415 - seconds of import
 
@@ -64,9 +72,21 @@ def show(
     if run_file:
         say(results.to_run_file().rstrip("\n"))
         return 0
+    if listed:
+        if row is not None or gating != NOTHING:
+            raise InvalidInputError(
+                "--flips, --disagreements, --unscored and --worst list verdicts, and go neither with a row nor with "
+                "--require or --format: give one or the other"
+            )
+        found = results.verdict_list(data)
+        found = found.flips() if flips else found
+        found = found.disagreements() if disagreements else found
+        found = found.unscored() if unscored else found
+        say(found if worst is None else found.sort("score", ascending=True).head(worst))
+        return 0
     if row is None:
-        return gating.end(results, data=data)
-    from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import
+        return gating.end(results)
+    from evenhand.results.looking import RowView  # noqa: PLC0415 - seconds of import
 
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
     say(str(RowView(row, named) if named else results.row(row, data)))
@@ -215,8 +235,6 @@ def _filtered(results: Results[Any], wanted: Mapping[str, Sequence[str]]) -> Res
 
 def _kept(results: Results[Any], file: str, out: Path | None, gating: Gating) -> int:
     """Tell a result that was made of another, and write it if that is asked for."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-
     place = check_out(out, [file])
     if place is None:
         return gating.end(results)
@@ -244,7 +262,7 @@ def _is_saved(file: str) -> bool:
     return kind_if_saved(file) is not None
 
 
-_OF_TWO_RUNS: Final = frozenset({"--fail-if", "--format", "--gold", "--gold-design"})
+_OF_TWO_RUNS: Final = frozenset({"--require", "--format", "--gold", "--gold-design"})
 """All options of the verb that compares two saved results."""
 
 
@@ -291,9 +309,6 @@ def export(
     ] = None,
 ) -> int:
     """Write a saved result in a form that other programs read."""
-    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
-
     place = check_out(out, [file])
     what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
     if what == "tables" and form in {"jsonl", "parquet"}:
@@ -318,7 +333,7 @@ def export(
 
 def _tables(results: Results[Any], form: str) -> str:
     if form == "html":
-        return f'<!doctype html>\n<meta charset="utf-8">\n<title>evenhand</title>\n{results.to_html()}\n'
+        return results.to_page("evenhand")
     made = {"csv": results.to_csv, "markdown": results.to_markdown, "latex": results.to_latex}
     return str(made[form]())
 
@@ -355,7 +370,6 @@ def _write_parquet(results: Results[Any], what: str, place: Path) -> None:
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     from evenhand.results.measures import plain  # noqa: PLC0415 - as above
-    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
     table = results.votes() if what == "votes" else pa.Table.from_pylist([plain(row) for row in results.records()])
     with written_whole(place) as beside:

@@ -16,10 +16,8 @@ from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
     from evenhand.engines.base import JudgeEngine
-    from evenhand.engines.batch_run import Collected
-    from evenhand.engines.batches import BatchJudge
+    from evenhand.engines.batches import BatchJudge, BatchRecord, Collected
     from evenhand.engines.journal import Journal
-    from evenhand.engines.journal_batches import BatchRecord
 
 EXIT_FAILED = 1
 SQLITE = b"SQLite format 3\0"
@@ -39,7 +37,7 @@ def resume(
     ] = False,
     forget: Annotated[
         str | None,
-        Parameter(help="Give up this batch (its label or name), whose replies are lost: they are asked for again."),
+        Parameter(help="Give up this batch, whose replies are lost: they are asked for again."),
     ] = None,
 ) -> int:
     """Collect what providers' batches have brought, and ask for nothing: a journal, or the run of a run file.
@@ -62,39 +60,42 @@ def resume(
 
 
 def _run_again(file: str) -> int:
-    from evenhand.cli.run_verb import run_file_verb  # noqa: PLC0415 - as above
+    from evenhand.cli.run_file import RunFile, settled, verb_named  # noqa: PLC0415 - as above
+    from evenhand.cli.verbs import run_verb  # noqa: PLC0415 - as above
 
-    return run_file_verb(file)
+    run = RunFile.read(file)
+    verb = verb_named(run)
+    return run_verb(verb, settled(verb, run, {}))
 
 
 def _forget(journal: Journal, named: str) -> int:
-    from evenhand.engines.journal_batches import BatchRecords  # noqa: PLC0415 - as above
+    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - as above
 
     records = BatchRecords(journal)
     batches = records.all()
-    found = [each for each in batches if named in {each.label, each.name}]
+    found = [each for each in batches if each.name == named]
     if not found:
-        there = ", ".join(each.label for each in batches) or "none"
+        there = ", ".join(each.name for each in batches) or "none"
         raise InvalidInputError(f"the journal {str(journal.path)!r} has no batch {named!r}; it has {there}")
     for each in found:
-        if not records.close(each):
-            raise InvalidInputError(f"the batch {named!r} has got further meanwhile, and is not given up: look again")
-        say(f"{each.label} is given up; its {format_count(each.requests, 'request')} may be asked for again")
+        records.forget(each)
+        say(f"{each.name} is given up; its {format_count(each.requests, 'request')} may be asked for again")
     return 0
 
 
 def _collect(journal: Journal, *, wait: bool) -> int:
-    from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine  # noqa: PLC0415 - as above
-    from evenhand.engines.journal_batches import BatchRecords  # noqa: PLC0415 - as above
+    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - as above
+    from evenhand.engines.litellm import LiteLLMEngine  # noqa: PLC0415 - as above
+    from evenhand.engines.openai_compatible import OpenAICompatibleEngine  # noqa: PLC0415 - as above
 
     kinds = {kind.__name__: kind for kind in (OpenAICompatibleEngine, LiteLLMEngine)}
     records, before = BatchRecords(journal), journal.count()
-    sent = [record for record in records.all() if record.state != "intended"]
+    sent = records.all()
     left: list[BatchRecord] = []
     failed = 0
     for identity in dict.fromkeys(record.identity for record in sent):
         own = [record for record in sent if record.identity == identity]
-        described = own[-1].service
+        described = own[-1].engine
         try:
             engine = kinds[described["engine"]](**described["fields"])
             judge = engine.changed(batch=True).to_judge()
@@ -120,7 +121,7 @@ def _check_same(judge: JudgeEngine, identity: str) -> None:
     Raises:
         InvalidInputError: If this is not the engine that sent them.
     """
-    from evenhand.engines.journal_lines import canonical_json  # noqa: PLC0415 - as above
+    from evenhand.engines.journal import canonical_json  # noqa: PLC0415 - as above
 
     here = dict(judge.identity() or {})
     if canonical_json(here) != identity:
@@ -146,7 +147,6 @@ def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> Collected:
 
 def _tell_left(left: Sequence[BatchRecord]) -> None:
     for each in left:
-        how = "has not ended" if each.name else "is being made, or its process ended elsewhere: --wait tells"
-        say(f"  {each.name or each.label} of {format_count(each.requests, 'request')} {how}")
+        say(f"  {each.name} of {format_count(each.requests, 'request')} has not ended")
     if left:
         say("Run the same again later, or wait with --wait.")

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -40,15 +40,13 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from evenhand.checked_options import Options
-from evenhand.cli.options import FLAGS, SPELLED, Declared, Words, declared, text_or_file, value_of
-from evenhand.data.plain_data import YAML_ENDINGS, parse_json, parse_yaml, read_text
+from evenhand.cli.flags import FLAGS, SPELLED, Declared, Words, declared, text_or_file, value_of
+from evenhand.cli.verb_table import VERBS, Verb
+from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded, is_opened
-from evenhand.results.run_record import LEFT_OUT, absolute
-
-if TYPE_CHECKING:
-    from evenhand.cli.verbs import Verb
+from evenhand.options import Options
+from evenhand.results.made_by import LEFT_OUT, absolute
 
 PREFIX = "EVENHAND_RUN_"
 RESULTS = (".parquet", ".jsonl")
@@ -168,7 +166,7 @@ MOST_BYTES = 1024**2
 
 
 def _with_formats(said: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """What is said, with the files that formats are written to: ``junit=gates.xml``."""
+    """What is said, with the files that formats are written to: ``junit=checks.xml``."""
     given = said.get("format")
     if not isinstance(given, str | list):
         return said
@@ -211,8 +209,6 @@ def verb_named(file: RunFile) -> Verb:
     Raises:
         InvalidInputError: If it names none.
     """
-    from evenhand.cli.verbs import VERBS  # noqa: PLC0415 - which imports this module
-
     verbs = {verb.name: verb for verb in VERBS}
     job = file.job
     if not isinstance(job, str) or job not in verbs:
@@ -368,8 +364,6 @@ def _refused(error: InvalidInputError) -> str:
 
 def _check_environment() -> None:
     """Check that every variable with our prefix is one that is read: a mistyped one would go unheard."""
-    from evenhand.cli.verbs import VERBS  # noqa: PLC0415 - as above
-
     given = [name for name in os.environ if name.upper().startswith(PREFIX)]
     known = {PREFIX + name.upper() for verb in VERBS if given for name in fields_of(verb)}
     for name in given:

@@ -13,11 +13,11 @@ from typing import Any, Final
 from pydantic import create_model
 from pydantic.fields import FieldInfo
 
-from evenhand.cli.options import plain
+from evenhand.cli.flags import plain
 from evenhand.cli.run_file import SCHEMA_KEY, fields_of, other_names
-from evenhand.cli.verbs import VERBS, Verb
+from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.results.run_record import yaml_text
+from evenhand.results.made_by import yaml_text
 
 WIDTH: Final = 110
 SCHEMA_FILE: Final = "run.schema.json"

@@ -1,67 +1,9 @@
-"""``evenhand run``: a run as a file says it; the same for Python."""
+"""A run as a file says it, for Python."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
-
-from evenhand.cli.output import say
-from evenhand.errors import InvalidInputError
-from evenhand.known_ids import check_ids
-
-
-def run_file_verb(
-    file: Annotated[
-        str | None,
-        Parameter(
-            name="FILE",
-            help="A run file (.yaml, .json, .toml; - for a pipe), or a saved result, which holds the run that made it.",
-        ),
-    ] = None,
-    /,
-    *options: Annotated[
-        str,
-        Parameter(
-            name="OPTIONS",
-            help="Options of the verb that the file names; they count instead of what it says. evenhand VERB --help.",
-            allow_leading_hyphen=True,
-        ),
-    ],
-    template: Annotated[
-        str | None,
-        Parameter(help="Print a run file to start from, which runs as it is: NAME, or list for their names."),
-    ] = None,
-    schema: Annotated[
-        bool,
-        Parameter(
-            help="Print the JSON schema of run files, by which editors complete and check them.",
-            negative=(),
-            show_default=False,
-        ),
-    ] = False,
-) -> int:
-    """Run what a file says: data, judges, criteria, options, labels, outputs and what must hold.
-
-    An option of the shell counts before the environment (EVENHAND_RUN_MAX_CALLS=20), and that before the file. Paths in
-    the file are relative to it.
-    """
-    from evenhand.cli.command import command_line  # noqa: PLC0415 - which imports this module
-    from evenhand.cli.run_file import RunFile, verb_named  # noqa: PLC0415 - only who runs a file needs it
-    from evenhand.cli.run_templates import run_schema, run_template  # noqa: PLC0415 - as above
-
-    if schema:
-        say(run_schema())
-    elif template is not None:
-        say(run_template(template))
-    elif file is None:
-        raise InvalidInputError("run needs FILE, a run file; evenhand run --template direct > run.yaml writes one")
-    else:
-        verb = verb_named(RunFile.read(file))
-        code: int | None = command_line(configured=True)([verb.name, "--config", file, *options])
-        return code or 0
-    return 0
+from typing import Any
 
 
 def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
@@ -77,7 +19,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
 
     Raises:
         InvalidInputError: The file or what is given cannot be used; found before the first call wherever it can be.
-        GateFailedError: Something that the file demands does not hold; the result is written, and the error has it.
+        CheckFailedError: A condition of the file does not hold; the result is written, and the error has it.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
 
     Example::
@@ -86,14 +28,14 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     """
     from evenhand.cli.ending import Ending  # noqa: PLC0415 - seconds of import
     from evenhand.cli.run_file import RunFile, settled, verb_named  # noqa: PLC0415 - as above
+    from evenhand.cli.verbs import result_of  # noqa: PLC0415 - as above
 
     file = RunFile.read(path)
     verb = verb_named(file)
     said = settled(verb, file, given)
     verb.check_given(said)
-    check_ids(said, verb.function)
     ending = Ending.of(verb, said)
-    result = verb.result(said, ending)
+    result = result_of(verb, said, ending)
     if said.get("dry_run"):
         return result
     _, corrected = ending.written(result)

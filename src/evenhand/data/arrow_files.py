@@ -17,20 +17,23 @@ from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow
+import pyarrow.compute as pc
+import pyarrow.parquet
 
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_growth, open_file
-
-if TYPE_CHECKING:
-    import pyarrow
-    import pyarrow.parquet
 
 OWN_TYPES: Final = frozenset(
     {"arrow.bool8", "arrow.fixed_shape_tensor", "arrow.json", "arrow.opaque", "arrow.parquet.variant"}
     | {"arrow.timestamp_with_offset", "arrow.uuid", "arrow.variable_shape_tensor"}
 )
 """Not ``arrow.py_extension_type``, which holds a pickle."""
+
+PARQUET_HEADER: Final = b"evenhand"
+"""The key in the metadata of a Parquet file under which a saved result has its header."""
 
 _MAGIC: Final = b"PAR1"
 _PART: Final = 1024**2
@@ -66,8 +69,6 @@ def _extension_names(fields: Iterable[pyarrow.Field]) -> Iterator[str]:
 
 
 def _names_in(kind: pyarrow.DataType) -> Iterator[str]:
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     if isinstance(kind, pyarrow.BaseExtensionType):
         yield kind.extension_name
         yield from _names_in(kind.storage_type)
@@ -85,8 +86,6 @@ def opened_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
         InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
         OSError: If it cannot be read.
     """
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     with open_file(path) as opened:
         try:
             yield parquet_file(opened, path)
@@ -105,8 +104,6 @@ def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarro
     Raises:
         InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
     """
-    import pyarrow.parquet  # noqa: PLC0415 - as above
-
     try:
         held = _checked_footer(source, path)
         texts = [each.path for each in held.schema if each.physical_type == "BYTE_ARRAY"] if texts_once else None
@@ -133,9 +130,6 @@ def bounded_table(
     Raises:
         OSError: If the values would be far larger than the file.
     """
-    import pyarrow  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
     held = file.metadata
     groups = [held.row_group(each) for each in (range(held.num_row_groups) if group is None else [group])]
     chunks = [each.column(place) for each in groups for place in range(each.num_columns)]
@@ -160,8 +154,6 @@ def _checked_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  #
     Raises:
         InvalidInputError: If it is not a footer, or names extension types that are not Arrow's own.
     """
-    import pyarrow.parquet  # noqa: PLC0415 - as above
-
     opened.seek(0, os.SEEK_END)
     size = opened.tell()
     opened.seek(max(0, size - 8))
@@ -181,8 +173,6 @@ def _checked_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  #
 
 def _schema_of(source: Any, path: Path) -> pyarrow.Schema:  # noqa: ANN401 - pyarrow's files
     """The schema at the beginning of Arrow's stream format, with the names of extension types as mere metadata."""
-    import pyarrow  # noqa: PLC0415 - as above
-
     try:
         message = pyarrow.ipc.read_message(source).serialize().to_pybytes()
         return pyarrow.ipc.read_schema(pyarrow.py_buffer(message.replace(_NAME, _HIDDEN_NAME)))
@@ -197,8 +187,6 @@ def check_saved_set(folder: Path) -> None:
         InvalidInputError: If one is not Arrow's own, or the folder names files that are not in it.
         OSError: If a file cannot be read.
     """
-    import pyarrow  # noqa: PLC0415 - as above
-
     splits = folder / "dataset_dict.json"
     folders = [folder / _plain_name(each) for each in _json_of(splits)["splits"]] if splits.exists() else [folder]
     for held in folders:

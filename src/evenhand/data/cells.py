@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from evenhand.criteria import NA_LABELS, Criterion, fold_label
-from evenhand.data.plain_data import briefly, unique_keys
+from evenhand.data.plain import briefly, unique_keys
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.votes import is_missing
@@ -139,19 +139,6 @@ def plain_cell(value: object) -> object:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def different_keys(pairs: Iterable[tuple[object, object]], where: str) -> dict[Any, Any]:
-    """A mapping of pairs whose keys differ; of two values under one name nothing says which counts.
-
-    Raises:
-        InvalidInputError: If a key stands there twice.
-    """
-
-    def twice(key: object) -> InvalidInputError:
-        return InvalidInputError(f"{where} has {key!r} twice, and only one of them could count: rename or drop one")
-
-    return unique_keys(pairs, twice)
-
-
 def held_in(text: str, where: str) -> object:
     """The list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
 
@@ -166,7 +153,7 @@ def held_in(text: str, where: str) -> object:
     if text.strip()[:1] not in {"[", "{", "("}:
         return text
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: different_keys(pairs, where))
+        return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, where))
     except (ValueError, RecursionError):
         pass
     try:
@@ -185,7 +172,7 @@ class _Literal(ast.NodeTransformer):
         return ast.Constant(None) if node.id == "nan" else node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        different_keys([(key.value, None) for key in node.keys if isinstance(key, ast.Constant)], self.where)
+        unique_keys([(key.value, None) for key in node.keys if isinstance(key, ast.Constant)], self.where)
         return self.generic_visit(node)
 
 

@@ -51,63 +51,300 @@ An item without a name is called by its number.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
-from pydantic import ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from evenhand.criteria import (
     Checklist,
     ChecklistItem,
+    Clip,
     Criterion,
-    FrozenModel,
+    NaStrategy,
     Option,
     Rubric,
     Scale,
     Section,
+    fold_label,
     yes_no_criterion,
 )
-from evenhand.data.plain_data import briefly, contexts, items, plain, present, text, under_one_name, validation_message
-from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
+from evenhand.data.plain import CONTEXT_FORMS, briefly, context_mapping, plain
+from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
+from evenhand.files import expanded
 
-SHARED_FIELDS = ("prediction_field", "context_fields")
-RUBRIC_FIELDS = ("name", "description", "na_strategy", "na_partial", "clip", "criteria", "sections", *SHARED_FIELDS)
-SECTION_FIELDS = ("name", "description", "weight", "within", "criteria", "sections")
-NESTING_FIELDS = frozenset({"weight", "within", "sections"})
-"""The fields with which a section counts by itself; without one of them it only names a part of the rubric."""
-ALIASES = {"requirement": "description", "scale_type": "scale"}
-CRITERION_FIELDS = ("name", "description", "weight", "scale", "options", "section", "tags", *SHARED_FIELDS, *ALIASES)
-OPTION_FIELDS = ("label", "value", "description", "na")
-SCALES = tuple(scale for scale in get_args(Scale) if scale != "pairwise")
-
-CHECKLIST_FIELDS = ("name", "description", "items", *SHARED_FIELDS)
-ITEM_FIELDS = tuple(ChecklistItem.model_fields)
-
-_BARE_FIELDS = frozenset({"name", "description", "data_classification_policy", *SHARED_FIELDS})
-_OPTION_FIELDS = _BARE_FIELDS | {"options", "option_map"}
-_OWN_FIELDS = frozenset({"scale", "weight", "na_options", "section", "tags"})
-ARTIFACT_FIELDS: Mapping[str, frozenset[str]] = {
-    "criteria": _BARE_FIELDS,
-    "criteria_with_options": _OPTION_FIELDS,
-    "evenhand_criterion": _OPTION_FIELDS | _OWN_FIELDS,
-}
-"""The types of unitxt's artifacts that are criteria, and their fields."""
-
-OPTION_TYPE = "criteria_option"
-
-Model = TypeVar("Model", bound=FrozenModel)
+ROWS_ENDING = ".jsonl"
+FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 
 _NAME_LENGTH = 40
 
 
+def _contexts(value: object) -> dict[str, str]:
+    try:
+        return context_mapping(value)
+    except InvalidInputError as error:
+        raise ValueError(CONTEXT_FORMS) from error
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Contexts = Annotated[dict[str, str], BeforeValidator(_contexts)]
+OwnScale = Literal["binary", "ordinal", "nominal"]
+
+
+class _Input(BaseModel):
+    """A part of a document as people write it; a field that is null counts as left out."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    form: ClassVar[str] = "a mapping"
+    """What it may be, for messages."""
+    text_field: ClassVar[str] = ""
+    """The field that a text stands for."""
+    list_field: ClassVar[str] = ""
+    """The field that a list stands for."""
+    left_out_if_empty: ClassVar[str] = ""
+    """A field that an empty text or list leaves out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: object) -> object:
+        if isinstance(data, str) and cls.text_field:
+            return {cls.text_field: data}
+        if not isinstance(data, dict):
+            return data
+        return {
+            name: value
+            for name, value in data.items()
+            if value is not None and not (name == cls.left_out_if_empty and value in ("", []))
+        }
+
+
+class _Shared(_Input):
+    prediction_field: str | None = None
+    context_fields: Contexts = {}
+
+
+class _Option(_Input):
+    form = "a mapping with a label, and a value or na: true"
+
+    label: Text
+    value: float | None = None
+    description: str = ""
+    na: bool = False
+
+
+class _Criterion(_Shared):
+    form = "a text, or a mapping with a requirement"
+    text_field = "requirement"
+
+    name: Text | None = None
+    description: Text = Field(validation_alias=AliasChoices("requirement", "description"))
+    weight: float = 1.0
+    scale: OwnScale | None = Field(None, validation_alias=AliasChoices("scale_type", "scale"))
+    options: Annotated[list[_Option], Field(min_length=1)] | None = None
+    section: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class _Section(_Input):
+    form = "a mapping with a name and criteria"
+
+    name: Text
+    description: str = ""
+    weight: float = 1.0
+    within: str = ""
+    criteria: Annotated[list[_Criterion], Field(min_length=1)] | None = None
+    sections: Annotated[list[_Section], Field(min_length=1)] | None = None
+
+
+class _Rubric(_Shared):
+    form = "a rubric is a list of criteria, or a mapping with criteria or sections"
+    list_field = "criteria"
+    left_out_if_empty = "sections"  # as a frozen rubric without sections is written
+
+    name: Text | None = None
+    description: str = ""
+    na_strategy: NaStrategy = "skip"
+    na_partial: float = 0.5
+    clip: Clip = "score"
+    criteria: Annotated[list[_Criterion], Field(min_length=1)] | None = None
+    sections: Annotated[list[_Section], Field(min_length=1)] | None = None
+
+
+class _Item(_Input):
+    form = "a text, or a mapping with a question"
+    text_field = "question"
+    left_out_if_empty = "name"  # as a frozen item without a name is written
+
+    question: Text
+    name: Text | None = None
+    weight: float = 1.0
+    category: str = ""
+    prerequisites: list[Any] = []
+    na: bool = False
+
+
+class _Checklist(_Shared):
+    form = "a checklist is a list of questions, or a mapping with items"
+    list_field = "items"
+
+    name: Text | None = None
+    description: str = ""
+    items: Annotated[list[_Item], Field(min_length=1)]
+
+
+class _UnitxtOption(_Input):
+    form = "an object with a name and a description, as the criterion has __type__ or option_map"
+
+    type: Literal["criteria_option"] = Field("criteria_option", alias="__type__")
+    name: str
+    description: str = ""
+
+
+class _UnitxtCriterion(_Shared):
+    name: str
+    description: str
+    data_classification_policy: str | list[str] | None = None
+
+
+class _UnitxtCriterionWithOptions(_UnitxtCriterion):
+    options: list[_UnitxtOption]
+    option_map: dict[str, float | None] = {}
+
+
+class _EvenhandCriterion(_UnitxtCriterionWithOptions):
+    scale: OwnScale = "ordinal"
+    weight: float = 1.0
+    na_options: list[str] = []
+    section: str = ""
+    tags: list[str] = []
+
+
+SHARED_FIELDS = frozenset(_Shared.model_fields)
+RUBRIC_FIELDS = frozenset(_Rubric.model_fields)
+CHECKLIST_FIELDS = frozenset(_Checklist.model_fields)
+CRITERION_FIELDS = frozenset({*_Criterion.model_fields, "requirement", "scale_type"})
+NESTING_FIELDS = frozenset({"weight", "within", "sections"})
+"""The fields with which a section counts by itself; without one of them it only names a part of the rubric."""
+
+_ARTIFACTS: Mapping[str, type[_UnitxtCriterion]] = {
+    "criteria": _UnitxtCriterion,
+    "criteria_with_options": _UnitxtCriterionWithOptions,
+    "evenhand_criterion": _EvenhandCriterion,
+}
+ARTIFACT_FIELDS = {kind: frozenset(model.model_fields) for kind, model in _ARTIFACTS.items()}
+"""The types of unitxt's artifacts that are criteria, and their fields."""
+
+_OWN_FIELDS = ARTIFACT_FIELDS["evenhand_criterion"] - ARTIFACT_FIELDS["criteria_with_options"]
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def _validated(model: type[Model], data: object, what: str) -> Model:
+    """The data as a model.
+
+    Raises:
+        InvalidCriterionError: If a field is unknown, missing or wrong.
+        ArtifactError: If the data are more than JSON can say.
+    """
+    data = plain(data, what)
+    listed = model.list_field if issubclass(model, _Input) else ""
+    if listed and isinstance(data, list):
+        data = {listed: data}
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise InvalidCriterionError(_refusal(error, model, data, what)) from error
+
+
+_NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
+
+
+def _refusal(error: ValidationError, model: type[BaseModel], data: object, what: str) -> str:  # noqa: PLR0911 - a line per kind
+    """The first thing that pydantic found wrong: where it is, the value there, and what is accepted."""
+    faults = error.errors(include_url=False)
+    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
+    kind, value, loc = fault["type"], fault["input"], fault["loc"]
+    where, field, owner = _place(loc, model, data, what)
+    accepted = {} if owner is None else _accepted_fields(owner)
+    if kind == "extra_forbidden" and loc[-1] in accepted:
+        both = sorted(alias for alias, name in accepted.items() if name == accepted[str(loc[-1])])
+        return f"{where} has one field under two names, {both!r}: give one of them"
+    if kind == "extra_forbidden":
+        return f"{where} has the field {field!r}. {did_you_mean(field, sorted(accepted))}"
+    if not field:
+        form = getattr(owner, "form", _Input.form)
+        return f"{where} {f'is {briefly(value)}; give' if loc else f'holds {briefly(value)};'} {form}"
+    value = None if kind == "missing" else value
+    found = f"{where} has the {field} {briefly(value)}"
+    if kind in {"list_type", "too_short"} or (kind == "missing" and field in _NOUNS):
+        return f"{found}; give a list{' of at least one' if field in _NOUNS else ''}"
+    if kind in {"string_type", "string_too_short", "missing"}:
+        hint = f': write "{value}", in quotes' if isinstance(value, (bool, int, float)) else ""
+        return f"{found}; it must be a text{hint}"
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
+        return f"{found}. {did_you_mean(value, choices)}"
+    return f"{found}; {fault['ctx']['error']}" if kind == "value_error" else f"{found}: {fault['msg']}"
+
+
+def _place(
+    loc: Sequence[int | str],
+    model: type[BaseModel],
+    data: Any,  # noqa: ANN401 - plain data
+    what: str,
+) -> tuple[str, str, type[BaseModel] | None]:
+    """What messages call the part of a document that pydantic names, the field in it, and the model of the part."""
+    where, field = what, ""
+    owner: type[BaseModel] | None = model
+    inner = owner
+    for step in loc:
+        if isinstance(step, int):
+            data, owner = data[step] if isinstance(data, list) else None, inner
+            name, noun = data.get("name") if isinstance(data, dict) else None, _NOUNS.get(field, field)
+            part = f"the {noun} {name!r}" if isinstance(name, str) and name else f"{noun} {step + 1}"
+            where, field = f"{part} of {where}", ""
+        else:
+            data = data.get(step) if isinstance(data, dict) else None
+            field = f"{field}.{step}".lstrip(".")
+            inner = _model_in(owner.model_fields[step].annotation) if owner and step in owner.model_fields else None
+    return where, field, owner
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each))), None)
+
+
+def _accepted_fields(model: type[BaseModel]) -> dict[str, str]:
+    """Name that a document may have -> field of the model."""
+    found = {}
+    for name, info in model.model_fields.items():
+        alias = info.validation_alias
+        for each in alias.choices if isinstance(alias, AliasChoices) else [alias or name]:
+            found[str(each)] = name
+    return found
+
+
 def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
-    """The rubric that a document says.
+    """Return the rubric that a document describes.
 
     Args:
         data: A mapping or a list, of texts, numbers, lists and mappings; frozen criteria may stand in it.
-        what: The document is called in messages.
+        what: The name of the document in messages.
         name: The rubric's, when the document gives none.
 
     Raises:
@@ -118,34 +355,72 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
         >>> [criterion.name for criterion in read_rubric(["Is polite.", "Names a date."], "the list").criteria]
         ['is_polite', 'names_a_date']
     """
-    form = "a rubric is a list of criteria, or a mapping with criteria or sections"
-    fields = _fields(data, what, RUBRIC_FIELDS, form, listed="criteria")
-    shared = {field: fields.pop(field) for field in SHARED_FIELDS if field in fields}
-    criteria, sections = _criteria(fields, what)
-    written = [{**shared, **criterion} for criterion in criteria]
-    rest = {field: value for field, value in fields.items() if field not in {"criteria", "sections"}}
-    rest["name"] = text(rest.get("name", name), "name", what)
-    rest["criteria"] = tuple(_criterion(criterion, what) for criterion in _named(written))
-    rest["sections"] = tuple(sections)
-    return _valid(Rubric, rest, f"{what} is not a rubric")
+    given = _validated(_Rubric, data, what)
+    is_nested = any(NESTING_FIELDS & section.model_fields_set for section in given.sections or ())
+    if (given.criteria is None) == (given.sections is None) and not is_nested:
+        raise InvalidCriterionError(f"{what} must have either criteria or sections: a list of one or the other")
+    written, sections = list(given.criteria or ()), list[Section]()
+    _add_sections(given.sections or (), what, written, sections if is_nested else None)
+    taken = {criterion.name for criterion in written if criterion.name}
+    shared = given.model_dump(exclude_unset=True, include=set(SHARED_FIELDS))
+    criteria = []
+    for criterion in written:
+        own_name = criterion.name or derived_name(criterion.description, taken)
+        taken.add(own_name)
+        criteria.append(_criterion_of(criterion, own_name, what, shared))
+    own = given.model_dump(exclude_unset=True, exclude={"name", "criteria", "sections", *SHARED_FIELDS})
+    return Rubric(**own, name=given.name or name, criteria=tuple(criteria), sections=tuple(sections))
+
+
+def _add_sections(
+    given: Sequence[_Section], what: str, criteria: list[_Criterion], sections: list[Section] | None, within: str = ""
+) -> None:
+    """Add the criteria of sections to those of the rubric, and the sections where they count by themselves."""
+    for section in given:
+        where = f"the section {section.name!r} of {what}"
+        if sections is None and section.criteria is None:
+            raise InvalidCriterionError(f"{where} has the criteria None; give a list of at least one")
+        if sections is not None:
+            own = section.model_dump(exclude_unset=True, exclude={"criteria", "sections"})
+            sections.append(Section(**{"within": within, **own}))
+        for criterion in section.criteria or ():
+            if criterion.section not in {None, section.name}:
+                raise InvalidCriterionError(
+                    f"a criterion in {where} has the section {briefly(criterion.section)}: leave it out"
+                )
+            criteria.append(criterion.model_copy(update={"section": section.name}))
+        _add_sections(section.sections or (), where, criteria, sections, section.name)
+
+
+def _criterion_of(given: _Criterion, name: str, what: str, shared: Mapping[str, Any]) -> Criterion:
+    fields = {**shared, **given.model_dump(exclude_unset=True, exclude={"options"}), "name": name}
+    if given.options is not None:
+        options = tuple(Option(**option.model_dump()) for option in given.options)
+        return Criterion(**{"scale": implied_scale(options), **fields}, options=options)
+    if given.scale not in {None, "binary"}:
+        raise InvalidCriterionError(
+            f"the criterion {name!r} of {what} is {given.scale} and has no options; give a list of mappings with a "
+            "label"
+        )
+    return Criterion(**{**fields, "scale": "binary"}, options=yes_no_criterion(name, given.description).options)
 
 
 def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
-    """The criterion that a document says: one as it may stand in a rubric.
+    """Return the criterion that a document describes: one as it may stand in a rubric.
 
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
     """
-    [criterion] = _named(_criterion_fields([data], what))
-    return _criterion(criterion, what)
+    given = _validated(_Criterion, data, what)
+    return _criterion_of(given, given.name or derived_name(given.description), what, {})
 
 
 def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, Any]:
-    """The frozen criterion that data say; of one as unitxt writes it, its checked fields with their ``__type__``.
+    """Return the frozen criterion that data describe; of one as unitxt writes it, its checked fields and ``__type__``.
 
     Args:
         data: As it may stand in a rubric, as a frozen criterion is written, or as unitxt writes it.
-        what: They are called in messages.
+        what: Their name in messages.
 
     Raises:
         ArtifactError: If they are not a criterion.
@@ -155,66 +430,59 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
         raise ArtifactError(
             f"{what} is a {type(data).__name__}; a criterion is an object with a name and a description"
         )
-    if "__type__" in data:
-        return _artifact_fields(data, what)
-    if {"requirement", "scale_type"} & data.keys():
-        return read_criterion(data, what)
-    options = data.get("options")
-    if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
-        named = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
-        if not any(named):
-            return _valid(Criterion, data, f"{what} is not a criterion", known=Criterion.model_fields)
-    with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
-    return _artifact_fields(
-        {"__type__": "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options, **data}, what
+    options, kind = data.get("options"), data.get("__type__")
+    if "__type__" not in data:
+        if {"requirement", "scale_type"} & data.keys():
+            return read_criterion(data, what)
+        if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
+            as_unitxt = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
+            if not any(as_unitxt):
+                return _validated(Criterion, data, what)
+        with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
+        kind = "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options
+    if not isinstance(kind, str) or kind not in _ARTIFACTS:
+        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(_ARTIFACTS)!r}")
+    own = {name: value for name, value in data.items() if not name.startswith("__") and value is not None}
+    given = _validated(_ARTIFACTS[kind], own, what)  # in which nothing but options is nested
+    fields: dict[str, Any] = {"__type__": kind, **own}
+    if isinstance(given, _UnitxtCriterionWithOptions):
+        fields["options"] = [option.model_dump(by_alias=True) for option in given.options]
+    return fields
+
+
+def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
+    """Return the criterion with options of unitxt's fields; an option that the map leaves out has no value.
+
+    Args:
+        fields: With their ``__type__``, as :func:`read_criterion_or_fields` gives them.
+
+    Raises:
+        InvalidCriterionError: If they contradict each other.
+    """
+    where = f"the criterion {fields['name']!r}"
+    own = {name: value for name, value in fields.items() if name != "__type__"}
+    given = cast("_UnitxtCriterionWithOptions", _validated(_ARTIFACTS[fields["__type__"]], own, where))
+    values = {fold_label(name): value for name, value in given.option_map.items()}
+    na_options = given.na_options if isinstance(given, _EvenhandCriterion) else []
+    names = {fold_label(option.name) for option in given.options}
+    for field, chosen in (("option_map", set(values)), ("na_options", set(map(fold_label, na_options)))):
+        unknown = sorted(chosen - names)
+        if unknown:
+            raise InvalidCriterionError(
+                f"the {field} of {where} names {unknown!r}, which are not among its options. "
+                f"{did_you_mean(unknown[0], names)}"
+            )
+    options = tuple(
+        Option(
+            label=option.name,
+            value=values.get(fold_label(option.name)),
+            description=option.description,
+            na=fold_label(option.name) in set(map(fold_label, na_options)),
+        )
+        for option in given.options
     )
-
-
-def _artifact_fields(data: dict[str, Any], what: str) -> dict[str, Any]:
-    """The fields, when they are a criterion's, all of them exist, and nothing else is nested in them."""
-    kind = data["__type__"]
-    if not isinstance(kind, str) or kind not in ARTIFACT_FIELDS:
-        raise ArtifactError(
-            f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(ARTIFACT_FIELDS)!r}"
-        )
-    accepted = ARTIFACT_FIELDS[kind]
-    for name, value in data.items():
-        if not name.startswith("__") and name not in accepted:
-            raise InvalidCriterionError(
-                f"{what} has the field {name!r}, which {kind} does not. {did_you_mean(name, sorted(accepted))}"
-            )
-        for nested in _nested_types(value):
-            if nested != OPTION_TYPE:
-                raise ArtifactError(f"{what} contains an artifact of the type {nested!r}; a criterion may not")
-    for name in ("name", "description"):
-        if not isinstance(data.get(name), str):
-            raise InvalidCriterionError(f"{what} has the {name} {data.get(name)!r}; a criterion's {name} is a text")
-    return data if "options" not in accepted else {**data, "options": _option_fields(data, what)}
-
-
-def _option_fields(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
-    """The options as objects; not as texts, which unitxt would take for the ids of any artifacts."""
-    options, values = data.get("options"), data.get("option_map")
-    if not isinstance(options, list):
-        raise InvalidCriterionError(f"{what} has the options {options!r}; give a list of objects with a name")
-    if not isinstance(values, dict | None):
-        raise InvalidCriterionError(
-            f"{what} has the option_map {values!r}; give an object: the name of an option -> its value, a number"
-        )
-    for option in options:
-        if not isinstance(option, dict) or not isinstance(option.get("name"), str):
-            raise InvalidCriterionError(
-                f"{what} has the option {option!r}; with __type__ or option_map, an option is an object with a name "
-                "and a description"
-            )
-    return [{"__type__": OPTION_TYPE, "description": "", **option} for option in options]
-
-
-def _nested_types(value: object) -> list[object]:
-    if isinstance(value, dict):
-        own = [value["__type__"]] if "__type__" in value else []
-        return own + [found for item in value.values() for found in _nested_types(item)]
-    return [found for item in value for found in _nested_types(item)] if isinstance(value, list) else []
+    named = given.model_dump(exclude={"options", "option_map", "na_options", "data_classification_policy"})
+    return Criterion(**{"scale": implied_scale(options), **named}, options=options)
 
 
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
@@ -224,44 +492,6 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         sections = [section.model_dump(mode="json", exclude_defaults=True) for section in rubric.sections]
         document["sections"] = [{**each, "weight": each.get("weight", 1.0)} for each in sections]
     return {**document, "criteria": [criterion_document(criterion) for criterion in rubric.criteria]}
-
-
-def _fields(data: object, what: str, accepted: Collection[str], form: str, *, listed: str) -> dict[str, Any]:
-    """The fields of a document that are given; a list is its field ``listed``."""
-    data = plain(data, what)
-    if isinstance(data, list):
-        data = {listed: data}
-    if not isinstance(data, dict):
-        raise InvalidCriterionError(f"{what} holds {briefly(data)}; {form}")
-    return present(data, accepted, what)
-
-
-def _valid(
-    model: type[Model],
-    fields: Mapping[str, Any],
-    refusal: str,
-    *,
-    within: str = "",
-    known: Mapping[str, object] | None = None,
-) -> Model:
-    """The frozen value of these fields.
-
-    Args:
-        model: Of which class.
-        fields: Its fields.
-        refusal: The beginning of the message about fields that are none of it or of another type.
-        within: The beginning of the message where the fields contradict each other.
-        known: Fields that are proposed for one that is unknown.
-    """
-    try:
-        value: Model = model.model_validate(fields)
-    except ValidationError as error:
-        raise InvalidCriterionError(f"{refusal}: {validation_message(error, known)}") from error
-    except InvalidCriterionError as error:
-        if not within:
-            raise
-        raise InvalidCriterionError(f"{within}: {error}") from error
-    return value
 
 
 def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
@@ -277,120 +507,6 @@ def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
         name = f"{name}_{word}".strip("_")[:_NAME_LENGTH]
     name = name or "criterion"
     return next(made for number in count(1) if (made := name if number == 1 else f"{name}_{number}") not in taken)
-
-
-def _criteria(fields: Mapping[str, Any], what: str) -> tuple[list[dict[str, Any]], list[Section]]:
-    """The criteria as mappings, each with its section, and the sections that count by themselves."""
-    listed = fields.get("sections")
-    if listed == [] and "criteria" in fields:  # as a frozen rubric without sections is written
-        listed = None
-    held = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    nested = any(NESTING_FIELDS & each.keys() for each in held)
-    if ("criteria" in fields) == (listed is not None) and not nested:
-        raise InvalidCriterionError(f"{what} must have either criteria or sections: a list of one or the other")
-    found = _Parts()
-    if "criteria" in fields:
-        found.criteria += _criterion_fields(items(fields["criteria"], "criteria", what), what)
-    if listed is not None:
-        found.read(items(listed, "sections", what), what, nested=nested)
-    return found.criteria, found.sections
-
-
-class _Parts:
-    """What the sections of a rubric hold, as it is read."""
-
-    def __init__(self) -> None:
-        self.criteria: list[dict[str, Any]] = []
-        self.sections: list[Section] = []
-
-    def read(self, sections: Sequence[object], what: str, *, nested: bool, within: str = "") -> None:
-        """Read the sections of a rubric, or of the section that holds them."""
-        for place, section in enumerate(sections, start=1):
-            given = self._fields(section, f"section {place} of {what}")
-            name = given["name"]
-            where = f"the section {name!r} of {what}"
-            if nested:
-                own = {field: value for field, value in given.items() if field not in {"criteria", "sections"}}
-                self.sections.append(_valid(Section, {"within": within, **own}, f"{where} cannot be read"))
-            if "criteria" in given or not nested:
-                self._hold(items(given.get("criteria"), "criteria", where), name, where)
-            if "sections" in given:
-                self.read(items(given["sections"], "sections", where), what, nested=True, within=name)
-
-    def _fields(self, section: object, what: str) -> dict[str, Any]:
-        if not isinstance(section, dict):
-            raise InvalidCriterionError(f"{what} is {briefly(section)}; give a mapping with a name and criteria")
-        given = present(section, SECTION_FIELDS, what)
-        return {**given, "name": text(given.get("name"), "name", what)}
-
-    def _hold(self, criteria: Sequence[object], name: str, where: str) -> None:
-        for criterion in _criterion_fields(criteria, where):
-            if criterion.get("section", name) != name:
-                raise InvalidCriterionError(
-                    f"a criterion in {where} has the section {briefly(criterion['section'])}: leave it out"
-                )
-            self.criteria.append({**criterion, "section": name})
-
-
-def _criterion_fields(criteria: Sequence[object], what: str) -> list[dict[str, Any]]:
-    """Each criterion as a mapping with its known fields under one name each."""
-    found = []
-    for number, criterion in enumerate(criteria, start=1):
-        given = {"description": criterion} if isinstance(criterion, str) else criterion
-        if not isinstance(given, dict):
-            raise InvalidCriterionError(
-                f"criterion {number} of {what} is {briefly(criterion)}; give a text, or a mapping with a requirement"
-            )
-        name = given.get("name")
-        where = f"the criterion {name!r} of {what}" if isinstance(name, str) else f"criterion {number} of {what}"
-        fields = under_one_name(present(given, CRITERION_FIELDS, where), ALIASES, where)
-        fields["description"] = text(fields.get("description"), "requirement", where)
-        if "name" in fields:
-            fields["name"] = text(fields["name"], "name", where)
-        found.append(fields)
-    return found
-
-
-def _named(criteria: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The criteria, those without a name called by their requirement."""
-    taken = {criterion["name"] for criterion in criteria if "name" in criterion}
-    found = []
-    for criterion in criteria:
-        name = criterion.get("name") or derived_name(criterion["description"], taken)
-        taken.add(name)
-        found.append({**criterion, "name": name})
-    return found
-
-
-def _criterion(given: Mapping[str, Any], what: str) -> Criterion:
-    where = f"the criterion {given['name']!r} of {what}"
-    fields = {**given, "context_fields": contexts(given.get("context_fields", []), where)}
-    scale = fields.get("scale")
-    if scale is not None and scale not in SCALES:
-        raise InvalidCriterionError(f"{where} has the scale {briefly(scale)}. {did_you_mean(scale, SCALES)}")
-    if fields.get("options") is not None:
-        fields["options"] = _options(fields["options"], where)
-        fields.setdefault("scale", implied_scale(fields["options"]))
-    elif scale in {None, "binary"}:
-        yes_no = yes_no_criterion(given["name"], given["description"])
-        fields |= {"options": yes_no.options, "scale": "binary"}
-    else:
-        raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
-    return _valid(Criterion, fields, f"{where} cannot be read")
-
-
-def _options(given: object, what: str) -> tuple[Option, ...]:
-    found = []
-    for number, option in enumerate(items(given, "options", what), start=1):
-        where = f"option {number} of {what}"
-        if not isinstance(option, dict):
-            raise InvalidCriterionError(
-                f"{where} is {briefly(option)}; give a mapping with a label, and a value or na: true"
-            )
-        fields = present(option, OPTION_FIELDS, where)
-        fields["label"] = text(fields.get("label"), "label", where)
-        found.append(_valid(Option, fields, f"{where} cannot be read", within=what))
-    return tuple(found)
 
 
 def implied_scale(options: Sequence[Option]) -> Scale:
@@ -410,11 +526,11 @@ def criterion_document(criterion: Criterion) -> dict[str, Any]:
 
 
 def read_checklist(data: object, what: str, *, name: str = "checklist") -> Checklist:
-    """The checklist that a document says.
+    """Return the checklist that a document describes.
 
     Args:
         data: A mapping or a list, of texts, numbers, lists and mappings; frozen items may stand in it.
-        what: The document is called in messages.
+        what: The name of the document in messages.
         name: The checklist's, when the document gives none.
 
     Raises:
@@ -425,14 +541,25 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
         >>> [item.name for item in read_checklist(["Is it polite?", "Is it short?"], "the list").items]
         ['1', '2']
     """
-    form = "a checklist is a list of questions, or a mapping with items"
-    fields = _fields(data, what, CHECKLIST_FIELDS, form, listed="items")
-    written = _item_fields(items(fields.get("items"), "items", what), what)
-    names = [item.get("name", str(number)) for number, item in enumerate(written, start=1)]
-    fields["name"] = text(fields.get("name", name), "name", what)
-    fields["context_fields"] = contexts(fields.get("context_fields", []), what)
-    fields["items"] = tuple(_item(item, names, what) for item in written)
-    return _valid(Checklist, fields, f"{what} is not a checklist")
+    given = _validated(_Checklist, data, what)
+    names = [item.name or str(number) for number, item in enumerate(given.items, start=1)]
+    items = []
+    for number, item in enumerate(given.items, start=1):
+        needed = tuple(_prerequisite(each, names, f"item {number} of {what}") for each in item.prerequisites)
+        items.append(ChecklistItem(**{**item.model_dump(exclude_unset=True), "prerequisites": needed}))
+    own = given.model_dump(exclude_unset=True, exclude={"items"})
+    return Checklist(**{**own, "name": given.name or name}, items=tuple(items))
+
+
+def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str:
+    """The name of the item that a name or a number means."""
+    if isinstance(prerequisite, str):
+        return prerequisite.strip()
+    if isinstance(prerequisite, int) and not isinstance(prerequisite, bool) and 1 <= prerequisite <= len(names):
+        return names[prerequisite - 1]
+    raise InvalidCriterionError(
+        f"{where} has the prerequisite {briefly(prerequisite)}; give a name, or a number from 1 to {len(names)}"
+    )
 
 
 def checklist_document(checklist: Checklist) -> dict[str, Any]:
@@ -447,40 +574,38 @@ def checklist_document(checklist: Checklist) -> dict[str, Any]:
     return {**document, "items": written}
 
 
-def _item_fields(given: Sequence[object], what: str) -> list[dict[str, Any]]:
-    found = []
-    for number, item in enumerate(given, start=1):
-        where = f"item {number} of {what}"
-        fields = {"question": item} if isinstance(item, str) else item
-        if not isinstance(fields, dict):
-            raise InvalidCriterionError(f"{where} is {briefly(item)}; give a text, or a mapping with a question")
-        fields = present(fields, ITEM_FIELDS, where)
-        fields["question"] = text(fields.get("question"), "question", where)
-        if fields.get("name") == "":
-            del fields["name"]
-        if "name" in fields:
-            fields["name"] = text(fields["name"], "name", where)
-        found.append(fields)
-    return found
+_NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")
 
 
-def _item(given: Mapping[str, Any], names: Sequence[str], what: str) -> ChecklistItem:
-    where = f"the item {given.get('name', given['question'])!r} of {what}"
-    needed = given.get("prerequisites", [])
-    if not isinstance(needed, list):
-        raise InvalidCriterionError(
-            f"{where} has the prerequisites {briefly(needed)}; give a list of names or of numbers from 1 on"
-        )
-    fields = {**given, "prerequisites": tuple(_prerequisite(item, names, where) for item in needed)}
-    return _valid(ChecklistItem, fields, f"{where} cannot be read")
+def is_sentence(reference: str) -> bool:
+    """Whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
+
+    It has several words or ends in a question mark.
+
+    >>> [is_sentence(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
+    [True, True, True, False, False]
+    """
+    sentence = reference.strip()
+    return is_worded(sentence) and not (os.sep in sentence and _exists(sentence))
 
 
-def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str:
-    """The name of the item that a name or a number means."""
-    if isinstance(prerequisite, str):
-        return prerequisite.strip()
-    if isinstance(prerequisite, int) and not isinstance(prerequisite, bool) and 1 <= prerequisite <= len(names):
-        return names[prerequisite - 1]
-    raise InvalidCriterionError(
-        f"{where} has the prerequisite {briefly(prerequisite)}; give a name, or a number from 1 to {len(names)}"
-    )
+def _exists(name: str) -> bool:
+    try:
+        return expanded(name).exists()
+    except OSError:  # too long
+        return False
+
+
+def is_worded(sentence: str) -> bool:
+    """Whether a text reads as a sentence, whatever files there are."""
+    if _NO_SENTENCE.match(sentence) or sentence.lower().endswith(FILE_ENDINGS):
+        return False
+    return len(sentence.split()) > 1 or sentence.endswith(("?", "？"))
+
+
+def names_a_file(reference: str) -> bool:
+    """Whether a text is a path: no JSON, no sentence, and no catalog id, which has no slash and no ending of a file."""
+    if reference.lstrip().startswith(("{", "[")) or is_sentence(reference):
+        return False
+    name = reference.partition("[")[0]
+    return reference.strip().lower().endswith(FILE_ENDINGS) or "/" in name or os.sep in name

@@ -12,19 +12,16 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.cells import held_in, number_of, plain_cell
-from evenhand.data.plain_data import briefly, context_mapping
+from evenhand.data.plain import briefly, context_mapping
 from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
-from evenhand.run_options import GroupOptions, IntervalOptions
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import is_missing, without_lone_surrogates
-
-if TYPE_CHECKING:
-    from evenhand.statistics.intervals import IntervalLevel
 
 Loaded = TypeVar("Loaded")
 
@@ -226,7 +223,7 @@ def context_of(
     if fields is None:
         fields = criterion.context_fields
         how = "map it with context_fields={name: your field}, in the shell --context NAME=FIELD"
-        setting = f"{_named(criterion)} ({how})"
+        setting = f"the {type(criterion).__name__.lower()} {criterion.name!r} ({how})"
     context = {}
     for name, field in fields.items():
         if field in REFERENCE_FIELDS and field not in row and references:
@@ -348,7 +345,7 @@ def row_id(row: Mapping[str, Any], field: str, number: int) -> str:
     return name
 
 
-def row_groups(rows: Sequence[Mapping[str, Any]], fields: object) -> dict[str, Any]:
+def row_groups(rows: Sequence[Mapping[str, Any]], fields: str | Sequence[str] | None) -> dict[str, Any]:
     """What a result repeats of the columns that group its rows: ``groups``, column -> a name a row; nothing without.
 
     Args:
@@ -356,26 +353,22 @@ def row_groups(rows: Sequence[Mapping[str, Any]], fields: object) -> dict[str, A
         fields: One column or several (``group_fields``), or None. A row without a value is of no group (None).
 
     Raises:
-        InvalidInputError: What names no columns, or a column that a row lacks.
+        InvalidInputError: A column that a row lacks.
 
     >>> row_groups([{"topic": "law"}, {"topic": None}], "topic")
     {'groups': {'topic': ['law', None]}}
     """
+    if fields is None:
+        return {}
     columns = group_columns(fields)
     return named_groups(
         {column: [field_of(row, column, n, "group_fields") for n, row in enumerate(rows)] for column in columns}
     )
 
 
-def group_columns(fields: object) -> tuple[str, ...]:
-    """The columns that ``group_fields`` names; none for None.
-
-    Raises:
-        InvalidInputError: What names no columns.
-    """
-    given: dict[str, Any] = {"group_fields": fields}
-    named = GroupOptions(**given).group_fields
-    return () if named is None else (named,) if isinstance(named, str) else named
+def group_columns(fields: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that ``group_fields`` names; none for None."""
+    return () if fields is None else (fields,) if isinstance(fields, str) else tuple(fields)
 
 
 def named_groups(cells: Mapping[str, Sequence[object]]) -> dict[str, Any]:
@@ -448,13 +441,19 @@ def read_clusters(
         what: A row is called, in messages.
 
     Raises:
-        InvalidInputError: What names no column, or a row without a value in it.
+        InvalidInputError: A row without a value in it.
     """
-    given: dict[str, Any] = {"cluster_field": field}
-    IntervalOptions(**given)
     if not isinstance(field, str):
-        if field is None:
-            _warn_of_repeats(rows, apart)
+        column = repeated_column(rows, apart) if field is None else None
+        if column is not None:
+            warnings.warn(
+                f"the column {column!r} has {len({row[column] for row in rows})} values in {len(rows)} rows. If rows "
+                f"with the same value depend on each other, intervals that do not know it are too narrow: name the "
+                f"column with cluster_field={column!r} (in the shell --cluster-field {column}), or say that rows are "
+                "independent with cluster_field=False (--cluster-field false)",
+                RepeatedColumnWarning,
+                stacklevel=3,
+            )
         return None
     found = []
     for number, row in enumerate(rows):
@@ -471,8 +470,6 @@ def read_clusters(
 def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
     """The level of intervals over rows with these clusters; None, for all rows, where they do not belong together."""
     known = [cluster for cluster in clusters if cluster is not None]
-    from evenhand.statistics.intervals import IntervalLevel  # noqa: PLC0415 - a second of import: scipy
-
     return IntervalLevel(level, known or None, method)
 
 
@@ -519,28 +516,6 @@ def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
     return FEWEST_VALUES if _GROUPING.search(words) and not _CATEGORY.search(words) else None
 
 
-def _warn_of_repeats(rows: Sequence[Mapping[str, Any]], apart: Collection[str]) -> None:
-    column = repeated_column(rows, apart)
-    if column is not None:
-        warnings.warn(
-            f"the column {column!r} has {len({row[column] for row in rows})} values in {len(rows)} rows. If rows with "
-            f"the same value depend on each other, intervals that do not know it are too narrow: name the column with "
-            f"cluster_field={column!r} (in the shell --cluster-field {column}), or say that rows are independent with "
-            "cluster_field=False (--cluster-field false)",
-            RepeatedColumnWarning,
-            stacklevel=4,
-        )
-
-
-def response_columns(response_field: str | Sequence[str]) -> tuple[str, ...]:
-    """The columns with responses, each of which is a system.
-
-    Raises:
-        InvalidInputError: If there is none, or one twice, or something that is no name.
-    """
-    return columns_named(response_field, "response_field")
-
-
 def columns_named(given: object, setting: str) -> tuple[str, ...]:
     """One name of a column, or several.
 
@@ -559,23 +534,12 @@ def columns_named(given: object, setting: str) -> tuple[str, ...]:
 
 
 def context_columns(context_fields: object) -> dict[str, str] | None:
-    """Name shown -> column; None where what is judged says what is shown.
+    """Return name shown -> column; None where what is judged says what is shown.
 
     Raises:
         InvalidInputError: If it is no column, list of columns or mapping.
     """
-    if context_fields is None:
-        return None
-    if not isinstance(context_fields, (str, list, tuple, Mapping)):
-        raise InvalidInputError(
-            f"context_fields is {context_fields!r}; give a column, a list of columns, or name shown -> column"
-        )
-    mapped = context_mapping(context_fields)
-    if "" in mapped or not all(isinstance(name, str) for pair in mapped.items() for name in pair):
-        raise InvalidInputError(
-            f"context_fields is {context_fields!r}; a name that is shown, and a column, is a text that is not empty"
-        )
-    return mapped
+    return None if context_fields is None else context_mapping(context_fields)
 
 
 def reference_column(
@@ -599,19 +563,24 @@ def references_of(row: Mapping[str, Any], reference_field: str | None, instance:
     return texts_of(field_of(row, reference_field, instance, "reference_field"), cell_name(reference_field, instance))
 
 
-def check_gold_criteria(gold_fields: Mapping[str, str] | None, names: Sequence[str]) -> None:
-    """Check that labels are named for what is judged.
+def check_label_columns(columns: object, names: Sequence[str], setting: str) -> None:
+    """Check that a setting names columns of labels for what is judged.
+
+    Args:
+        columns: Name of a criterion or item -> column; None for none.
+        names: Of what is judged.
+        setting: The setting, for the message.
 
     Raises:
-        InvalidInputError: If they are for another criterion.
+        InvalidInputError: If it names something else, or is no mapping.
     """
-    if gold_fields is not None and not isinstance(gold_fields, (str, Mapping)):
-        raise InvalidInputError(f"gold_fields is {gold_fields!r}; give a mapping: criterion -> column")
-    if isinstance(gold_fields, str):
+    if isinstance(columns, str):
         raise InvalidInputError(
-            f"gold_fields is {gold_fields!r}; give the column of each criterion, as "
-            f"{{{next(iter(names), 'criterion')!r}: {gold_fields!r}}}"
+            f"{setting} is {columns!r}; give the column of each criterion, as "
+            f"{{{next(iter(names), 'criterion')!r}: {columns!r}}}"
         )
-    unknown = sorted(set(gold_fields or {}) - set(names))
-    if unknown:
-        raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InvalidInputError(f"{setting} is {columns!r}; give a mapping: criterion -> column")
+    for name in columns or ():
+        if name not in names:
+            raise InvalidInputError(f"{setting} names {name!r}, which is not judged. {did_you_mean(name, names)}")

@@ -184,24 +184,27 @@ class KnownRows:
 
     Attributes:
         numbers: Of the parts.
+        rows: Number of a part -> the indices of its rows in the whole run.
         left: Number of a part -> how many of its rows are to be judged again.
         votes: How many votes there are on the other rows.
         met: How many of the rows were asked for.
     """
 
-    def __init__(self, parts: Iterable[tuple[int, Sequence[str], Sequence[str], frozenset[str], int]]) -> None:
+    def __init__(self, parts: Iterable[tuple[int, Sequence[str], Sequence[str], frozenset[str], int, int]]) -> None:
         """Know the rows of parts.
 
         Args:
-            parts: Of each its number, the ids and contents of its rows, the ids of those not judged, and how many votes
-                there are on the others.
+            parts: Of each its number, the ids and contents of its rows, the ids of those not judged, how many votes
+                there are on the others, and the index of its first row in the whole run.
         """
         digests, contents, open_in = [as_digests(())], [np.zeros(0, "S16")], [np.zeros(0, np.int64)]
         self.numbers: list[int] = []
         self.left: dict[int, int] = {}
+        self.rows: dict[int, range] = {}
         self.votes = 0
-        for number, ids, held, not_judged, votes in parts:
+        for number, ids, held, not_judged, votes, first in parts:
             self.votes += votes
+            self.rows[number] = range(first, first + len(ids))
             self.numbers.append(number)
             digests.append(as_digests(ids))
             contents.append(np.array([each.encode() for each in held], dtype="S16"))

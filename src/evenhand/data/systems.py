@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.data.cells import held_in
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_ids, text_of
-from evenhand.data.plain_data import briefly
+from evenhand.data.plain import briefly
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Classifications

@@ -4,13 +4,16 @@ import json
 from importlib import resources
 from typing import Any
 
-from evenhand.criteria import Checklist
+from evenhand.criteria import Checklist, Scale
 from evenhand.data.documents import read_checklist
-from evenhand.data.plain_data import parse_json
+from evenhand.data.plain import parse_json
 
 SYSTEMS = ("alder", "birch", "cedar")
 CRITERIA = ("criteria.evenhand.direct.relevance", "criteria.evenhand.direct.correctness")
 COMPARISON = "criteria.evenhand.pairwise.overall_quality"
+SCALES: tuple[Scale, ...] = ("ordinal", "pairwise")
+"""Of the criteria and of the comparison."""
+
 GOLD_PREFERENCE = "preferred_{first}_{second}"
 GOLD_FIELDS = {"relevance": "{system}_relevance", "correctness": "{system}_correctness"}
 

@@ -12,10 +12,8 @@ verdicts; ``address`` names a cluster. See the page "On a cluster" of the docume
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any
 
-from evenhand.checked_options import check_names
 from evenhand.errors import InvalidInputError
 
 __all__ = ["checklist", "grade_scores", "judge", "run_mode", "winrates"]
@@ -70,17 +68,14 @@ def _run(
     workers: int | None = None,
     **options: Any,  # noqa: ANN401 - as above
 ) -> Any:  # noqa: ANN401 - of the function
-    from evenhand import tables  # noqa: PLC0415 - seconds of import
-    from evenhand.distributed import cluster  # noqa: PLC0415 - as above
-    from evenhand.run_options import StreamOptions  # noqa: PLC0415 - as above
-    from evenhand.streams import stream_call  # noqa: PLC0415 - as above
+    from evenhand.distributed import cluster  # noqa: PLC0415 - seconds of import
+    from evenhand.row_runs import ROW_FUNCTIONS, job_of, record_of  # noqa: PLC0415 - as above
 
-    judging = getattr(tables, function)
-    check_names(options, signature(judging).parameters)
-    how = StreamOptions(**{name: options.pop(name) for name in StreamOptions.model_fields if name in options})
-    if how.stream_to is None:
+    arguments = {**dict(zip(ROW_FUNCTIONS[function].places, given, strict=False)), **options}
+    job = job_of(function, arguments)
+    if job.options.stream_to is None:
         raise InvalidInputError(
             "stream_to is missing: name the folder to which the verdicts go, which all machines of the cluster share"
         )
-    call = stream_call(judging, how, dataset, *given, **options)
-    return cluster.judge_on_ray(**call._asdict(), address=address, workers=workers)
+    record = record_of(function, {"data": dataset, **arguments})
+    return cluster.judge_on_ray(job, dataset, record=record, address=address, workers=workers)

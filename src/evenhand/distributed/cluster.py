@@ -19,16 +19,17 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import evenhand.errors
+from evenhand.by_name import open as open_results
 from evenhand.data.identified import KnownRows, RowStream, as_rows
 from evenhand.data.rows import RowBatch, row_batches
 from evenhand.distributed.coordinator import Coordinator
 from evenhand.distributed.shards import Shards
 from evenhand.distributed.sources import first_rows, is_read_by_ray, paths_of, rows_of, source_of
 from evenhand.distributed.worker import Order, Worker
-from evenhand.engines.base import BatchingEngine, SharedRateEngine
-from evenhand.engines.claims import this_process
-from evenhand.engines.journal import Journal, default_journal_path
-from evenhand.engines.prices import Prices
+from evenhand.engines.base import SharedRateEngine
+from evenhand.engines.batches import BatchJudge
+from evenhand.engines.budget import Prices
+from evenhand.engines.journal import Journal, default_journal_path, this_process
 from evenhand.errors import (
     DistributedRunError,
     EvenhandError,
@@ -37,12 +38,13 @@ from evenhand.errors import (
     Terminated,
     TooManyFailuresError,
 )
-from evenhand.files import expanded, is_opened
+from evenhand.files import expanded, is_opened, written_whole
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import GRACE_SECONDS
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
-from evenhand.judging.together import GRACE_SECONDS
 from evenhand.numbers import format_cost, format_count
+from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
 from evenhand.results.resumed import (
     RUN_FILE,
@@ -52,14 +54,12 @@ from evenhand.results.resumed import (
     part_path,
     rows_of_part,
 )
-from evenhand.results.run_record import write_run
-from evenhand.results.saved import header_of, open_results, written_whole
+from evenhand.results.saved import header_of
 from evenhand.streams import Job
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from evenhand.run_options import StreamOptions
 
 BAD_ROWS: Final = "rows-not-judged.jsonl"
 VOTES_OF_A_PART: Final = 1024
@@ -105,11 +105,8 @@ class JudgeBlocks:
 def judge_on_ray(
     job: Job,
     data: object,
-    how: StreamOptions,
     *,
-    split: str | None = None,
     limit: int | None = None,
-    dry_run: bool = False,
     record: Mapping[str, Any] | None = None,
     address: str | None = None,
     workers: int | None = None,
@@ -122,14 +119,15 @@ def judge_on_ray(
         DistributedRunError: The cluster failed; what was judged holds.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    _check(job, data, dry_run=dry_run, limit=limit, workers=workers)
+    _check(job, data, limit=limit, workers=workers)
+    split = job.options.split
     ray = _ray()
     shown = data
     if isinstance(data, Iterator):  # it can be read once
         one_by_one = (row for batch in row_batches(data, split) for row in batch)
         shown = list(islice(one_by_one, _FIRST_ROWS))
         data = chain(shown, one_by_one)
-    folder = expanded(str(how.stream_to)).absolute()
+    folder = expanded(str(job.options.stream_to)).absolute()
     numbers, shards = part_numbers(folder), Shards(folder)
     with held_alone(folder), ExitStack() as stack:
         journal = _journal_of(job)
@@ -143,7 +141,7 @@ def judge_on_ray(
         if is_read_by_ray(data):
             stack.enter_context(_quiet(ray, address))
         first = first_rows(shown, split, _FIRST_ROWS)
-        rows = _rows_of_a_part(job, first, part_rows=how.part_rows, folder=folder, numbers=numbers)
+        rows = _rows_of_a_part(job, first, folder=folder, numbers=numbers)
         known = KnownRows(rows_of_part(folder, number) for number in numbers)
         if record is not None:
             write_run(folder / RUN_FILE, record)
@@ -170,24 +168,24 @@ def _ray() -> Any:  # noqa: ANN401 - a module
     return ray
 
 
-def _check(job: Job, data: object, *, dry_run: bool, limit: int | None, workers: int | None) -> None:
+def _check(job: Job, data: object, *, limit: int | None, workers: int | None) -> None:
     job.check()
     if data is None:
         raise InvalidInputError("there are no rows to judge: give a data set, or the path of a file or folder")
-    if dry_run or limit is not None:
+    if job.options.dry_run or limit is not None:
         raise InvalidInputError(
-            f"{'dry_run' if dry_run else 'limit'} is not for judging on a cluster: leave out the cluster (address, in "
-            "the shell --ray), or the other"
+            f"{'dry_run' if job.options.dry_run else 'limit'} is not for judging on a cluster: leave out the cluster "
+            "(address, in the shell --ray), or the other"
         )
     if job.is_long:
         raise InvalidInputError(
-            f"systems_field is {job.given['systems_field']!r}: the rows of a prompt may come to different workers; "
-            "give a row a prompt, with a column a system"
+            f"systems_field is {getattr(job.options, 'systems_field', None)!r}: the rows of a prompt may come to "
+            "different workers; give a row a prompt, with a column a system"
         )
     if workers is not None and (isinstance(workers, bool) or workers < 1):
         raise InvalidInputError(f"workers is {workers!r}; give a whole number of at least 1, or None for one a CPU")
     _check_reach(job, data)
-    if (most := job.given.get("max_cost")) is not None:
+    if (most := job.options.max_cost) is not None:
         for judge in job.judges:
             if judge.identity() is not None:
                 Prices(judge, most)
@@ -196,7 +194,7 @@ def _check(job: Job, data: object, *, dry_run: bool, limit: int | None, workers:
 def _check_reach(job: Job, data: object) -> None:
     """Check that other processes can read the data, and go on with what one of them has sent."""
     for judge in job.judges:
-        if isinstance(judge, BatchingEngine):
+        if isinstance(judge, BatchJudge):
             raise InvalidInputError(
                 f"{judge.judge_id!r} sends batches (batch=True), for which one process suffices and by whose journal "
                 "they are found again: leave out the cluster (address, in the shell --ray), or batch"
@@ -210,7 +208,7 @@ def _check_reach(job: Job, data: object) -> None:
 
 def _journal_of(job: Job) -> Path | None:
     """The run's journal, which is there and up to date then; None where none is needed."""
-    setting = job.given.get("journal", "default")
+    setting = job.options.journal
     if setting is None or all(judge.identity() is None for judge in job.judges):
         return None
     path = default_journal_path() if setting == "default" else expanded(setting)
@@ -218,16 +216,14 @@ def _journal_of(job: Job) -> Path | None:
     return path.absolute()
 
 
-def _rows_of_a_part(
-    job: Job, batches: Iterable[RowBatch], *, part_rows: int | None, folder: Path, numbers: list[int]
-) -> int:
+def _rows_of_a_part(job: Job, batches: Iterable[RowBatch], *, folder: Path, numbers: list[int]) -> int:
     """How many rows are judged together; the first are looked at, and what cannot be judged is refused."""
     first = list(islice(RowStream(batches, job.id_field), _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
     votes = job.estimate(shown, journal=None).votes
     if numbers:
         check_same_run(header_of(part_path(folder, numbers[0])), job.unasked(shown), folder)
-    return part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
+    return job.options.part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
 
 
 @contextmanager
@@ -277,7 +273,7 @@ class _Run:
     ) -> None:
         self._ray, self._job, self._folder, self._shards = ray, job, folder, Shards(folder)
         self._journal, self._record = journal, record
-        self._shown = bool(job.given.get("progress", True))
+        self._shown = job.options.progress
         self._coordinator: Any = None
         self._state: dict[str, Any] = {"tally": {}, "errors": [], "busy": 0, "died": 0}
         self._bad: list[tuple[str, str]] | None = None  # known at the end
@@ -296,7 +292,8 @@ class _Run:
         ray = self._ray
         cpus = max(1.0, ray.cluster_resources().get("CPU", 1.0))
         workers = self._most_workers(workers or int(cpus))
-        limits = {name: self._job.given.get(name) for name in ("max_calls", "max_cost")}
+        options = self._job.options
+        limits: dict[str, Any] = {"max_calls": options.max_calls, "max_cost": options.max_cost}
         self._coordinator = (
             ray.remote(Coordinator)
             .options(num_cpus=0)
@@ -308,8 +305,7 @@ class _Run:
                 shard_of=self._shards.shard_of,
             )
         )
-        quiet = {"progress": False, "max_failure_rate": 1.0, "max_calls": None, "max_cost": None}
-        job = Job(self._job.function, {**self._job.given, **quiet})
+        job = self._job.changed(progress=False, max_failure_rate=1.0, max_calls=None, max_cost=None)
         order = Order(job, self._folder, self._journal, this_process().host, record=self._record, **limits)
         source = source_of(data, split, READ_CPUS)
         actors = ray.data.ActorPoolStrategy(
@@ -487,7 +483,7 @@ class _Run:
     def _check_failures(self) -> None:
         tally = self._state["tally"]
         failed, votes = tally.get("failed", 0), tally.get("votes", 0)
-        rate = self._job.given.get("max_failure_rate", 0.2)
+        rate = self._job.options.max_failure_rate
         if failed > rate * votes + 1e-9:
             causes = sorted(((n, c) for c, n in tally.items() if c.startswith("cause: ")), reverse=True)
             told = "; ".join(f"{number} × {cause.removeprefix('cause: ')}" for number, cause in causes[:5])

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from evenhand.distributed.coordinator import Amount, Terms
-from evenhand.engines.budget import AGAIN, Budget, Share
-from evenhand.engines.prices import Quote
+from evenhand.engines.budget import AGAIN, Budget, Quote, Share
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
 

@@ -19,15 +19,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Final
 
+from evenhand.by_name import open as open_results
 from evenhand.distributed.coordinator import Amount
 from evenhand.distributed.lease import Ledger
-from evenhand.engines.claims import Process, is_running, this_process
-from evenhand.engines.journal import SELECT_REPLY, Journal, reply_of
-from evenhand.engines.journal_care import merged
-from evenhand.engines.journal_file import failure
+from evenhand.engines.journal import SELECT_REPLY, Journal, Process, failure, is_running, reply_of, this_process
+from evenhand.engines.journal_tools import merged
 from evenhand.errors import InvalidInputError
 from evenhand.results.resumed import part_path, with_rows, write_part
-from evenhand.results.saved import open_results
 from evenhand.votes import Completion
 
 SILENT_SECONDS: Final = 15.0

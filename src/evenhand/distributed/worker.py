@@ -19,9 +19,9 @@ from evenhand.distributed.coordinator import Amount, Report, Terms
 from evenhand.distributed.lease import LeasedBudget, Ledger
 from evenhand.distributed.shards import ShardJournal, Shards
 from evenhand.engines.base import SharedRateEngine
-from evenhand.engines.claims import this_process
+from evenhand.engines.journal import this_process
 from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.judging.together import shared_judging
+from evenhand.judging.loop import shared_judging
 from evenhand.results.results import Results
 from evenhand.results.resumed import part_path, write_part
 from evenhand.streams import Job

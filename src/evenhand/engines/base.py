@@ -1,6 +1,7 @@
 """The border between the judging logic and whatever answers it: one request, one completion.
 
-What judges without a model share stands here too: how they run, and how they word a choice at each stage of the flow.
+What engines share stands here too: they are plain values; and those without a model run alike, and word a choice alike
+at each stage of the flow.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
 
 from evenhand.errors import RejectedRequestError
+from evenhand.options import Options, option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, Message, TokenLogprob
-
-if TYPE_CHECKING:
-    from evenhand.engines.journal import Journal
 
 Stage = Literal["assessment", "selection", "reask", "summary", "one_step", "verdict", "sheet", "sheet_reask"]
 
@@ -149,16 +148,28 @@ class SharedRateEngine(Protocol):
         """Keep to a share from now on, on the event loop that runs now; whether no more calls are in flight."""
 
 
-@runtime_checkable
-class BatchingEngine(Protocol):
-    """An engine whose replies may come a day after they were asked for, and that writes down what it waits for."""
+HOSTED: Final = ("public", "proprietary")
+"""The classifications of data that an engine behind a network may be shown, unless it says otherwise."""
 
-    @property
-    def most_reply_tokens(self) -> int | None:
-        """The token limit of a reply; None where there is none."""
 
-    def keep_in(self, journal: Journal) -> None:
-        """Write it there, on the event loop that runs now."""
+class Engine(Options):
+    """The base of our engines: plain values that a judge is made of."""
+
+    data_classification_policy: tuple[str, ...] | None = option(
+        None, "The classifications of the data that it may be shown; None for any."
+    )
+
+    def to_judge(self) -> JudgeEngine:
+        """Return a judge with these settings.
+
+        Raises:
+            InvalidInputError: If the engine lacks a setting that a judge needs.
+        """
+        raise NotImplementedError
+
+    def changed(self, **fields: Any) -> Self:  # noqa: ANN401 - each option says its own type
+        """Return the same engine with other values of these options, which are checked."""
+        return type(self)(**{**dict(self), **fields})
 
 
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
@@ -304,21 +315,36 @@ def _answer_logprob(piece: Spoken, space: str, most: int) -> TokenLogprob:
     return TokenLogprob(token=space + piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
 
 
-class FreeJudge:
-    """A judge whose replies cost nothing and need neither connections nor threads."""
+class FreeEngine(Engine):
+    """An engine whose replies cost nothing and need neither connections nor threads: it is its own judge."""
 
-    __slots__ = ()
+    @property
+    def judge_id(self) -> str:
+        """The judge's name in every vote and score."""
+        raise NotImplementedError
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the reply to one request."""
+        raise NotImplementedError
 
     @property
     def concurrency(self) -> int:
-        """It answers at once, so that few requests need to wait."""
+        """How many requests may wait: few, since it answers at once."""
         return 8
 
+    def to_judge(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that are plain values, by which results tell engines apart."""
+        return {name: value for name, value in self if isinstance(value, str | int | float | None)}
+
     def identity(self) -> Mapping[str, Any] | None:
-        """None: its replies cost nothing."""
+        """Return None: its replies cost nothing."""
         return None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Nothing is held."""
+        """Hold nothing."""
         yield

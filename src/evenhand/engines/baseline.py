@@ -37,7 +37,7 @@ from rapidfuzz import fuzz
 from evenhand.criteria import Criterion
 from evenhand.engines.base import (
     SHEET_STAGES,
-    FreeJudge,
+    FreeEngine,
     Request,
     Spoken,
     SpokenItem,
@@ -59,15 +59,8 @@ _SAME = 1e-9
 _REFERENCE_NAME = re.compile(r"reference|ground[ _-]?truth|\bgold(?:en)?\b")
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineJudge(FreeJudge):
-    """A judge that counts words. Deterministic, free, and the same in every order.
-
-    Attributes:
-        data_classification_policy: Of which classifications the data may be; None for any.
-    """
-
-    data_classification_policy: tuple[str, ...] | None = None
+class BaselineEngine(FreeEngine):
+    """An engine that counts words: the embedded judge without a model. Deterministic, free, the same in every order."""
 
     @property
     def judge_id(self) -> str:

@@ -1,17 +1,280 @@
-"""What a run may spend: calls and dollars, authorised before a call leaves, and who gets the last of them."""
+"""What a run may spend: calls and dollars, authorised before a call leaves, and who gets the last of them.
+
+What a call will cost is told before it leaves by its price, its prompt, its token limit, and what replies have taught.
+No tokenizer is asked: which one a server has is not known, and fetching one needs a network. A text has no more tokens
+than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too. It has
+no fewer than words: see :func:`least_tokens`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final
+from typing import Final, Self
 
-from evenhand.engines.forecast import TokenForecast
-from evenhand.engines.prices import Quote
+from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.errors import BudgetExhaustedError, InvalidInputError
 from evenhand.numbers import format_cost
-from evenhand.votes import Completion
+from evenhand.votes import Completion, Message
+
+TEMPLATE_TOKENS: Final = 64
+"""What a chat template may write around a conversation: a system prompt of the server's own is learnt from replies."""
+MESSAGE_TOKENS: Final = 16
+ASSUMED_REPLY_TOKENS: Final = 1024
+"""Of a reply without a token limit, until the first one has come."""
+INSTRUCTION_BYTES: Final = 1024
+"""What a further prompt of a conversation adds to it, until one was seen."""
+BYTES_PER_TOKEN: Final = 4
+"""Of a reply, until one was seen."""
+LONGEST_TOKEN: Final = 128
+"""Bytes of the longest token in the vocabularies of OpenAI (r50k, cl100k, o200k) and Llama 3; SentencePiece trains none
+of more than 16 characters (``max_sentencepiece_length``)."""
+MARGIN: Final = 2.0
+"""How much longer than the longest seen the next reply without a token limit may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Of a request and its reply."""
+
+    prompt: float
+    reply: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallSize:
+    """How large a call is.
+
+    Attributes:
+        stage: Of the flow.
+        prompt: No less than its prompt's tokens: the bytes of its messages and schema, and what a chat template adds.
+        added: Of these, what the last prompt of a longer conversation added to it; 0 for a first one.
+    """
+
+    stage: Stage
+    prompt: int
+    added: int
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """The size of a request's call."""
+        schema, sizes = request.response_schema, [_message_bytes(message) for message in request.messages]
+        beside = TEMPLATE_TOKENS + (0 if schema is None else len(json.dumps(dict(schema))))
+        return cls(request.stage, sum(sizes) + beside, sum(sizes[2:]) + beside if len(sizes) > 2 else 0)
+
+
+def _message_bytes(message: Message) -> int:
+    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
+
+
+def least_tokens(*texts: str | None) -> int:
+    """Count the tokens that texts have at least: one per word, and one per :data:`LONGEST_TOKEN` bytes of a long word.
+
+    A word is a run without white space that holds a letter or a digit. No token holds parts of two words: byte-level
+    tokenizers split a text before they merge bytes, by patterns whose pieces have white space at the ends only (GPT-2's
+    and those of cl100k and o200k, ``tiktoken_ext/openai_public.py``; Llama 3, Qwen, DeepSeek and Mistral use variants),
+    and SentencePiece keeps pieces within white space (``split_by_whitespace``, its default). English has about 0.75
+    words per token, so the bound is near; scripts without spaces have it far below.
+
+    >>> least_tokens("Verdict: **Yes**, it is 3.5 m.", None, "-----"), least_tokens("x" * 300)
+    (6, 3)
+    """
+    words = [word for text in texts if text for word in _WORD.findall(text)]
+    if max(map(len, words), default=0) <= _SHORT_WORD:
+        return len(words)
+    return sum(-(-len(word.encode("utf-8", "replace")) // LONGEST_TOKEN) for word in words)
+
+
+def believed_tokens(count: int | None, *texts: str | None) -> tuple[int, bool]:
+    """Return a server's count and True, or the least that texts have and False where it is missing or smaller."""
+    if count is not None:
+        plenty = sum(len(text.split()) + len(text) // _SHORT_WORD for text in texts if text)  # no less, and quick
+        if count >= plenty or count >= least_tokens(*texts):
+            return count, True
+    return least_tokens(*texts), False
+
+
+_WORD: Final = re.compile(r"[^\W_]\S*")
+_SHORT_WORD: Final = LONGEST_TOKEN // 4  # UTF-8 takes four bytes per character at most
+
+
+@dataclass(slots=True)
+class TokenForecast:
+    """What one judge's calls are expected to have; never less than the most that was seen.
+
+    Attributes:
+        most_reply: The token limit of a reply; None where it has none.
+        tried: A whole vote was done, so that its replies at each stage were seen.
+    """
+
+    most_reply: int | None = None
+    tried: bool = False
+    _replies: int = 0
+    _ratio: float | None = None
+    _longest: dict[Stage, int] = field(default_factory=dict)
+    _bytes: dict[Stage, int] = field(default_factory=dict)
+    _added: dict[Stage, int] = field(default_factory=dict)
+
+    @property
+    def learnt(self) -> bool:
+        """Whether the replies of a vote were seen; where they have a limit, one reply is enough."""
+        return self._replies > 0 and (self.tried or self.sure)
+
+    @property
+    def sure(self) -> bool:
+        """Whether :meth:`most` is a bound: replies have a token limit."""
+        return self.most_reply is not None
+
+    def most(self, call: CallSize) -> Tokens:
+        """The most that a call may have.
+
+        With a token limit that is a bound: the bytes of the prompt (more, where a server has counted more tokens than
+        bytes), and the limit. Without one, so many as :data:`MARGIN` times the most seen, or before the first reply
+        :data:`ASSUMED_REPLY_TOKENS`.
+        """
+        likely = self.likely(call)
+        bound = call.prompt * max(1.0, self._ratio or 0.0)
+        if self.most_reply is not None:
+            return Tokens(bound, float(self.most_reply))
+        if not self._longest:
+            return Tokens(bound, float(ASSUMED_REPLY_TOKENS))
+        return Tokens(min(bound, MARGIN * likely.prompt), MARGIN * likely.reply)
+
+    def likely(self, call: CallSize) -> Tokens:
+        """As many as the prompts seen had a byte, and as the longest reply at this stage had; before that, the most."""
+        prompt = call.prompt * (1.0 if self._ratio is None else self._ratio)
+        return Tokens(prompt, self.likely_reply(call.stage))
+
+    def likely_reply(self, stage: Stage) -> float:
+        """Tokens of a reply at a stage; as at the others, where none was seen."""
+        limit = self.most_reply if self.most_reply is not None else ASSUMED_REPLY_TOKENS
+        longest = self._longest.get(stage, max(self._longest.values(), default=limit))
+        return float(longest if self.most_reply is None else min(longest, self.most_reply))
+
+    def most_after(self, call: CallSize, stages: Sequence[Stage]) -> Tokens:
+        """The most that the last of these stages may have, which follow a request in its conversation."""
+        most = self.most(call)
+        reply, added = self._bytes.get(call.stage), 0.0
+        for stage in stages:
+            added += self.likely_reply(call.stage) * BYTES_PER_TOKEN if reply is None else reply
+            added += self._added.get(stage, INSTRUCTION_BYTES)
+            reply = self._bytes.get(stage)
+        longest = MARGIN * self.likely_reply(stages[-1])
+        limit = longest if self.most_reply is None else self.most_reply
+        return Tokens(most.prompt + added * (most.prompt / call.prompt), float(limit))
+
+    def learn(self, call: CallSize, completion: Completion) -> None:
+        """Take note of what a reply had, where the server counted it."""
+        self._replies += 1
+        if completion.prompt_tokens is not None:
+            self._ratio = max(self._ratio or 0.0, completion.prompt_tokens / call.prompt)
+        if call.added:
+            self._added[call.stage] = max(self._added.get(call.stage, 1), call.added)
+        if completion.text is not None:
+            written = len(completion.text.encode("utf-8", "replace"))
+            self._bytes[call.stage] = max(self._bytes.get(call.stage, 1), written)
+        if completion.completion_tokens is not None:
+            self._longest[call.stage] = max(self._longest.get(call.stage, 1), completion.completion_tokens)
+
+
+NEXT_STAGE: Final[Mapping[Stage, Stage]] = {"assessment": "selection"}
+"""What follows a stage, where more calls are expected; else a summary does."""
+REASKS: Final[frozenset[Stage]] = frozenset({"reask", "sheet_reask"})
+INSTRUCTION_TOKENS: Final = 128
+"""What a further prompt of a conversation adds, beside the reply that it follows."""
+
+
+class Prices:
+    """What the calls of one judge cost.
+
+    Raises:
+        InvalidInputError: If the judge's price is not known.
+    """
+
+    def __init__(self, engine: JudgeEngine, max_cost: float) -> None:
+        if not isinstance(engine, PricedEngine) or engine.estimated_cost(1000, 1000) is None:
+            raise InvalidInputError(
+                f"max_cost={max_cost!r} cannot be kept, because the price of the judge {engine.judge_id!r} is not "
+                "known: give its prompt_price and completion_price in US dollars a million tokens (0 for a server of "
+                "your own), as in '…[model=NAME,prompt_price=0.15,completion_price=0.60]', or limit the run with "
+                "max_calls instead; engines of unitxt have no price"
+            )
+        self._price = engine.estimated_cost
+        taught = getattr(engine, "forecast", None)  # what its replies have taught before holds in a next run, too
+        own = TokenForecast(getattr(engine, "most_reply_tokens", None))
+        self.forecast: TokenForecast = taught if isinstance(taught, TokenForecast) else own
+
+    def cost(self, tokens: Tokens) -> float:
+        """US dollars for so many tokens."""
+        return self._price(math.ceil(tokens.prompt), math.ceil(tokens.reply)) or 0.0
+
+    def learn(self, request: Request, completion: Completion) -> None:
+        """Take note of what a reply had."""
+        self.forecast.learn(CallSize.of(request), completion)
+
+    def quote(self, request: Request) -> Quote:
+        """What the call of a request costs."""
+        return Quote(self, CallSize.of(request))
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What one call is taken to cost, as far as is known now: replies that come while it waits teach more."""
+
+    prices: Prices
+    call: CallSize
+
+    @property
+    def again(self) -> bool:
+        """Whether the call asks once more, beyond what was expected of its vote."""
+        return self.call.stage in REASKS
+
+    @property
+    def sure(self) -> bool:
+        """Whether :meth:`most` is a bound."""
+        return self.prices.forecast.sure
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the replies of no vote were seen: one may go alone, to find out what calls cost."""
+        return not self.prices.forecast.learnt
+
+    def most(self) -> float:
+        """US dollars at most."""
+        return self.prices.cost(self.prices.forecast.most(self.call))
+
+    def likely(self) -> float:
+        """US dollars as the calls before tell."""
+        return self.prices.cost(self.prices.forecast.likely(self.call))
+
+    def least_known(self) -> float:
+        """US dollars at most as far as a limit tells: without one, the prompt's."""
+        return self.most() if self.sure else self.prices.cost(Tokens(self.prices.forecast.most(self.call).prompt, 0))
+
+    def rest(self, calls: int) -> tuple[float, float]:
+        """What so many calls after this one are likely to cost together, and how much more the dearest may cost."""
+        forecast, likely, stages = self.prices.forecast, self.prices.forecast.likely(self.call), [self.call.stage]
+        total = gap = 0.0
+        for _ in range(calls):
+            added = forecast.likely_reply(stages[-1]) + INSTRUCTION_TOKENS
+            stages.append(NEXT_STAGE.get(stages[-1], "summary"))
+            likely = Tokens(likely.prompt + added, forecast.likely_reply(stages[-1]))
+            cost = self.prices.cost(likely)
+            total += cost
+            gap = max(gap, self.prices.cost(forecast.most_after(self.call, stages[1:])) - cost)
+        return total, gap
+
+    def told(self) -> str:
+        """What a refusal says of it."""
+        limit = self.prices.forecast.most_reply
+        limited = "without max_tokens" if limit is None else f"with max_tokens={limit}"
+        return f"the next call may cost {format_cost(self.most())}, {limited}"
+
 
 ROUNDING: Final = 1e-9
 AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
@@ -74,6 +337,14 @@ class Budget:
 
     def __repr__(self) -> str:
         return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
+
+    def left(self) -> Budget:
+        """A budget of what is left of this one."""
+        spent = self.cost + self.at_risk + self._at_stake
+        return Budget(
+            None if self.max_calls is None else max(0, self.max_calls - self.launched),
+            None if self.max_cost is None else max(0.0, self.max_cost - spent),
+        )
 
     def share(self, expected: int = 0, order: tuple[int, ...] = ()) -> Share:
         """The places of one vote: so many as it is expected to need, or as many of them as there are.

@@ -1,33 +1,411 @@
-"""The one path by which a run reaches an engine: journal, requests in flight, budget, and what it came to."""
+"""The one path by which a run reaches an engine: may it be asked at all, journal, requests in flight, budget.
+
+Whoever goes on with a reply (reads the verdict, makes the next prompt) or sends a request waits for its turn, a few at
+a time, so that the event loop looks at its sockets in between: a reply that has arrived is written down before others
+are thought about. What a few such turns bring is one transaction: the replies are recorded, and the next calls claimed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
-from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
-from evenhand.engines.breaker import tell
-from evenhand.engines.budget import Budget, Hold, Share
-from evenhand.engines.door import check_may_see, classifications_of, why_withheld
-from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
-from evenhand.engines.journal_batches import BatchRecords
-from evenhand.engines.prices import REASKS, Prices
-from evenhand.engines.turns import Turns
+from pydantic import TypeAdapter, ValidationError
+
+from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.batches import BatchJudge, BatchRecords
+from evenhand.engines.budget import REASKS, Budget, Hold, Prices, Share
+from evenhand.engines.journal import (
+    BEAT_SECONDS,
+    Journal,
+    JournalEntry,
+    Row,
+    canonical_json,
+    describe_request,
+    request_key,
+)
+from evenhand.engines.limits import tell
 from evenhand.errors import (
     BudgetExhaustedError,
+    DataClassificationError,
     EngineError,
     FatalEngineError,
     InvalidInputError,
     JournalError,
     MockModeError,
+    OfflineError,
     UnreachableError,
     WithheldError,
 )
 from evenhand.numbers import format_count
+from evenhand.question import Classifications, Question
 from evenhand.votes import Completion
+
+MOCK_VARIABLE: Final = "UNITXT_MOCK_INFERENCE_MODE"
+OFFLINE_VARIABLE: Final = "EVENHAND_OFFLINE"
+POLICY_VARIABLE: Final = "UNITXT_DATA_CLASSIFICATION_POLICY"
+
+
+def mock_mode() -> bool:
+    """Whether unitxt's mock mode is on: its setting, or the environment variable, where unitxt is not loaded.
+
+    A setting made with ``unitxt.settings.context`` holds for the thread that made it: ask in the thread of the caller.
+
+    Raises:
+        InvalidInputError: If the variable is set to something that unitxt does not understand.
+    """
+    loaded = sys.modules.get("unitxt.settings_utils")
+    try:
+        if loaded is not None:
+            return bool(loaded.get_settings().mock_inference_mode)
+    except ValueError:  # unitxt's own words for a variable that it cannot read do not name it
+        pass
+    return _switch(MOCK_VARIABLE, {"True": True, "False": False, None: False})
+
+
+def offline_mode() -> bool:
+    """Whether the environment says that nothing may be sent.
+
+    Raises:
+        InvalidInputError: If the variable is set to something else than a yes or a no.
+    """
+    return _switch(OFFLINE_VARIABLE, {"1": True, "true": True, "0": False, "false": False, "": False, None: False})
+
+
+def _switch(variable: str, accepted: Mapping[str | None, bool]) -> bool:
+    value = os.environ.get(variable)
+    known = {spelling if spelling is None else spelling.casefold(): on for spelling, on in accepted.items()}
+    folded = value if value is None else value.strip().casefold()
+    if folded not in known:
+        listed = ", ".join(repr(spelling) for spelling in accepted if spelling)
+        raise InvalidInputError(
+            f"the environment variable {variable} is {value!r}; accepted: {listed}, or leave it unset"
+        )
+    return known[folded]
+
+
+def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | None:
+    """Why nothing is sent now to an engine that sends; None where calls may leave.
+
+    Args:
+        judge_id: Who would be asked.
+        offline: Whether the run was told to send nothing.
+    """
+    if mock_mode():
+        return MockModeError(
+            f"the judge {judge_id!r} was not asked: unitxt's mock_inference_mode is on, and then no engine sends "
+            f"anything and nothing is judged; switch it off ({MOCK_VARIABLE}=False) to judge"
+        )
+    if offline or offline_mode():
+        how = "offline=True" if offline else f"{OFFLINE_VARIABLE}={os.environ.get(OFFLINE_VARIABLE)}"
+        return OfflineError(
+            f"the judge {judge_id!r} was not asked: {how} says that nothing is sent, and the journal holds no "
+            "reply to this request; run it once without, with the same journal"
+        )
+    return None
+
+
+def classifications_set(*names: str) -> tuple[str, ...] | None:
+    """Return what the environment lets an engine of one of these names see; None where it says nothing of it.
+
+    Raises:
+        InvalidInputError: If the variable does not hold lists of classifications by name.
+    """
+    value = os.environ.get(POLICY_VARIABLE)
+    if value is None:
+        return None
+    try:
+        policies = _POLICIES.validate_json(value)
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"the environment variable {POLICY_VARIABLE} is {value!r}; give a JSON object of names of engines with "
+            'lists of classifications, such as {"OpenAICompatibleEngine": ["public"]}'
+        ) from error
+    return next((tuple(policies[name]) for name in names if policies.get(name)), None)
+
+
+_POLICIES: Final = TypeAdapter(dict[str, list[str]])
+
+
+def classifications_of(request: Request) -> Classifications:
+    """The data classifications of all that is shown: about one question, or about all on a sheet; each once."""
+    questions = [item.question for item in request.items] if request.question is None else [request.question]
+    return tuple(dict.fromkeys(each for question in questions for each in question.classifications))
+
+
+def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine]) -> None:
+    """Check that every judge may be shown what every question is about, before the first call.
+
+    As unitxt has it: a judge that names no classifications may be shown everything, data without one may be shown to
+    everyone, and else one of the data's must be among the judge's.
+
+    Raises:
+        DataClassificationError: If a judge may not.
+    """
+    instances: dict[tuple[str, ...], int] = {}
+    for question in questions:
+        for classification in question.classifications:
+            instances.setdefault(classification, question.instance)
+    for judge in judges:
+        for classification, instance in instances.items():
+            check_may_see(judge, (classification,), f"what is shown about instance {instance} has")
+
+
+def check_may_see(judge: JudgeEngine, classifications: Classifications, what: str = "rows have") -> None:
+    """Check that a judge may be shown data of each of these classifications; see :func:`check_classified`.
+
+    Args:
+        judge: Who is asked.
+        classifications: Of the data.
+        what: Has them, in the message.
+
+    Raises:
+        DataClassificationError: If it may not.
+    """
+    allowed: tuple[str, ...] = getattr(judge, "data_classification_policy", None) or ()
+    unseen = [each for each in classifications if allowed and not set(each) & set(allowed)]
+    if not unseen:
+        return
+    classification = unseen[0]
+    raise DataClassificationError(
+        f"{what} the data classification {list(classification)!r}, and the judge {judge.judge_id!r} may only be shown "
+        f"data of {list(allowed)!r} (its data_classification_policy), so nothing was sent: take an engine that may see "
+        f"them, or, where this one may, write [data_classification_policy=[{','.join([*allowed, classification[0]])}]] "
+        "behind its name, address or id; or mend the classification of the data"
+    )
+
+
+FIRST_LOOK_SECONDS: Final = 0.01
+LATER_LOOK_SECONDS: Final = 0.2
+TURNS_AT_ONCE: Final = 4
+TURNS_A_TRANSACTION: Final = 2
+
+Found = TypeVar("Found")
+
+_logger = logging.getLogger(__name__)
+
+
+class Turns:
+    """The turns of one event loop, shared by all calls of a run.
+
+    Attributes:
+        journal: Where replies go.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self._trouble: JournalError | None = None
+        self._refused = False
+        self._unrecorded: list[Row] = []
+        self._stops: list[Callable[[], None]] = []
+        self._changed = False
+        self._rows: list[Row] = []
+        self._claims: dict[str, asyncio.Future[set[str]]] = {}
+        self._released: list[str] = []
+        self._asking: list[asyncio.Future[set[str]]] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._given = 0
+        self._users = 0
+        self._beating: asyncio.Task[None] | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the journal could not be used."""
+        return self._trouble is not None
+
+    def when_stopped(self, stop: Callable[[], None]) -> None:
+        """Call this when the journal cannot be used, so that no more calls are to be made."""
+        self._stops.append(stop)
+
+    async def next(self) -> None:
+        """Wait for a turn to go on with a reply."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        if len(self._waiting) == 1:
+            turn.get_loop().call_soon(self._give_turn)
+        await turn
+
+    def get(self, key: str) -> Completion | None:
+        """The recorded reply, marked as cached.
+
+        Raises:
+            BudgetExhaustedError: If the journal cannot be read; the run ends with its error.
+        """
+        return self._read(lambda: self.journal.get(key))
+
+    async def record(self, entry: JournalEntry) -> None:
+        """Put a reply in the journal; the claim on it is gone."""
+        self._rows.append(entry.row())
+        await self._at_the_end()
+
+    async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
+        """The reply that another asker got meanwhile, or None when the key is ours to ask for, and it is our turn.
+
+        Args:
+            key: What is asked for.
+            check: Called while waiting for another asker; what it raises ends the waiting.
+
+        Raises:
+            BudgetExhaustedError: If the journal cannot be used, so that the reply could not be recorded.
+        """
+        while not await self._claimed(key):
+            if self._trouble is not None:
+                raise self._refusal()
+            pause = FIRST_LOOK_SECONDS
+            recorded = self.get(key)
+            while recorded is None and self._read(lambda: self.journal.claimed(key)):
+                await asyncio.sleep(pause)
+                check()
+                pause = min(LATER_LOOK_SECONDS, pause * 1.5)
+            recorded = recorded or self.get(key)
+            if recorded is not None:
+                return recorded
+        try:
+            await self.next()
+        except asyncio.CancelledError:
+            self.release(key)
+            raise
+        return None
+
+    def release(self, key: str) -> None:
+        """Give up a claim at the end of this turn: no reply came."""
+        self._released.append(key)
+        self._at_the_end()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Shows other processes that this event loop is at work; at the end, nothing is left to hand over.
+
+        Raises:
+            JournalError: If calls were not made because their replies could not be recorded.
+        """
+        self._users += 1
+        if self._users == 1:
+            self._beating = asyncio.create_task(self._beat())
+        failure = None
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                failure = await self._finish()
+        if failure is not None:
+            raise failure
+
+    async def _finish(self) -> JournalError | None:
+        """What ended a run before all its calls were made; None where they were."""
+        if self._beating is not None:
+            self._beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._beating
+        self._exchange()
+        self._waiting.clear()
+        kept = "every reply that came is in it"
+        try:
+            self.journal.exchange(self._unrecorded)  # there may be room again
+        except JournalError as error:
+            kept = f"{format_count(len(self._unrecorded), 'reply')} that came could not be recorded"
+            _logger.warning("%s: %s", kept, error)
+        self._unrecorded = []
+        if self._trouble is None or not self._refused:
+            return None
+        return JournalError(
+            f"{self._trouble}. No more calls were made; {kept}, and a second run asks only for what is missing. The "
+            "votes that were cast are in this error's votes"
+        )
+
+    def _read(self, read: Callable[[], Found]) -> Found:
+        try:
+            return read()
+        except JournalError as error:
+            self._stop(error)
+            raise self._refusal() from error
+
+    def _stop(self, error: JournalError) -> None:
+        """No more calls are made; what is on its way is waited for."""
+        if self._trouble is None:
+            _logger.warning("no new calls are made, and replies on their way are waited for: %s", error)
+        self._trouble = self._trouble or error
+        for stop in self._stops:
+            stop()
+
+    def _refusal(self) -> BudgetExhaustedError:
+        """The error of a call that is not made."""
+        self._refused = True
+        return BudgetExhaustedError(f"no call is made whose reply could not be recorded: {self._trouble}")
+
+    async def _beat(self) -> None:
+        """What a power failure takes is no older than a beat."""
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            with suppress(JournalError):  # where the disk is full, whoever is on this host sees that we are alive
+                self.journal.beat()
+                if self._changed:
+                    self._changed = False
+                    await asyncio.to_thread(self.journal.sync)
+
+    async def _claimed(self, key: str) -> bool:
+        """Whether the key is ours after this turn."""
+        asked = self._at_the_end()
+        if self._claims.setdefault(key, asked) is not asked:  # two judges that are one engine ask for the same
+            await asked
+            return False
+        try:
+            return key in await asked
+        except asyncio.CancelledError:
+            if not asked.cancelled() and key in asked.result():
+                self.release(key)
+            raise
+
+    def _at_the_end(self) -> asyncio.Future[set[str]]:
+        """Of this turn: done when what it brought is handed over, with the keys that are ours."""
+        loop = asyncio.get_running_loop()
+        if not self._asking and not self._waiting:
+            loop.call_soon(self._exchange)
+        self._asking.append(loop.create_future())
+        return self._asking[-1]
+
+    def _exchange(self) -> None:
+        rows, claims, released, asking = self._rows, self._claims, self._released, self._asking
+        self._rows, self._claims, self._released, self._asking = [], {}, [], []
+        keys = [key for key, asked in claims.items() if not asked.cancelled()]
+        taken = self._hand_over(rows, keys, released) if rows or keys or released else set()
+        for asked in asking:
+            if not asked.done():
+                asked.set_result(taken)
+
+    def _hand_over(self, rows: list[Row], claims: list[str], releases: list[str]) -> set[str]:
+        """Record replies, and claim and release keys; where the journal fails, the replies stay in memory."""
+        if self._trouble is None:
+            try:
+                taken = self.journal.exchange(rows, claims, releases)
+            except JournalError as error:
+                self._stop(error)
+            else:
+                self._changed = True
+                return taken
+        self._unrecorded += rows
+        return set()
+
+    def _give_turn(self) -> None:
+        loop = self._waiting[0].get_loop()
+        for _ in range(min(TURNS_AT_ONCE, len(self._waiting))):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+        self._given += 1
+        if self._waiting:
+            loop.call_soon(self._give_turn)
+        if self._asking and (not self._waiting or self._given % TURNS_A_TRANSACTION == 0):
+            loop.call_soon(self._exchange)
 
 
 class Calls:
@@ -65,7 +443,7 @@ class Calls:
         self._budget = budget if budget is not None else Budget()
         limited = self._budget.max_cost is not None and identity is not None
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
-        if isinstance(engine, BatchingEngine) and not offline and self._budget.max_calls != 0:  # else nothing is sent
+        if isinstance(engine, BatchJudge) and not offline and self._budget.max_calls != 0:  # else nothing is sent
             _check_batches(engine, journaled=journal is not None, limited=limited)
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
@@ -92,7 +470,7 @@ class Calls:
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, turns:
             if self._withheld is None and self._turns is not None:
-                if isinstance(self.engine, BatchingEngine):
+                if isinstance(self.engine, BatchJudge):
                     self.engine.keep_in(self._turns.journal)
                 else:
                     self._tell_of_batches(self._turns.journal)
@@ -110,6 +488,11 @@ class Calls:
     def away(self) -> UnreachableError | None:
         """Why nothing more can be asked of the engine: its server stayed away."""
         return self._fatal if isinstance(self._fatal, UnreachableError) else None
+
+    @property
+    def failed(self) -> bool:
+        """Whether no further call can succeed: the engine has said so, or the journal cannot be used."""
+        return self._fatal is not None or (self._turns is not None and self._turns.failed)
 
     def journaled(self, request: Request) -> Completion | None:
         """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
@@ -248,8 +631,7 @@ class Calls:
     def _tell_of_batches(self, journal: Journal) -> None:
         """Say where an earlier run left batches of this engine, whose requests are bought again one at a time."""
         with suppress(JournalError):  # which ends the run when a reply is looked for
-            sent = [record for record in BatchRecords(journal).all() if record.identity == self._identity]
-            requests = sum(record.requests for record in sent if record.state != "intended")
+            requests = sum(each.requests for each in BatchRecords(journal).all("WHERE identity = ?", self._identity))
             if requests:
                 tell(
                     f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "
@@ -288,7 +670,7 @@ class SharedCalls:
         return await self.calls.complete(request, self.share)
 
 
-def _check_batches(engine: BatchingEngine, *, journaled: bool, limited: bool) -> None:
+def _check_batches(engine: BatchJudge, *, journaled: bool, limited: bool) -> None:
     """Refuse what would lose batches that were paid for, or would send a first vote in a batch of its own.
 
     Raises:

@@ -2,50 +2,461 @@
 
 A reply is keyed by everything that it depends on: the engine's identity (model, endpoint, sampling parameters), the
 messages, the response schema, the log-probabilities asked for and the sample index. Several processes may share one
-file: whoever asks claims the key until the reply is written, and the others wait for it
-(:mod:`~evenhand.engines.claims`), so that no process buys what another one is buying.
+file: whoever asks claims the key until the reply is written, and the others wait for it, so that no
+process buys what another one is buying.
 
 A process killed at any moment loses no reply that was handed over. A row whose checksum does not fit is no reply. Rows
 are plain JSON: ``sqlite3 journal.sqlite3 "select json_extract(completion, '$.text') from reply"`` reads them.
+
+A claim belongs to an owner, the journal object of one process. It is dead when that process is gone (seen from the same
+host by its number and its start), or when its owner gives no sign of life for a minute: it hangs, or its host cannot be
+seen from here. A sign of life is a number that changes. Whoever waits counts the silence by its own clock, and only as
+long as it looks itself, so that no two clocks are ever compared, and what stood still with the others (a host that
+slept) takes nobody for dead.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
+import shlex
+import shutil
+import socket
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, Self
+from pathlib import Path
+from typing import Final, NamedTuple, Self
 
 from pydantic import ValidationError
 
 from evenhand.engines.base import Request
-from evenhand.engines.claims import Claims
-from evenhand.engines.journal_file import checksum, connect, default_journal_path, failure
-from evenhand.engines.journal_lines import Row, canonical_json, request_key
 from evenhand.errors import JournalError
-from evenhand.files import expanded
+from evenhand.files import cache_folder, expanded
+from evenhand.numbers import format_bytes
 from evenhand.votes import Completion
 
-__all__ = [
-    "Journal",
-    "JournalEntry",
-    "canonical_json",
-    "default_journal_path",
-    "describe_request",
-    "open_journal",
-    "request_key",
-]
+APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
+SCHEMA_VERSION: Final = 5
+BUSY_SECONDS: Final = 30.0
+
+SCHEMA: Final = (
+    "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
+    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL, checksum BLOB NOT NULL)""",
+    """CREATE TABLE owner (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
+    started TEXT NOT NULL, beat INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+    engine INTEGER NOT NULL REFERENCES engine (id), service TEXT NOT NULL, requests INTEGER NOT NULL,
+    sent_at REAL NOT NULL)""",
+    """CREATE TABLE batched (key TEXT PRIMARY KEY, batch INTEGER NOT NULL, place INTEGER NOT NULL,
+    request TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX batched_in ON batched (batch)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
+LITTLE_ROOM: Final = 8 * 2**20
+"""Bytes; where no more are free, a write that failed is taken to have failed of a full disk."""
+
+CHECKPOINT_PAGES: Final = 4000
+"""A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
+what it writes (16 MiB between two) does its event loop wait."""
+
+COMPANIONS: Final = ("-wal", "-shm")
+FOLDER_MODE: Final = 0o700
+FILE_MODE: Final = 0o600
+
+
+def default_journal_path() -> Path:
+    """``journal.sqlite3`` in ``EVENHAND_CACHE_DIR``, or without it in the user's cache directory."""
+    return cache_folder() / "journal.sqlite3"
+
+
+def beside(path: Path, ending: str) -> Path:
+    """A file that belongs to a journal, such as ``journal.sqlite3-wal``."""
+    return path.with_name(path.name + ending)
+
+
+def checksum(key: bytes, request: bytes, completion: bytes) -> bytes:
+    """Of one row: 8 bytes of BLAKE2b over its key, its request and its reply."""
+    return hashlib.blake2b(b"\x00".join((key, request, completion)), digest_size=8).digest()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a journal, made where there is none.
+
+    Raises:
+        JournalError: If it cannot be opened, is not a journal, or was written by another version.
+    """
+    _make_private(path)
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=16
+        )
+        _prepare(connection, path)
+    except BaseException as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise failure(path, error) from error
+        raise
+    return connection
+
+
+def failure(path: Path, error: sqlite3.Error) -> JournalError:
+    """What SQLite says, with the next step."""
+    reason, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
+    elif code == sqlite3.SQLITE_BUSY:
+        step = f"another program has held it for {BUSY_SECONDS:g} seconds: end that program, or {ELSEWHERE}"
+    elif code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _free(path) < LITTLE_ROOM):
+        step = f"free room on the disk of {str(path.parent)!r}, or {ELSEWHERE}"
+    elif code == sqlite3.SQLITE_IOERR and (limit := _file_size_limit()) is not None:
+        step = (
+            f"files of this process may have {format_bytes(limit)} at most: raise the limit (ulimit -f), or {ELSEWHERE}"
+        )
+    else:
+        step = f"check that the file and its folder can be written, or {ELSEWHERE}"
+    return JournalError(f"the journal {str(path)!r} cannot be used ({reason}): {step}")
+
+
+def recovery(path: Path) -> str:
+    """How the replies of a damaged journal are saved, as far as SQLite can read them."""
+    file = shlex.quote(str(path))
+    return f"'sqlite3 {file} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a new journal"
+
+
+def _free(path: Path) -> int:
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return 0
+
+
+def _file_size_limit() -> int | None:
+    """The largest file that this process may write, where there is a limit."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _make_private(path: Path) -> None:
+    """Make the folder and the file for their owner alone; what exists and is ours is tightened."""
+    try:
+        if not path.parent.is_dir():
+            path.parent.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        elif _is_ours(path.parent, path):
+            tighten(path.parent, FOLDER_MODE)
+    except OSError as error:
+        raise JournalError(
+            f"the folder of the journal {str(path)!r} cannot be made ({error.strerror}): {ELSEWHERE}"
+        ) from error
+    with suppress(OSError):  # what is wrong with the place, SQLite says
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
+    for file in (path, *(beside(path, ending) for ending in COMPANIONS)):
+        tighten(file, FILE_MODE)
+
+
+def _is_ours(folder: Path, path: Path) -> bool:
+    """Whether a folder that exists is evenhand's alone: the cache folder, with nothing in it but journals."""
+    if folder != cache_folder():
+        return False
+    if not os.environ.get("EVENHAND_CACHE_DIR"):
+        return True
+    return all(entry.name.startswith(path.name) for entry in folder.iterdir())
+
+
+def tighten(path: Path, mode: int) -> None:
+    """Take from others what a mode does not give them, where the file is this user's; without effect on Windows."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        found = path.lstat()
+        if found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode) and stat.S_IMODE(found.st_mode) & ~mode:
+            path.chmod(stat.S_IMODE(found.st_mode) & mode)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    _use_write_ahead_log(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            for statement in SCHEMA:
+                connection.execute(statement)
+        check_format(path, connection)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def check_format(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse what is no journal, or is of a version that is not known here.
+
+    Raises:
+        JournalError: If it is so.
+    """
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if application != APPLICATION_ID:
+        raise JournalError(f"{str(path)!r} is an SQLite database but not a journal of evenhand: {ELSEWHERE}")
+    if version != SCHEMA_VERSION:
+        raise JournalError(
+            f"the journal {str(path)!r} has the format {version!r}, and this version of evenhand reads "
+            f"{SCHEMA_VERSION!r}: use the version that wrote it, or {ELSEWHERE}"
+        )
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for its lock here, however long the busy time-out; another process may hold it."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+BEAT_SECONDS: Final = 10.0
+SILENT_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.5
+LONGEST_LOOK_SECONDS: Final = 2.0
+"""Of the time between two looks, so much counts as silence at most."""
+
+_TAKE: Final = """INSERT INTO claim SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1)
+    ON CONFLICT DO NOTHING"""
+
+
+class Claims:
+    """The claims of one journal object; every method is given the journal's connection.
+
+    Args:
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._process = this_process()
+        self._id: int | None = None
+        self._new = False
+        self._beat_at = -BEAT_SECONDS
+        self._watched: dict[int, _Watched] = {}
+
+    def take(self, connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
+        """Those of the keys that are ours now; within a transaction."""
+        owner = self._present(connection)
+        taken = set[str]()
+        for key in keys:
+            if connection.execute(_TAKE, (key, owner)).rowcount == 1 or self._take_over(connection, key, owner):
+                taken.add(key)
+        return taken
+
+    def held(self, connection: sqlite3.Connection, key: str) -> bool:
+        """Whether anyone alive has claimed the key."""
+        row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
+        return row is not None and self._is_alive(connection, row[0])
+
+    def remove(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+        """The replies to these keys are recorded: whoever claimed them."""
+        connection.executemany("DELETE FROM claim WHERE key = ?", [(key,) for key in keys])
+
+    def give_up(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+        """No reply came to these keys, and none is on its way."""
+        connection.executemany("DELETE FROM claim WHERE key = ? AND owner = ?", [(key, self._id) for key in keys])
+
+    def beat(self, connection: sqlite3.Connection) -> None:
+        """A sign of life, when one is due and there is an owner to give it."""
+        now = self._clock()
+        if self._id is None or 0 <= now - self._beat_at < BEAT_SECONDS:
+            return
+        if connection.execute("UPDATE owner SET beat = beat + 1 WHERE id = ?", (self._id,)).rowcount == 0:
+            self._id = None  # taken for dead: this process hung
+        self._beat_at = now
+
+    def leave(self, connection: sqlite3.Connection) -> None:
+        """Claim nothing any more."""
+        if self._id is not None:
+            self._remove_owner(connection, self._id)
+            self._id = None
+
+    def committed(self) -> None:
+        """The transaction holds."""
+        self._new = False
+
+    def undone(self) -> None:
+        """The transaction does not hold: what was known of the file may be wrong."""
+        if self._new:
+            self._id, self._new = None, False
+        self._beat_at = -BEAT_SECONDS
+        self._watched.clear()
+
+    def _present(self, connection: sqlite3.Connection) -> int:
+        """Our owner's number; the first time, those who are gone are cleared away."""
+        self.beat(connection)
+        if self._id is None:
+            for (other,) in connection.execute("SELECT id FROM owner").fetchall():
+                if not self._is_alive(connection, other):
+                    self._remove_owner(connection, other)
+            self._beat_at = self._clock()
+            process = self._process
+            added = connection.execute(
+                "INSERT INTO owner (host, pid, started) VALUES (?, ?, ?)",
+                (process.host, process.pid, process.started),
+            )
+            self._id, self._new = added.lastrowid, True
+        assert self._id is not None  # noqa: S101 - SQLite numbers what it inserts
+        return self._id
+
+    def _take_over(self, connection: sqlite3.Connection, key: str, owner: int) -> bool:
+        row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
+        if row is None or self._is_alive(connection, row[0]):
+            return False
+        self._remove_owner(connection, row[0])
+        return connection.execute(_TAKE, (key, owner)).rowcount == 1
+
+    def _remove_owner(self, connection: sqlite3.Connection, owner: int) -> None:
+        self._watched.pop(owner, None)
+        connection.execute("DELETE FROM claim WHERE owner = ?", (owner,))
+        connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
+
+    def _is_alive(self, connection: sqlite3.Connection, owner: int) -> bool:
+        """Looked up at most twice a second for each owner: many wait for one."""
+        now, watched = self._clock(), self._watched.get(owner)
+        if watched is not None and now - watched.looked_at <= LOOK_SECONDS:
+            return watched.silent <= SILENT_SECONDS
+        row = connection.execute("SELECT host, pid, started, beat FROM owner WHERE id = ?", (owner,)).fetchone()
+        if row is None or is_running(Process(*row[:3]), self._process.host) is False:
+            return False
+        if watched is None or watched.beat != row[3]:
+            watched = self._watched[owner] = _Watched(row[3], now)
+        else:
+            watched.silent += min(now - watched.looked_at, LONGEST_LOOK_SECONDS)
+            watched.looked_at = now
+        return watched.silent <= SILENT_SECONDS
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What was seen of another owner: its last sign of life, when it was looked at, and how long it was silent."""
+
+    beat: int
+    looked_at: float
+    silent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process, told apart from a later one with the same number.
+
+    Attributes:
+        host: Where process numbers mean the same: the boot and the process namespace on Linux, else the host's name.
+        pid: The process number.
+        started: When it started, as the system counts; empty where that cannot be read.
+    """
+
+    host: str
+    pid: int
+    started: str
+
+
+def this_process() -> Process:
+    """The process that runs now."""
+    return Process(_host(), os.getpid(), _state_and_start(os.getpid())[1])
+
+
+def is_running(process: Process, here: str) -> bool | None:
+    """Whether a process is running, seen from the host ``here``; None when that cannot be told."""
+    if process.host != here or os.name != "posix":  # Windows has no signal that only asks
+        return None
+    try:
+        os.kill(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    state, started = _state_and_start(process.pid)
+    return state not in {"Z", "X"} and (not started or not process.started or started == process.started)
+
+
+def _host() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _state_and_start(pid: int) -> tuple[str, str]:
+    """The state's letter and the start time in ticks since boot, where there is a ``/proc``."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "", ""
+    fields = status.rpartition(")")[2].split()  # the name before it may hold spaces and brackets
+    return fields[0], fields[19]
+
 
 SELECT_REPLY: Final = (  # bytes, should they be no UTF-8
     "SELECT CAST(request AS BLOB), CAST(completion AS BLOB), checksum FROM reply WHERE key = ?"
 )
 
 _logger = logging.getLogger(__name__)
+
+
+class Row(NamedTuple):
+    """A recorded reply as the journal holds it.
+
+    Attributes:
+        key: From :func:`request_key`.
+        identity: The engine's, as canonical JSON.
+        request: As canonical JSON.
+        completion: The reply as JSON.
+        recorded_at: Seconds since the epoch.
+    """
+
+    key: str
+    identity: str
+    request: str
+    completion: str
+    recorded_at: float
+
+
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
+def canonical_json(value: object) -> str:
+    """The one way to write a value as JSON, so that equal values have equal keys.
+
+    >>> canonical_json({"b": 1, "a": [None, "x"]})
+    '{"a":[null,"x"],"b":1}'
+    """
+    return _CANONICAL.encode(value)
+
+
+def request_key(identity: str, description: str) -> str:
+    """The journal's key: the SHA-256 of the engine's identity and the request, both as canonical JSON."""
+    return hashlib.sha256(f"{identity}\n{description}".encode()).hexdigest()
 
 
 def describe_request(request: Request) -> str:
@@ -66,7 +477,7 @@ class JournalEntry:
     """A reply to record.
 
     Attributes:
-        key: From :func:`~evenhand.engines.journal_lines.request_key`.
+        key: From :func:`~evenhand.engines.journal.request_key`.
         completion: The reply.
         identity: The engine's identity as canonical JSON, without secrets.
         request: From :func:`describe_request`; kept so that the file can be read by people.
@@ -209,7 +620,7 @@ class Journal:
             raise failure(self.path, error) from error
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """The connection, for what lies beside the replies (:mod:`~evenhand.engines.journal_batches`)."""
+        """The connection, for what lies beside the replies (:class:`~evenhand.engines.batches.BatchRecords`)."""
         return self._connected()
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]:

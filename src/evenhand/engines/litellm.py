@@ -8,20 +8,23 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import aiohttp
+from pydantic import field_validator
 
-from evenhand.engines.openai_compatible import (
+from evenhand.engines.batch_providers import ANTHROPIC_URL, AnthropicBatches, BatchProvider, OpenAIBatches
+from evenhand.engines.batches import BatchableEngine
+from evenhand.engines.http import (
+    DEFAULT_KEY_HOST,
     KEYLESS_ADVICE,
+    ServerAddress,
     environment_value,
     lost_connection,
     may_have_default_key,
     normalized_base_url,
 )
-from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.replies import (
     CONTENT_FILTER_CODES,
     SHOWN_CHARACTERS,
@@ -34,12 +37,13 @@ from evenhand.engines.replies import (
 from evenhand.errors import (
     EngineError,
     FatalEngineError,
+    InvalidInputError,
     MissingDependencyError,
     origins,
 )
+from evenhand.options import option
 from evenhand.votes import Completion
 
-CLOSING_SECONDS: Final = 2.0
 NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own needs none
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
@@ -48,74 +52,109 @@ BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class LiteLLMTransport:
-    """A provider that litellm knows, and where its key is found.
+class LiteLLMEngine(BatchableEngine):
+    """A judge of any provider that litellm knows: ``LiteLLMEngine(model="openai/gpt-4.1-mini")``.
 
-    Attributes:
-        api_base: The server's address, where it is not the provider's own.
-        api_key_env: The environment variable that holds the key, never the key. None leaves it to litellm, which reads
-            the provider's own variable (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, …); but ``OPENAI_API_KEY`` is not
-            sent to an ``api_base`` that is neither OpenAI's nor on this machine.
+    Its id is ``engines.evenhand.litellm[model=openai/gpt-4.1-mini]``.
     """
 
-    api_base: str | None = None
-    api_key_env: str | None = None
+    example: ClassVar[str] = "engines.evenhand.litellm[model=openai/gpt-4.1-mini]"
 
-    def __post_init__(self) -> None:
-        if self.api_base is not None:
-            normalized_base_url(self.api_base, field="api_base")
-        if self.api_key_env is not None:
-            check_variable_name("api_key_env", self.api_key_env)
+    api_base: str | None = option(None, "The server's address, where it is not the provider's own.")
+    api_key_env: str | None = option(
+        None,
+        "The variable that holds the key. None leaves it to litellm (``ANTHROPIC_API_KEY``, …); ``OPENAI_API_KEY`` "
+        "goes to OpenAI and to servers on this machine only.",
+    )
+
+    @field_validator("api_base", mode="before")
+    @classmethod
+    def _check_address(cls, api_base: object) -> object:
+        if api_base is not None:
+            normalized_base_url(api_base, field="api_base")
+        return api_base
+
+    @field_validator("api_key_env", mode="before")
+    @classmethod
+    def _check_variable(cls, name: object) -> object:
+        if name is not None:
+            check_variable_name("api_key_env", name)
+        return name
+
+    def model_post_init(self, _: object) -> None:
+        """Check that the provider has batches, where they are asked for."""
+        if self.batch and self.model is not None:
+            self.batch_provider()
 
     @property
     def endpoint(self) -> Mapping[str, Any]:
-        """The address, where it was given."""
-        return {"provider": "litellm", "endpoint": self.api_base}
+        """The address that was given, or that the environment prescribes for the provider."""
+        variables = [self._provider.upper() + suffix for suffix in BASE_VARIABLES]
+        prescribed = [address for variable in variables if (address := os.environ.get(variable))]
+        addresses = [normalized_base_url(address, field=variables[0]) for address in prescribed]
+        return {"provider": "litellm", "endpoint": self.api_base or next(iter(addresses), None)}
+
+    @property
+    def _provider(self) -> str:
+        return str(self.model).partition("/")[0] if "/" in str(self.model) else "openai"
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return US dollars at the prices given, or else of litellm's price list; None for an unlisted model."""
+        cost = self.given_cost(prompt_tokens, completion_tokens)
+        if cost is not None:
+            return cost
+        listed, model = import_litellm().model_cost, str(self.model)
+        prices = listed.get(model) or listed.get(model.partition("/")[2]) or {}
+        prompt, reply = prices.get("input_cost_per_token"), prices.get("output_cost_per_token")
+        return None if prompt is None or reply is None else float(prompt_tokens * prompt + completion_tokens * reply)
+
+    def batch_provider(self) -> BatchProvider:
+        """Return the provider's batches, asked without litellm.
+
+        Raises:
+            InvalidInputError: If the provider speaks neither OpenAI's batches nor Anthropic's, or needs an address.
+        """
+        provider = self._provider
+        url = self.endpoint["endpoint"] or OWN_BATCHES.get(provider)
+        if provider not in OWN_BATCHES or url is None:
+            raise InvalidInputError(
+                f"model is {self.model!r}, and batch=True sends batches to 'openai/…', 'anthropic/…', and, with "
+                "api_base, 'hosted_vllm/…' and 'litellm_proxy/…': leave batch out, or give the address of a server "
+                "that speaks OpenAI's batches as the engine (engines.evenhand.openai_compatible)"
+            )
+        model, variable = str(self.model).removeprefix(f"{provider}/"), f"{provider.upper()}_API_KEY"
+        named = self.api_key_env or (variable if provider != "openai" and os.environ.get(variable) else None)
+        address = ServerAddress(normalized_base_url(url, field="api_base"), named)
+        return AnthropicBatches(address, model) if provider == "anthropic" else OpenAIBatches(address, model)
 
     @asynccontextmanager
-    async def opened(self, settings: RemoteSettings) -> AsyncIterator[LiteLLMConnection]:
-        """Clients for the event loop that runs now; litellm makes them, and they are closed at the end."""
-        connection = LiteLLMConnection(settings.model, self._address(settings.model))
+    async def opened(self) -> AsyncIterator[LiteLLMConnection]:
+        """Have litellm make clients for the event loop that runs now, and close them at the end."""
+        connection = LiteLLMConnection(str(self.model), self.server())
         try:
             yield connection
         finally:
             await connection.close()
 
-    def _address(self, model: str) -> dict[str, str]:
-        address = {}
-        if self.api_base is not None:
-            address["api_base"] = self.api_base
+    def server(self) -> dict[str, str]:
+        """Return what litellm is told of the server: its address and its key."""
+        given = {} if self.api_base is None else {"api_base": self.api_base}
         if self.api_key_env is not None:
-            address["api_key"] = environment_value("api_key_env", self.api_key_env)
-        elif self.api_base is not None and _OPENAI_MODEL.match(model):
+            given["api_key"] = environment_value("api_key_env", self.api_key_env)
+        elif self.api_base is not None and _OPENAI_MODEL.match(str(self.model)):
             trusted = may_have_default_key(normalized_base_url(self.api_base, field="api_base"))
             if not trusted or not os.environ.get("OPENAI_API_KEY"):
-                address["api_key"] = NO_KEY
-        return address
+                given["api_key"] = NO_KEY
+        return given
 
 
-class LiteLLMJudge(RemoteJudge):
-    """A judge behind litellm; an address that the environment prescribes for its provider is part of its identity."""
-
-    def identity(self) -> Mapping[str, Any]:
-        """The address, the model and the sampling parameters."""
-        model = self.settings.model
-        provider = (model.split("/")[0] if "/" in model else "openai").upper()
-        prescribed = [os.environ.get(provider + suffix) for suffix in BASE_VARIABLES]
-        addresses = [normalized_base_url(address, field=f"{provider}_API_BASE") for address in prescribed if address]
-        identity = super().identity()
-        return identity if identity["endpoint"] or not addresses else {**identity, "endpoint": addresses[0]}
-
-    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars at the prices of the settings, or else of litellm's price list; None for an unlisted model."""
-        cost = super().estimated_cost(prompt_tokens, completion_tokens)
-        if cost is not None:
-            return cost
-        listed, model = import_litellm().model_cost, self.settings.model
-        prices = listed.get(model) or listed.get(model.partition("/")[2]) or {}
-        prompt, reply = prices.get("input_cost_per_token"), prices.get("output_cost_per_token")
-        return None if prompt is None or reply is None else float(prompt_tokens * prompt + completion_tokens * reply)
+OWN_BATCHES: Final[Mapping[str, str | None]] = {
+    "openai": f"https://{DEFAULT_KEY_HOST}/v1",
+    "anthropic": ANTHROPIC_URL,
+    "hosted_vllm": None,
+    "litellm_proxy": None,
+}
+"""The providers in names of litellm that have batches, and their address where it is always the same."""
 
 
 def import_litellm() -> ModuleType:
@@ -173,7 +212,6 @@ class LiteLLMConnection:
         """Close the clients that litellm made for this event loop, and forget them."""
         if self._litellm is None:
             return
-        await _stop_logging_worker()
         cached: dict[str, Any] = self._litellm.in_memory_llm_clients_cache.cache_dict
         suffix = f"-{id(asyncio.get_running_loop())}"
         for key in [key for key in cached if str(key).endswith(suffix)]:
@@ -259,24 +297,3 @@ def _code(error: Exception) -> str:
         if isinstance(code, str) and not code.isdecimal():
             return code
     return ""
-
-
-async def _stop_logging_worker() -> None:
-    """End the task in which litellm logs its calls: it would outlive the run."""
-    try:
-        from litellm.litellm_core_utils import logging_worker  # noqa: PLC0415 - as litellm itself
-    except ImportError:  # other versions of litellm have none
-        return
-    worker, loop = logging_worker.GLOBAL_LOGGING_WORKER, asyncio.get_running_loop()
-    if getattr(worker, "_bound_loop", None) is not loop:
-        return
-    try:
-        try:
-            async with asyncio.timeout(CLOSING_SECONDS):
-                await worker.flush()
-        except TimeoutError:
-            _logger.debug("litellm's logging did not end within %g seconds", CLOSING_SECONDS)
-        if getattr(worker, "_bound_loop", None) is loop:
-            await worker.stop()
-    except RuntimeError as error:  # there is one for the whole process: another thread's loop has taken it over
-        _logger.debug("litellm's logging went on in another event loop: %s", error)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import Any, ClassVar
 
 import aiohttp
+from pydantic import ValidationInfo, field_validator
 from yarl import URL
 
-from evenhand.engines.bodies import CONNECT_SECONDS, ENCODINGS, MOST_ERROR_BYTES, Reading, check_declared
-from evenhand.engines.remote import Connection, RemoteSettings
+from evenhand.engines.batch_providers import AnthropicBatches, BatchProvider, OpenAIBatches, is_anthropic
+from evenhand.engines.batches import BatchableEngine
+from evenhand.engines.http import (
+    CONNECT_SECONDS,
+    KEYLESS_ADVICE,
+    PATH,
+    ServerAddress,
+    lost_connection,
+    normalized_base_url,
+    proxy_of,
+    read_body,
+)
+from evenhand.engines.remote import Connection
 from evenhand.engines.replies import (
     check_variable_name,
     decoded_reply,
@@ -26,192 +31,85 @@ from evenhand.engines.replies import (
     read_error,
     redact,
 )
-from evenhand.errors import (
-    ConnectionLostError,
-    EngineError,
-    FatalEngineError,
-    InvalidInputError,
-    ReplyTooLongError,
-    origins,
-)
+from evenhand.errors import FatalEngineError, InvalidInputError
+from evenhand.options import option
 from evenhand.votes import Completion, json_bytes
 
-DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
-DEFAULT_KEY_HOST: Final = "api.openai.com"
-KEYLESS_ADVICE: Final = (
-    " (no key was sent: name the environment variable that holds it in api_key_env; "
-    f"{DEFAULT_KEY_VARIABLE} is sent unasked to https://{DEFAULT_KEY_HOST} and to this machine only)"
-)
-PATH: Final = "/chat/completions"
 
+class OpenAICompatibleEngine(BatchableEngine):
+    """A judge on vLLM, SGLang, Ollama, llama.cpp, TGI, LM Studio, OpenAI, or what else speaks their protocol.
 
-@dataclass(frozen=True)
-class OpenAICompatibleTransport:
-    """The address of a server, and where its key is found.
-
-    Attributes:
-        base_url: With or without ``/v1`` and ``/chat/completions``; without user name, password and query.
-        api_key_env: The environment variable that holds the key, never the key. None takes ``OPENAI_API_KEY`` when it
-            is set and the server is OpenAI's own (by https) or on this machine, and no key otherwise: a server that
-            anyone may run gets no key unless it is named for it. ``""`` sends none.
-        headers_env: The environment variable that holds further headers as a JSON object.
+    ``OpenAICompatibleEngine(base_url="http://localhost:8000/v1", model="qwen3-8b")``, or by its id
+    ``engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]``.
     """
 
-    base_url: str
-    api_key_env: str | None = None
-    headers_env: str | None = None
+    example: ClassVar[str] = "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]"
+    needs: ClassVar[tuple[str, ...]] = ("base_url", "model")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "base_url", normalized_base_url(self.base_url))
-        for field in ("api_key_env", "headers_env"):
-            name = getattr(self, field)
-            if name:
-                check_variable_name(field, name)
+    base_url: str | None = option(None, "With or without ``/v1``; without user name, password and query.")
+    api_key_env: str | None = option(
+        None,
+        'The variable that holds the key; ``""`` sends none. None sends ``OPENAI_API_KEY`` to OpenAI (by https) and to '
+        "servers on this machine only.",
+    )
+    headers_env: str | None = option(None, "The variable that holds further headers as a JSON object.")
+
+    @field_validator("base_url", mode="before")
+    @classmethod
+    def _read_base_url(cls, base_url: object) -> str | None:
+        return None if base_url is None else normalized_base_url(base_url)
+
+    @field_validator("api_key_env", "headers_env", mode="before")
+    @classmethod
+    def _check_variable(cls, name: object, info: ValidationInfo) -> object:
+        if name:
+            check_variable_name(str(info.field_name), name)
+        return name
+
+    @property
+    def address(self) -> ServerAddress:
+        """Where the server is, and where its key is found."""
+        return ServerAddress(str(self.base_url), self.api_key_env, self.headers_env)
 
     @property
     def endpoint(self) -> Mapping[str, Any]:
         """The address."""
         return {"endpoint": self.base_url}
 
+    def check_complete(self) -> None:
+        """Check that the address and the model are there.
+
+        Raises:
+            InvalidInputError: If one is missing.
+        """
+        if self.base_url is not None and self.model is None:
+            raise InvalidInputError(
+                f"the engine {self.base_url!r} is a server's address without a model: give model='…' too (in the shell "
+                f"--model …), or write '{self.base_url}[model=…]'"
+            )
+        super().check_complete()
+
+    def batch_provider(self) -> BatchProvider:
+        """Return message batches at Anthropic, OpenAI's batches elsewhere."""
+        if self.batch_api == "anthropic" or (self.batch_api == "auto" and is_anthropic(self.address.base_url)):
+            return AnthropicBatches(self.address)
+        return OpenAIBatches(self.address)
+
     @asynccontextmanager
-    async def opened(self, settings: RemoteSettings) -> AsyncIterator[Connection]:
-        """A pool of connections for the event loop that runs now."""
-        headers, secrets = self.headers()
-        connector = aiohttp.TCPConnector(limit=settings.max_in_flight, ttl_dns_cache=300)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, settings.timeout))
+    async def opened(self) -> AsyncIterator[Connection]:
+        """Open a pool of connections for the event loop that runs now."""
+        headers, secrets = self.address.headers()
+        connector = aiohttp.TCPConnector(limit=self.max_in_flight, ttl_dns_cache=300)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, self.timeout))
         async with aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=timeout,
             headers=headers,
-            auto_decompress=False,  # it knows no bound
         ) as session:
-            keyless, url, most = "Authorization" not in headers, URL(self.base_url + PATH), settings.max_reply_bytes
-            yield _AiohttpConnection(session, url, secrets, proxy_of(self.base_url), keyless=keyless, most=most)
-
-    def headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        """What every request carries, and what of it is secret."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evenhand"}
-        headers["Accept-Encoding"] = ENCODINGS
-        secrets = []
-        default = self.api_key_env is None and may_have_default_key(self.base_url)
-        key = os.environ.get(DEFAULT_KEY_VARIABLE) if default else None
-        if self.api_key_env:
-            key = environment_value("api_key_env", self.api_key_env)
-        if key:
-            headers["Authorization"] = f"Bearer {key.strip()}"
-            secrets.append(key.strip())
-        if self.headers_env:
-            further = _header_object(self.headers_env)
-            headers |= further
-            secrets += further.values()
-            secrets += [value.rpartition(" ")[2] for value in further.values()]  # without its scheme, such as "Token"
-        for name, value in headers.items():
-            if not value.isascii() or not value.isprintable():
-                raise InvalidInputError(
-                    f"the value of the header {name!r} holds characters that a header cannot carry: "
-                    "set the environment variable again, without line ends and other control characters"
-                )
-        return headers, tuple(secrets)
-
-
-def normalized_base_url(base_url: str, *, field: str = "base_url") -> str:
-    """The address without ``/chat/completions``, with ``/v1`` where no path was given.
-
-    >>> normalized_base_url("http://localhost:8000/")
-    'http://localhost:8000/v1'
-    >>> normalized_base_url("https://example.org/api/v1/chat/completions")
-    'https://example.org/api/v1'
-
-    Raises:
-        InvalidInputError: If it is not an http(s) address, or holds a user name, a password, a query or a fragment.
-    """
-    example = "such as 'http://localhost:8000/v1'"
-    if not isinstance(base_url, str):
-        raise InvalidInputError(f"{field} is a {type(base_url).__name__}; give an address {example}")
-    try:
-        parts = urlsplit(base_url.strip())
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise InvalidInputError(f"{field} is not an address; give one {example}") from error
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise InvalidInputError(
-            f"{field} holds a user name, a password, a query or a fragment (not shown here, in case it is secret): "
-            f"give the bare address {example}, the key through api_key_env and further headers through headers_env"
-        )
-    if parts.scheme not in {"http", "https"} or not host:
-        raise InvalidInputError(f"{field} is {redact(base_url)!r}; give an address with http:// or https://, {example}")
-    path = parts.path.rstrip("/").removesuffix(PATH).rstrip("/")
-    return urlunsplit((parts.scheme, parts.netloc.lower(), path or "/v1", "", ""))
-
-
-def environment_value(field: str, name: str) -> str:
-    """What the environment variable holds that a field names.
-
-    Raises:
-        InvalidInputError: If it is not set.
-    """
-    value = os.environ.get(name)
-    if not value:
-        raise InvalidInputError(
-            f"{field} names the environment variable {name!r}, which is not set: set it, or leave {field} out"
-        )
-    return value
-
-
-def _header_object(name: str) -> dict[str, str]:
-    try:
-        headers = json.loads(environment_value("headers_env", name))
-    except (ValueError, RecursionError):
-        headers = None
-    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-        raise InvalidInputError(
-            f"the environment variable {name!r} (headers_env) must hold a JSON object of texts, such as "
-            '{"X-Project": "evaluation"}'
-        )
-    return headers
-
-
-def may_have_default_key(base_url: str) -> bool:
-    """Whether the user's OpenAI key may go there unasked: to OpenAI, by https, and to servers of this machine."""
-    parts = urlsplit(base_url)
-    host = (parts.hostname or "").rstrip(".")
-    if host == DEFAULT_KEY_HOST or host.endswith(f".{DEFAULT_KEY_HOST}"):
-        return parts.scheme == "https"
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def proxy_of(base_url: str) -> str | None:
-    """The proxy that the environment prescribes, looked up once instead of for every call."""
-    parts = urlsplit(base_url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
-
-
-UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-
-
-def lost_connection(
-    error: BaseException, told: str, unreached: tuple[type[BaseException], ...] = UNREACHED
-) -> EngineError:
-    """What a failure below HTTP means.
-
-    Args:
-        error: The failure.
-        told: The message.
-        unreached: The errors of a connection that was not made.
-    """
-    if any(getattr(source, "errno", None) in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
-        return FatalEngineError(
-            f"{told}: the process may open no more files and connections. Raise the limit (ulimit -n), or lower "
-            "max_in_flight",
-            cause="no_descriptors",
-        )
-    return ConnectionLostError(told, reached=not isinstance(error, unreached))
+            keyless, url, most = "Authorization" not in headers, URL(f"{self.base_url}{PATH}"), self.max_reply_bytes
+            proxy = proxy_of(str(self.base_url))
+            yield _AiohttpConnection(session, url, secrets, proxy, keyless=keyless, most=most)
 
 
 class _AiohttpConnection:
@@ -243,7 +141,8 @@ class _AiohttpConnection:
         body = json_bytes(payload)
         try:
             async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
-                status, headers, content = response.status, response.headers, await self._content(response)
+                status, headers = response.status, response.headers
+                content = await read_body(response, self._most)
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise FatalEngineError(self._describe(error), cause="connection") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -255,21 +154,6 @@ class _AiohttpConnection:
                 return filtered
             raise read_error(status, text, headers.get("Retry-After"), self._secrets, advice=self._advice(status))
         return read_completion(await decoded_reply(content), self._secrets)
-
-    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body: of a reply all of it, or nothing; of an error as much as is looked at."""
-        failed = response.status != 200
-        reading = Reading(MOST_ERROR_BYTES, in_part=True) if failed else Reading(self._most)
-        try:
-            if not failed:
-                check_declared(response.content_length, self._most)
-            async for piece in response.content.iter_any():
-                if not reading.takes(piece):
-                    break
-            return reading.unpacked(response.headers.get("Content-Encoding", ""))
-        except ReplyTooLongError:
-            response.close()  # what is left of it is not waited for
-            raise
 
     def _advice(self, status: int) -> str:
         if status == 404:

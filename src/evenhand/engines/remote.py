@@ -6,21 +6,24 @@ What a server refuses (structured output, log-probabilities, so many of them) it
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import math
 import random
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, Protocol
+from urllib.parse import urlsplit
 
-from evenhand.engines.base import Request
-from evenhand.engines.bodies import MOST_BYTES
-from evenhand.engines.breaker import Breaker, tell
-from evenhand.engines.forecast import CallSize, TokenForecast, believed_tokens
-from evenhand.engines.limits import Gate
-from evenhand.engines.prompt_cache import CacheMarks, marks_for, speaks_of_marks, with_marks
+from pydantic import ConfigDict, field_validator
+
+from evenhand.engines.base import HOSTED, Engine, Request
+from evenhand.engines.budget import CallSize, TokenForecast, believed_tokens
+from evenhand.engines.http import MOST_BYTES
+from evenhand.engines.limits import Breaker, Gate, tell
 from evenhand.engines.replies import short_enough, speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (
     BudgetExhaustedError,
@@ -33,9 +36,9 @@ from evenhand.errors import (
     ReplyTooLongError,
     TransientEngineError,
     UnreachableError,
-    did_you_mean,
 )
 from evenhand.numbers import format_number
+from evenhand.options import option
 from evenhand.visible import visible
 from evenhand.votes import Completion, Message
 
@@ -63,116 +66,88 @@ SECRET_PARAMETERS: Final = ("key", "token", "secret", "password", "authorization
 HARMLESS_PARAMETERS: Final = ("max_completion_tokens", "min_tokens", "stop_token_ids", "skip_special_tokens")
 
 StructuredOutput = Literal["auto"] | bool
+ABOVE_0: Final = "a number above 0"
 
 
-@dataclass(frozen=True)
-class RemoteSettings:
-    """What is asked of a model behind a network, and how fast.
+class RemoteEngine(Engine):
+    """What is asked of a model behind a network, and how fast; the base of the engines that say how it travels."""
 
-    Attributes:
-        model: As the server names it.
-        name: The judge's name in votes and scores; the model when None.
-        temperature: 0 by default, so that a verdict can be repeated. Repeated draws (``samples`` > 1) need more, and
-            models that accept no temperature need None (the server's default).
-        max_tokens: Of one reply; None is the server's default.
-        top_p: None is the server's default.
-        seed: Sent with the sample index added to it, so that repeated draws differ. Without a seed nothing tells
-            repeated draws apart but the temperature.
-        stop: Texts that end a reply, or one of them.
-        extra: More parameters of the request body, such as ``{"reasoning_effort": "low"}``.
-        structured_output: ``True`` asks for replies that satisfy the request's JSON schema; ``"auto"`` does so until
-            the server answers that it cannot, and then never again with this judge; ``False`` never does.
-        max_in_flight: Calls in flight at once, at most; a 429 lowers it for a while.
-        requests_per_minute: May be a fraction; requests are spaced evenly.
-        tokens_per_minute: Of prompts and replies; estimated before a call and corrected after it.
-        timeout: Seconds for one attempt, the reading of its reply included.
-        max_reply_bytes: Of a reply's body, as it is sent and as it is unpacked; 4 MiB. litellm reads replies itself,
-            without this bound. A longer one is not read: the
-            vote is unscored (``too_long``), and the reply, which was paid for, is not asked for again. The same holds
-            for a text of more than 131,072 characters, and for JSON nested deeper than can be read.
-        max_retries: Attempts after the first for what may pass (429, 5xx, a lost connection, a time-out, a reply that
-            is no reply). A 429 counts only at a standstill: no other call under way, and no other reply since this
-            request's last attempt; four times as many attempts are the end in any case.
-        backoff: Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.
-        patience: Seconds that the queue waits while the server is away (connections refused, reset or not made in time,
-            its name not found, 502, 503, 504; or no reply in time to eight calls in a row), with one call at a time to
-            look; then the run ends. None waits five minutes for a server that has been reached before, and about a
-            second for one that never has, and makes no more than four calls without a reply in time; a number holds
-            from the first call on; 0 does not wait.
-        prompt_price: US dollars a million tokens. What the server says a reply cost counts only where that is more.
-        completion_price: US dollars a million tokens.
-        cached_price: US dollars a million tokens of a prompt that the server's own cache held, where it says how many;
-            None counts them as the others.
-    """
+    model_config = ConfigDict(allow_inf_nan=False)
+    example: ClassVar[str] = ""
+    needs: ClassVar[tuple[str, ...]] = ("model",)
+    """Options that a judge needs: an entry of the catalog leaves them to its user."""
 
-    model: str
-    name: str | None = None
-    temperature: float | None = 0.0
-    max_tokens: int | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    stop: str | tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    structured_output: StructuredOutput = "auto"
-    max_in_flight: int = 64
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    timeout: float = 60.0
-    max_reply_bytes: int = MOST_BYTES
-    max_retries: int = 5
-    backoff: float = 0.5
-    patience: float | None = None
-    prompt_price: float | None = None
-    completion_price: float | None = None
-    cached_price: float | None = None
+    model: str | None = option(None, "As the server names it.", pattern=r"\S", accepted="the name of the model")
+    name: str | None = option(None, "The judge's name in votes and scores; the model when None.")
+    temperature: float | None = option(
+        0.0, "Repeated draws need more than 0; None is the server's default, which some models insist on.", ge=0
+    )
+    max_tokens: int | None = option(None, "Of one reply; None is the server's default.", ge=1)
+    top_p: float | None = option(None, "None is the server's default.", ge=0, le=1)
+    seed: int | None = option(None, "Sent with the sample index added to it, so that repeated draws differ.")
+    stop: tuple[str, ...] = option((), "Texts that end a reply, or one of them.", accepted="texts that end a reply")
+    extra: Mapping[str, Any] = option({}, 'More parameters of the request, such as ``{"reasoning_effort": "low"}``.')
+    structured_output: StructuredOutput = option(
+        "auto",
+        "Ask for replies that satisfy a JSON schema: always, never, or (``auto``) unless the server refuses it.",
+        accepted="'auto', True or False",
+    )
+    max_in_flight: int = option(64, "Calls in flight at once, at most; a 429 lowers it for a while.", ge=1)
+    requests_per_minute: float | None = option(None, "Requests are spaced evenly.", gt=0, accepted=ABOVE_0)
+    tokens_per_minute: float | None = option(
+        None, "Of prompts and replies; estimated before a call and corrected after it.", gt=0, accepted=ABOVE_0
+    )
+    timeout: float = option(60.0, "Seconds for one attempt, the reading of its reply included.", gt=0, accepted=ABOVE_0)
+    max_reply_bytes: int = option(
+        MOST_BYTES,
+        "A longer body is not read, and its vote is unscored (``too_long``); litellm has no such bound.",
+        ge=1,
+    )
+    max_retries: int = option(
+        5, "Attempts after the first for what may pass; a 429 counts only while no other call is answered.", ge=0
+    )
+    backoff: float = option(0.5, "Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.", ge=0)
+    patience: float | None = option(
+        None, "Seconds that the queue waits for a server that is away; None is 300, or 1 if it was never reached.", ge=0
+    )
+    prompt_price: float | None = option(
+        None, "US dollars a million tokens; a larger cost told by the server counts.", ge=0
+    )
+    completion_price: float | None = option(None, "US dollars a million tokens.", ge=0)
+    cached_price: float | None = option(
+        None,
+        "US dollars a million tokens that the server's cache held; None counts them as the others.",
+        ge=0,
+    )
+    data_classification_policy: tuple[str, ...] | None = option(
+        HOSTED, "The classifications of the data that it may be shown; None for any."
+    )
 
-    def __post_init__(self) -> None:
-        if not _is_text(self.model) or not self.model.strip():
-            raise InvalidInputError(f"model is {self.model!r}; name the model as the server knows it")
-        self._check_range("temperature", self.temperature, 0, None)
-        self._check_range("max_tokens", self.max_tokens, 1, None, whole=True)
-        self._check_range("top_p", self.top_p, 0, 1)
-        self._check_range("seed", self.seed, None, None, whole=True)
-        self._check_range("max_in_flight", self.max_in_flight, 1, None, whole=True)
-        self._check_range("max_retries", self.max_retries, 0, None, whole=True)
-        self._check_range("max_reply_bytes", self.max_reply_bytes, 1, None, whole=True)
-        self._check_range("backoff", self.backoff, 0, None)
-        for name in ("patience", "prompt_price", "completion_price", "cached_price"):
-            self._check_range(name, getattr(self, name), 0, None)
-        for name in ("requests_per_minute", "tokens_per_minute", "timeout"):
-            self._check_range(name, getattr(self, name), 0, None)
-            if getattr(self, name) == 0:
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it must be above 0")
-        if self.structured_output not in ("auto", True, False):
-            raise InvalidInputError(
-                f"structured_output is {self.structured_output!r}. "
-                f"{did_you_mean(self.structured_output, ('auto', True, False))}"
-            )
-        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
-        object.__setattr__(self, "stop", stop)
-        if not all(_is_text(text) for text in stop):
-            raise InvalidInputError(f"stop is {self.stop!r}; give texts that end a reply")
-        _check_extra(self.extra)
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each option says its own type
+        for name in ("api_key", "credentials"):
+            if given.pop(name, None) is not None:
+                raise InvalidInputError(
+                    f"{name} is not accepted, so that no key can reach a file or a log: put the key into an "
+                    "environment variable, and that variable's name into api_key_env"
+                )
+        super().__init__(**given)
 
-    @staticmethod
-    def _check_range(
-        name: str, value: float | None, least: float | None, most: float | None, *, whole: bool = False
-    ) -> None:
-        if value is None and name not in {"max_in_flight", "max_retries", "max_reply_bytes", "timeout", "backoff"}:
-            return
-        kinds = int if whole else (int, float)
-        if (
-            isinstance(value, kinds)
-            and not isinstance(value, bool)
-            and math.isfinite(value)
-            and (least is None or value >= least)
-            and (most is None or value <= most)
-        ):
-            return
-        kind = "a whole number" if whole else "a number"
-        low = "" if least is None else f" from {least}"
-        high = "" if most is None else f" to {most}"
-        raise InvalidInputError(f"{name} is {value!r}; it must be {kind}{low}{high}")
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _read_stop(cls, stop: object) -> object:
+        return (stop,) if isinstance(stop, str) else stop or ()
+
+    @field_validator("stop")
+    @classmethod
+    def _check_stop(cls, stop: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(stop):
+            raise ValueError("an empty text ends every reply")
+        return stop
+
+    @field_validator("extra", mode="before")
+    @classmethod
+    def _read_extra(cls, extra: object) -> Mapping[str, Any]:
+        return {} if extra is None else check_extra(extra)
 
     @property
     def most_reply_tokens(self) -> int | None:
@@ -181,7 +156,7 @@ class RemoteSettings:
         return max((limit for limit in given if isinstance(limit, int)), default=None)
 
     def sampling(self) -> dict[str, Any]:
-        """The parameters that every request carries and every reply depends on."""
+        """Return the parameters that every request carries and every reply depends on."""
         given = {
             "model": self.model,
             "temperature": self.temperature,
@@ -192,12 +167,46 @@ class RemoteSettings:
         }
         return {name: value for name, value in given.items() if value is not None} | dict(self.extra)
 
+    def given_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return US dollars for so many tokens at the prices that were given; None where none was."""
+        if self.prompt_price is None and self.completion_price is None:
+            return None
+        return (prompt_tokens * (self.prompt_price or 0.0) + completion_tokens * (self.completion_price or 0.0)) / 1e6
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return US dollars for so many tokens; None where the price is not known."""
+        return self.given_cost(prompt_tokens, completion_tokens)
+
+    def check_complete(self) -> None:
+        """Check that nothing is missing that a judge needs.
+
+        Raises:
+            InvalidInputError: If something is.
+        """
+        missing = [name for name in self.needs if getattr(self, name) is None]
+        if missing:
+            given = ",".join(f"{name}=…" for name in missing)
+            raise InvalidInputError(
+                f"{type(self).__name__} needs {' and '.join(missing)}: give {given}, in an id [{given}], as in "
+                f"{self.example!r}"
+            )
+
+    @property
+    def endpoint(self) -> Mapping[str, Any]:
+        """What names the server in a judge's identity, without secrets."""
+        raise NotImplementedError
+
+    def opened(self) -> AbstractAsyncContextManager[Connection]:
+        """Open a connection for the event loop that runs now."""
+        raise NotImplementedError
 
 
-def _check_extra(extra: Mapping[str, Any]) -> None:
+def check_extra(extra: object) -> Mapping[str, Any]:
+    """Return further request parameters if they are plain JSON, and neither set elsewhere nor secret.
+
+    Raises:
+        InvalidInputError: If they are not; values are not shown, in case one is a key.
+    """
     if not isinstance(extra, Mapping):
         raise InvalidInputError(f"extra is a {type(extra).__name__}; give a mapping of request parameters")
     for name in extra:
@@ -213,17 +222,7 @@ def _check_extra(extra: Mapping[str, Any]) -> None:
         json.dumps(dict(extra), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"extra must be plain JSON: {error}") from error
-
-
-class Transport(Protocol):
-    """Carries one request body to a server and its reply back."""
-
-    @property
-    def endpoint(self) -> Mapping[str, Any]:
-        """What names the server in a judge's identity, without secrets."""
-
-    def opened(self, settings: RemoteSettings) -> AbstractAsyncContextManager[Connection]:
-        """A connection for the event loop that runs now."""
+    return extra
 
 
 class Connection(Protocol):
@@ -278,23 +277,14 @@ class RemoteJudge:
     It may run on several event loops at once, each with connections and limits of its own, and any number of times.
 
     Attributes:
-        settings: What is asked, and how fast.
-        transport: How it travels.
+        settings: The engine: what is asked, how fast, and how it travels.
         data_classification_policy: Of which classifications the data may be that it is shown; None for any.
         forecast: How many tokens its calls are expected to have, as its replies have taught.
     """
 
-    def __init__(
-        self,
-        settings: RemoteSettings,
-        transport: Transport,
-        *,
-        jitter: random.Random | None = None,
-        data_classification_policy: tuple[str, ...] | None = None,
-    ) -> None:
+    def __init__(self, settings: RemoteEngine, *, jitter: random.Random | None = None) -> None:
         self.settings = settings
-        self.transport = transport
-        self.data_classification_policy = data_classification_policy
+        self.data_classification_policy = settings.data_classification_policy
         self.forecast = TokenForecast(settings.most_reply_tokens)
         self._sampling = settings.sampling()
         self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
@@ -304,12 +294,12 @@ class RemoteJudge:
         self._most_logprobs: int | None = None
 
     def __repr__(self) -> str:
-        return f"RemoteJudge({self.settings!r}, {self.transport!r})"
+        return f"RemoteJudge({self.settings!r})"
 
     @property
     def judge_id(self) -> str:
         """The name given, or the model's."""
-        return self.settings.name or self.settings.model
+        return self.settings.name or str(self.settings.model)
 
     @property
     def concurrency(self) -> int:
@@ -319,7 +309,7 @@ class RemoteJudge:
     def identity(self) -> Mapping[str, Any]:
         """The server, the model and the sampling parameters."""
         return {
-            **self.transport.endpoint,
+            **self.settings.endpoint,
             "sampling": self.settings.sampling(),
             "structured_output": self.settings.structured_output,
         }
@@ -337,14 +327,11 @@ class RemoteJudge:
     @property
     def _marks(self) -> CacheMarks | None:
         """What the server is known to take as a mark of what prompts share."""
-        return marks_for(self.settings.model, self.identity())
+        return marks_for(str(self.settings.model), self.settings.endpoint)
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars for so many tokens at the prices of the settings, where there are any."""
-        prompt, reply = self.settings.prompt_price, self.settings.completion_price
-        if prompt is None and reply is None:
-            return None
-        return (prompt_tokens * (prompt or 0.0) + completion_tokens * (reply or 0.0)) / 1e6
+        """Return US dollars for so many tokens; None where the price is not known."""
+        return self.settings.estimated_cost(prompt_tokens, completion_tokens)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -363,7 +350,7 @@ class RemoteJudge:
 
     async def _open(self, loop: asyncio.AbstractEventLoop) -> _Session:
         settings, resources = self.settings, AsyncExitStack()
-        connection = await resources.enter_async_context(self.transport.opened(settings))
+        connection = await resources.enter_async_context(settings.opened())
         breaker = Breaker(self.judge_id, settings.patience)
         gate = Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
         if self._share < 1:
@@ -624,12 +611,70 @@ class RemoteJudge:
         update: dict[str, Any] = {} if prompt_counted else {"prompt_tokens": None, "cached_tokens": None}
         if not reply_counted:
             update["completion_tokens"] = None
-        cost = RemoteJudge.estimated_cost(self, prompt, reply)
+        cost = self.settings.given_cost(prompt, reply)
         if cost is None and (update or not completion.cost):
-            cost = self.estimated_cost(prompt, reply)
+            cost = self.settings.estimated_cost(prompt, reply)
         elif cost is not None and self.settings.cached_price is not None and "cached_tokens" not in update:
             cheaper = self.settings.cached_price - (self.settings.prompt_price or 0.0)
             cost += (completion.cached_tokens or 0) * cheaper / 1e6
         if cost is not None:
             update["cost"] = max(completion.cost or 0.0, share * cost)
         return completion.model_copy(update=update) if update else completion
+
+
+# What tells a provider which part of a prompt other requests share, so that it is computed, and paid for, once. Most
+# servers find that out by themselves, and unknown ones may refuse what they do not know: nothing is said to them.
+
+CacheMarks = Literal["key", "blocks"]
+"""``key``: a ``prompt_cache_key`` that names the shared part (OpenAI); ``blocks``: its end is marked (Anthropic)."""
+
+SHORTEST_CACHED: Final = 4000
+"""Characters, about the 1,024 tokens from which on these providers keep the beginning of a prompt."""
+_EPHEMERAL: Final = {"cache_control": {"type": "ephemeral"}}
+
+
+_OPENAI_MODEL: Final = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d)[^/]*$")
+_ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
+
+
+def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
+    """What a server is known to take; None where that is not known.
+
+    >>> marks_for("gpt-4.1", {"endpoint": "https://api.openai.com/v1"})
+    'key'
+    >>> marks_for("anthropic/claude-sonnet-4-5", {"provider": "litellm", "endpoint": None})
+    'blocks'
+    >>> marks_for("gpt-oss-120b", {"endpoint": "http://localhost:8000/v1"})
+    """
+    address = endpoint.get("endpoint")
+    if address is None and endpoint.get("provider") == "litellm":
+        return "blocks" if _ANTHROPIC_MODEL.match(model) else "key" if _OPENAI_MODEL.match(model) else None
+    return "key" if urlsplit(str(address)).hostname == "api.openai.com" else None
+
+
+def with_marks(payload: dict[str, Any], request: Request, marks: CacheMarks | None) -> dict[str, Any]:
+    """The payload of a request with what the provider takes; as it is where nothing would be kept."""
+    first = request.messages[0]["content"]
+    if marks is None or len(first) < SHORTEST_CACHED or "prompt_cache_key" in payload:
+        return payload
+    if marks == "key":
+        named = first[: request.shared] if request.shared >= SHORTEST_CACHED else first
+        key = hashlib.blake2b(named.encode("utf-8", "replace"), digest_size=16)
+        return {**payload, "prompt_cache_key": key.hexdigest()}
+    goes_on = len(request.messages) > 1 or request.stage == "assessment"
+    blocks = [
+        _block(first[: request.shared], marked=request.shared >= SHORTEST_CACHED),
+        _block(first[request.shared :], marked=goes_on),
+    ]
+    marked = {**request.messages[0], "content": [each for each in blocks if each["text"]]}
+    return {**payload, "messages": (marked, *request.messages[1:])}
+
+
+def _block(text: str, *, marked: bool) -> Mapping[str, Any]:
+    return {"type": "text", "text": text, **(_EPHEMERAL if marked else {})}
+
+
+def speaks_of_marks(message: str) -> bool:
+    """Whether an error's message is about what was said of the cache."""
+    folded = message.casefold()
+    return "prompt_cache_key" in folded or "cache_control" in folded

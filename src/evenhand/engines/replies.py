@@ -348,14 +348,15 @@ _NO_SECRETS: Final = re.compile(
 _RANDOM: Final = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
 
 
-def check_variable_name(field: str, name: str) -> None:
+def check_variable_name(field: str, name: object) -> None:
     """Refuse what is not the name of an environment variable, and above all a key in its place.
 
     Raises:
         InvalidInputError: With a message that does not repeat the value: it may be a key.
     """
-    digits = sum(character.isdigit() for character in name)
-    if _VARIABLE_NAME.fullmatch(name) is None or digits > 4:
+    given = str(name)
+    digits = sum(character.isdigit() for character in given)
+    if _VARIABLE_NAME.fullmatch(given) is None or digits > 4:
         raise InvalidInputError(
             f"{field} must name an environment variable (capital letters, underscores, a few digits, such as "
             f"'OPENAI_API_KEY'), and what was given is not such a name. If it is the key itself: put it into an "

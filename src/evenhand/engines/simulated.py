@@ -34,19 +34,19 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from anyio.lowlevel import checkpoint
+from pydantic import ConfigDict
 from scipy.special import expit, ndtr
 
 from evenhand.engines.base import (
     SHEET_STAGES,
-    FreeJudge,
+    FreeEngine,
     Request,
     SheetItem,
     Spoken,
@@ -58,6 +58,7 @@ from evenhand.engines.base import (
 )
 from evenhand.engines.baseline import option_positions
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.options import option
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion
 
@@ -71,6 +72,7 @@ _REPLIES: Mapping[Fault, tuple[str, str]] = {
     "garbage": ("zxqv wvkj qqzx", "stop"),
 }
 _NODES = 64
+_SOURCES = ("quality", "quality_by_response", "quality_context")
 
 
 def quality_of_text(question: Question, index: int) -> float:
@@ -117,72 +119,57 @@ def quality_from_context(name: str) -> QualityRule:
     return rule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedFaults:
-    """The preferences, noise and faults of a simulated judge.
+class SimulatedEngine(FreeEngine):
+    """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free."""
 
-    Attributes:
-        position_preference: Log-odds in favour of what is shown first; negative in favour of what is shown last.
-            On a checklist the item shown first is the more readily answered yes.
-        verbosity_preference: Added to a response's quality for each e-fold of its length.
-        noise: Standard deviation of the error on each quality, drawn anew for each sample.
-        accuracy: Probability that the judge names the option it means.
-        tie: Davidson's ν, where a comparison offers a tie; two equal responses tie with probability ν / (ν + 2).
-        refusal_rate: Probability of a refusal instead of a verdict.
-        truncation_rate: Probability of a reply that breaks off before the verdict.
-        garbage_rate: Probability of a reply that names no option.
-        recovery_rate: Probability that a re-ask mends such a reply.
-        typical_length: Characters of a response that ``verbosity_preference`` leaves alone in an assessment.
-        seed: Another seed, another judge of the same kind.
-        name: The judge's name; by default made of the parameters that differ from their defaults.
-    """
+    model_config = ConfigDict(allow_inf_nan=False)
 
-    position_preference: float = 0.0
-    verbosity_preference: float = 0.0
-    noise: float = 0.0
-    accuracy: float = 1.0
-    tie: float = 1.0
-    refusal_rate: float = 0.0
-    truncation_rate: float = 0.0
-    garbage_rate: float = 0.0
-    recovery_rate: float = 0.0
-    typical_length: int = 500
-    seed: int = 0
-    name: str | None = None
+    quality: Any = option(
+        None, "Response text -> latent quality, or a function of the question and of the response's index; else random."
+    )
+    quality_by_response: Mapping[str, float] | None = option(None, "Response text -> its latent quality.")
+    quality_context: str | None = option(None, "The context that holds the quality: a number, or one per response.")
+    position_preference: float = option(0.0, "Log-odds in favour of what is shown first; negative for what is last.")
+    verbosity_preference: float = option(0.0, "Added to a response's quality for each e-fold of its length.")
+    noise: float = option(0.0, "Standard deviation of the error on each quality, drawn anew for each sample.", ge=0)
+    accuracy: float = option(1.0, "Probability that the judge names the option it means.", ge=0, le=1)
+    tie: float = option(1.0, "Davidson's ν: two equal responses tie with probability ν / (ν + 2).", ge=0)
+    refusal_rate: float = option(0.0, "Probability of a refusal instead of a verdict.", ge=0, le=1)
+    truncation_rate: float = option(0.0, "Probability of a reply that breaks off before the verdict.", ge=0, le=1)
+    garbage_rate: float = option(0.0, "Probability of a reply that names no option.", ge=0, le=1)
+    recovery_rate: float = option(0.0, "Probability that a re-ask mends such a reply.", ge=0, le=1)
+    typical_length: int = option(500, "Characters of a response that ``verbosity_preference`` leaves alone.", ge=0)
+    seed: int = option(0, "Another seed, another judge of the same kind.")
+    name: str | None = option(None, "The judge's name; by default it has the seed.")
 
-    def __post_init__(self) -> None:
-        for name in ("accuracy", "refusal_rate", "truncation_rate", "garbage_rate", "recovery_rate"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; a probability lies between 0 and 1")
+    def model_post_init(self, _: object) -> None:
+        """Check what options must be together."""
         if self.fault_rate > 1 + 1e-9:
             raise InvalidInputError(
                 f"refusal_rate + truncation_rate + garbage_rate is {self.fault_rate!r}; together they are at most 1"
             )
-        for name in ("noise", "tie", "typical_length"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it is finite and not negative")
-        for name in ("position_preference", "verbosity_preference"):
-            if not math.isfinite(getattr(self, name)):
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it must be finite")
+        given = [name for name in _SOURCES if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidInputError(f"{' and '.join(given)} are both given; the truth has one source")
 
     @property
     def fault_rate(self) -> float:
         """Probability that a first reply names no option."""
         return self.refusal_rate + self.truncation_rate + self.garbage_rate
 
+    def settings(self) -> dict[str, Any]:
+        """Return the options that are plain values, without sources of the truth that were not given."""
+        return {name: value for name, value in super().settings().items() if not (value is None and name in _SOURCES)}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedJudge(SimulatedFaults, FreeJudge):
-    """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free.
-
-    Attributes:
-        quality: Where the truth comes from: response text -> quality, or a function of the question and of the
-            response's index in the question's own order. By default a number in [0, 1) that depends on the text alone.
-        data_classification_policy: Of which classifications the data may be; None for any.
-    """
-
-    quality: Mapping[str, float] | QualityRule = field(default=quality_of_text, hash=False)
-    data_classification_policy: tuple[str, ...] | None = None
+    @property
+    def truth(self) -> Mapping[str, float] | QualityRule:
+        """The source of the qualities."""
+        if self.quality_context is not None:
+            return quality_from_context(self.quality_context)
+        known: Mapping[str, float] | QualityRule | None = (
+            self.quality if self.quality_by_response is None else self.quality_by_response
+        )
+        return quality_of_text if known is None else known
 
     @property
     def judge_id(self) -> str:
@@ -317,7 +304,7 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
 
     def true_value(self, question: Question) -> float:
         """The expected value with the same qualities and tie parameter, without noise, error or preference."""
-        unbiased = SimulatedJudge(quality=self.quality, tie=self.tie)
+        unbiased = SimulatedEngine(quality=self.truth, tie=self.tie)
         return unbiased.expected_value(question, [tuple(range(question.places))])
 
     def quality_of(self, question: Question, index: int) -> float:
@@ -326,17 +313,18 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
         Raises:
             RejectedRequestError: If it is not known, or not finite.
         """
-        if callable(self.quality):
-            value = float(self.quality(question, index))
+        truth = self.truth
+        if callable(truth):
+            value = float(truth(question, index))
         else:
             response = question.responses[index]
-            if response not in self.quality:
+            if response not in truth:
                 raise RejectedRequestError(
                     f"the simulated judge {self.judge_id!r} knows no quality of the response {response[:80]!r} "
                     f"(question {question.id!r}): add it to quality, or give a function",
                     cause="no_quality",
                 )
-            value = float(self.quality[response])
+            value = float(truth[response])
         if not math.isfinite(value):
             raise RejectedRequestError(
                 f"the quality of response {index} of question {question.id!r} is {value!r}; it must be finite",

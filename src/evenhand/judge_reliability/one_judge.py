@@ -1,46 +1,48 @@
-"""From the votes of one judge to what is reported of it, on one criterion or as a chooser: no call is made."""
+"""From the votes of one judge to its reliability on one criterion or as a chooser: no call is made.
+
+:class:`Asked` is a question with its votes, :class:`Categories` numbers what they select, and
+:func:`criterion_reliability` measures position, repetition, length, people and confidences.
+"""
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Unpack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Literal, NamedTuple, Unpack
 
+import numpy as np
+
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
-from evenhand.judge_reliability.agreement_with_people import (
-    AgreementWithPeople,
-    Confidences,
-    JudgesAgreement,
-    agreement_of_judges,
-    agreement_with_people,
-    confidences_of,
-    share_of,
+from evenhand.judge_reliability.against_people import (
+    Comparison,
+    Drawing,
+    PanelAgreement,
+    Rater,
+    RaterPair,
+    Scale,
+    all_pairs,
+    as_array,
+    compare_labels,
+    panels,
 )
-from evenhand.judge_reliability.asked import (
-    FIRST,
-    SECOND,
-    SIDES,
-    Asked,
-    Categories,
-    Questions,
-    draws_of_prompts,
-    level_over,
-    orders_of_draws,
-    reversed_pairs,
-    verbosity,
-)
-from evenhand.judge_reliability.raters import Drawing
 from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade
 from evenhand.numbers import Missing, format_count
-from evenhand.results.measures import measure
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
+from evenhand.question import response_label
+from evenhand.results.measures import UnscoredCounts, known
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies
-from evenhand.statistics import Interval
+from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.agreement import Agreement, Calibration, calibration, confusion_matrix
 from evenhand.statistics.consistency import (
+    NOT_ASKED,
+    UNSCORED,
     OptionFlips,
     PositionBias,
     RepetitionStability,
@@ -48,18 +50,170 @@ from evenhand.statistics.consistency import (
     position_bias,
     repetition_stability,
 )
-from evenhand.statistics.intervals import Level
-from evenhand.statistics.length import VerbositySlope
-from evenhand.votes import MatchKind, Vote, total_usage
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level
+from evenhand.statistics.length import VerbositySlope, verbosity_slope
+from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage
 
 Mode = Literal["assess", "compare"]
+Order = tuple[int, ...]
 
-CONSUMED = {"calls", "cached", "prompt_tokens", "completion_tokens", "cost"}
-"""What of the usage is reported of a judge."""
+FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
+SIDES = ("first", "second")
+TIE_LABEL = "tie"
+SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
+PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
+BINS = 10
+_RESPONSE = re.compile("|".join(rf"\b{response_label(place)}\b" for place in (FIRST, SECOND)))
 
-NO_SCORE = Missing("no instance has an answer in two rotations of a draw")
-NOT_SHOWN = Missing("no unrelated option was shown")
-NOT_PAIRED = Missing("no instance has a score both with and without the unrelated option")
+NO_LABELS = Missing("no labels of people were given")
+NO_PEOPLE = Missing("no preferences of people were given")
+NO_WINS = Missing("neither of two responses was ever held better")
+NO_PREFERENCES = Missing("people never held either of two responses better, so that nothing need be held fixed")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question with the votes on it, and what is known of it.
+
+    Attributes:
+        instance: The row of the data; all questions of a row are of one cluster.
+        verdict: With the votes: those of all judges, or of the one that is reported; none where a response is missing.
+        label: The category (`Categories`) that people chose; None where it is not known.
+        lengths: In characters: of both responses of a comparison, of the one that was assessed.
+        systems: Which wrote them, as many as there are lengths; None where that is not known.
+        cluster: A number for what the row belongs to; None where rows do not depend on each other.
+    """
+
+    instance: int
+    verdict: Verdict
+    label: int | None = None
+    lengths: tuple[int, ...] | None = None
+    systems: tuple[str, ...] | None = None
+    cluster: int | None = None
+
+    @property
+    def together(self) -> int:
+        """The cluster, or the row where it is one of its own: questions with the same number depend on each other."""
+        return self.instance if self.cluster is None else self.cluster
+
+    @property
+    def draws(self) -> dict[int, dict[Order, Vote]]:
+        """Sample -> order -> vote."""
+        found: dict[int, dict[Order, Vote]] = {}
+        for vote in self.verdict.votes:
+            found.setdefault(vote.sample, {})[vote.order] = vote
+        return found
+
+    @property
+    def prompts(self) -> dict[Order, list[Vote]]:
+        """Order -> its draws."""
+        found: dict[Order, list[Vote]] = {}
+        for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
+            found.setdefault(vote.order, []).append(vote)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """All questions on one criterion, with the votes of all judges.
+
+    Attributes:
+        criterion: Whose options were voted on.
+        rules: How a judge's own votes become its verdict.
+        asked: The questions.
+        sides: What the two systems are called, where there are only two.
+    """
+
+    criterion: Criterion
+    rules: VoteRules
+    asked: tuple[Asked, ...]
+    sides: tuple[str, str] = SIDES
+
+    def of_judge(self, judge_id: str) -> list[Asked]:
+        """Aggregate the votes of one judge on each question by themselves."""
+        found = []
+        for question in self.asked:
+            votes = [vote for vote in question.verdict.votes if vote.judge_id == judge_id]
+            if votes:
+                found.append(replace(question, verdict=self.rules.aggregate(votes, self.criterion)))
+        return found
+
+    @property
+    def num_missing(self) -> int:
+        """Questions that were not put because a response is missing."""
+        return sum(not question.verdict.votes for question in self.asked)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Votes, verdicts and labels on one criterion under one numbering.
+
+    An assessment has the numbers of its options. A comparison has sides: 0 the first response is better, 1 the second,
+    2 neither, 3 not applicable; of a graded one the side counts, not the grade. People can find a tie where the judge
+    was offered none, and so can the verdict of two orders.
+
+    Attributes:
+        criterion: Whose options are voted on.
+        sides: What the first and the second response of a comparison are called, where all comparisons are between the
+            same two.
+    """
+
+    criterion: Criterion
+    sides: tuple[str, str] = SIDES
+
+    @property
+    def compares(self) -> bool:
+        """Whether the criterion is of two responses."""
+        return self.criterion.scale == "pairwise"
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The categories as a scale, for kappas and matrices."""
+        if not self.compares:
+            return Scale.of(self.criterion)
+        na = self.criterion.na_index
+        more = () if na is None else (self.criterion.labels[na],)
+        nothing = (None,) * len(more)
+        values = (*SIDE_SCORES.values(), *nothing)
+        return Scale("pairwise", (*self.sides, TIE_LABEL, *more), levels=(2, 0, 1, *nothing), values=values)
+
+    @property
+    def option_labels(self) -> tuple[str, ...]:
+        """The labels of the options; those of a comparison name its sides and not the places that a judge is shown."""
+        if not self.compares:
+            return self.criterion.labels
+        names = {response_label(place): side for place, side in enumerate(self.sides)}
+        return tuple(_RESPONSE.sub(lambda found: names[found.group()], label) for label in self.criterion.labels)
+
+    @cached_property
+    def _sides(self) -> Mapping[int, int]:
+        """Option -> side. Without values, options count in the order in which they are listed."""
+        options = self.criterion.options
+        ranked = [index for index, option in enumerate(options) if not option.na]
+        if self.criterion.has_values:
+            values = {index: options[index].value or 0.0 for index in ranked}
+        else:
+            values = {index: 1 - place / (len(ranked) - 1) for place, index in enumerate(ranked)}
+        sides = {
+            index: NEITHER if abs(value - 0.5) < 1e-9 else FIRST if value > 0.5 else SECOND
+            for index, value in values.items()
+        }
+        return {**sides, **{index: NOT_APPLICABLE for index, option in enumerate(options) if option.na}}
+
+    def of_vote(self, vote: Vote) -> int:
+        """Find the category that a vote selects; -1 for none."""
+        return UNSCORED if vote.selected_index is None else self.of_option(vote.selected_index)
+
+    def of_option(self, index: int) -> int:
+        """Find the category of an option."""
+        return self._sides[index] if self.compares else index
+
+    def of_verdict(self, verdict: Verdict) -> int | None:
+        """Find the category that a verdict selects; None for none."""
+        index = verdict.selected_index
+        if index is None:
+            return NEITHER if self.compares and verdict.aggregated_value == 0.5 else None
+        return self.of_option(index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +233,7 @@ class UnscoredShare:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What became of the votes that were asked for, and what they consumed.
+    """The votes that were asked for, and what they consumed.
 
     Attributes:
         unscored_counts: How many votes were asked for, and how many are unscored.
@@ -87,11 +241,7 @@ class Replies:
         num_reasks: How many times the judge was asked again.
         parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
         unscored: Unscored votes by reason, in the order of the reasons' names.
-        calls: Calls sent.
-        cached: Replies from the journal.
-        prompt_tokens: Journaled replies included.
-        completion_tokens: Journaled replies included.
-        cost: US dollars spent; None where the price is not known.
+        usage: Calls, tokens and cost.
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
     """
 
@@ -100,11 +250,7 @@ class Replies:
     num_reasks: int
     parse_rate: Interval | Missing
     unscored: tuple[UnscoredShare, ...]
-    calls: int
-    cached: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
+    usage: Usage
     readings: Mapping[MatchKind, int] = field(default_factory=dict)
 
 
@@ -114,6 +260,49 @@ class OptionFlipRate:
 
     label: str
     flips: OptionFlips
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleComparison(Comparison):
+    """A judge against the labels or preferences that people gave. A person's tie is a label.
+
+    Attributes:
+        vote_accuracy: Share of the single votes that are the label, over the votes that selected something.
+        all_orders_right: Share of the draws, scored in all orders, that are the label in every order.
+        krippendorff_alpha: At the level of measurement of the options.
+    """
+
+    vote_accuracy: Interval | Missing
+    all_orders_right: Interval | Missing
+    krippendorff_alpha: Agreement | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """The probabilities of the options that were selected, against whether people selected the same.
+
+    Attributes:
+        num_votes: Votes with log-probabilities, a selection and a label.
+        calibration: The Brier score, the expected calibration error, over- or underconfidence, and the diagram.
+    """
+
+    num_votes: int
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesAgreement:
+    """How far several judges agree on one criterion, each by its own verdicts.
+
+    Attributes:
+        criterion: The criterion's name.
+        pairs: Every two judges.
+        all_judges: Krippendorff's alpha of all.
+    """
+
+    criterion: str
+    pairs: tuple[RaterPair, ...]
+    all_judges: PanelAgreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +338,7 @@ class CriterionReliability:
         num_questions: Questions put: instances × systems, or × pairs of systems.
         num_missing: Questions not put because a response is missing.
         num_samples: The most draws of one prompt.
-        replies: What became of the votes.
+        replies: What was replied, and what it took.
         position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
             options, primacy is a move towards what is shown earlier.
         repetition: Agreement of the draws of a prompt.
@@ -184,7 +373,7 @@ class CriterionReliability:
     grade_score: TwoGraded | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
-    people: AgreementWithPeople | Missing
+    people: PeopleComparison | Missing
     confidences: Confidences | Missing
     level: float
     resamples: int
@@ -194,75 +383,25 @@ class CriterionReliability:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacesChosen:
-    """Which places were chosen where so many candidates were shown.
-
-    Attributes:
-        n_options: Candidates shown.
-        counts: First place first.
-        p_value: Of all places being chosen equally often; instances are kept whole.
-    """
-
-    n_options: int
-    counts: tuple[int, ...]
-    p_value: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceReliability:
     """One judge, asked in one way for the best of the candidates in all their rotations.
 
     Attributes:
-        judge_id: Which judge.
         criterion: What makes a candidate the best.
         prompt: The prompt's name.
-        with_unrelated: Whether a candidate of another instance was among the candidates.
-        grade_score: Mean over instances; 1 chooses the same candidate wherever it stands, 0 the same place.
-        chance_corrected: The same less what a random judge reaches: 0 is chance.
-        llm_score: Evenness of the places chosen.
-        choice_score: Share of the favourite candidate.
-        chance: What a random judge reaches; None without a score.
-        answered: Share of the votes that named a candidate.
-        unanswered: The other votes by reason.
-        unrelated_chosen: Share of the answers that chose the unrelated candidate.
-        unrelated_difference: Grade Score with it less without it.
-        unrelated_corrected_difference: The same of the scores corrected for chance.
-        num_instances: Instances in the data.
-        num_scored: Those with a score.
-        num_missing: Those with fewer than two candidates, which were not asked.
-        places: One for each number of candidates shown.
-        calls: Calls sent.
-        cached: Replies from the journal.
-        prompt_tokens: Journaled replies included.
-        completion_tokens: Journaled replies included.
-        cost: US dollars spent; None where the price is not known.
-        level: Of the intervals.
+        grading: The Grade Score and what it rests on, without the single instances.
+        unrelated: What a candidate of another instance changes; None where there was none among the candidates.
     """
 
-    judge_id: str
     criterion: str
     prompt: str
-    with_unrelated: bool
-    grade_score: Interval | Missing = measure("number")
-    chance_corrected: Interval | Missing = measure("number")
-    llm_score: Interval | Missing
-    choice_score: Interval | Missing
-    chance: float | None
-    answered: Interval | Missing
-    unanswered: tuple[UnscoredShare, ...]
-    unrelated_chosen: Interval | Missing
-    unrelated_difference: Interval | Missing
-    unrelated_corrected_difference: Interval | Missing
-    num_instances: int
-    num_scored: int
-    num_missing: int
-    places: tuple[PlacesChosen, ...]
-    calls: int
-    cached: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    level: float
+    grading: Grading
+    unrelated: UnrelatedEffect | None = None
+
+    @property
+    def judge_id(self) -> str:
+        """Which judge."""
+        return self.grading.judge_id
 
 
 def criterion_reliability(
@@ -276,7 +415,7 @@ def criterion_reliability(
     resamples: int = 1000,
     seed: int = 0,
 ) -> CriterionReliability:
-    """Everything that the votes of one judge on one criterion say about the judge.
+    """Measure a judge on one criterion by its votes.
 
     Position is measured on single votes: a draw in an order and the draw of the same number in the reverse order. So
     neither consistency nor preference depends on how many draws there are, or on how verdicts are made of them. The
@@ -310,7 +449,6 @@ def criterion_reliability(
     """
     categories = Categories(criterion, sides)
     drawing = Drawing(level=level, resamples=resamples, seed=seed)
-    people = agreement_with_people(asked, categories, **drawing)
     low, high = criterion.score_range
     greatest = (high - low) / 2
     return CriterionReliability(
@@ -319,7 +457,7 @@ def criterion_reliability(
         scale=criterion.scale,
         mode="compare" if categories.compares else "assess",
         num_instances=len({question.instance for question in asked}),
-        num_clusters=_clusters(asked),
+        num_clusters=len({question.cluster for question in asked} - {None}) or None,
         num_questions=len(asked),
         num_missing=num_missing,
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
@@ -332,7 +470,7 @@ def criterion_reliability(
         grade_score=_grade_score_of_two(asked, categories, level, seed),
         verbosity=verbosity(asked, categories, level),
         verbosity_given_people=verbosity(asked, categories, level, given_people=True),
-        people=people,
+        people=compare_with_people(asked, categories, **drawing),
         confidences=confidences_of(asked, categories, level=level),
         level=float(level),
         resamples=resamples,
@@ -343,7 +481,7 @@ def criterion_reliability(
 def reliability_of_judges(
     questions: Sequence[Questions], judges: Sequence[str], **drawing: Unpack[Drawing]
 ) -> tuple[tuple[CriterionReliability, ...], tuple[JudgesAgreement, ...]]:
-    """The results of every judge on every criterion, and how far the judges agree where there are several."""
+    """Measure every judge on every criterion, and how far the judges agree where there are several."""
     results: list[CriterionReliability] = []
     agreements: list[JudgesAgreement] = []
     for each in questions:
@@ -356,65 +494,131 @@ def reliability_of_judges(
         ]
         if len(judges) > 1:
             verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
-            over = Drawing(
-                level=level_over(asked[judges[0]], drawing["level"]),
-                resamples=drawing["resamples"],
-                seed=drawing["seed"],
+            over = IntervalLevel.of(drawing["level"]).over([question.together for question in asked[judges[0]]])
+            categories = Categories(each.criterion, each.sides)
+            agreements.append(
+                agreement_of_judges(
+                    verdicts, categories, level=over, resamples=drawing["resamples"], seed=drawing["seed"]
+                )
             )
-            agreements.append(agreement_of_judges(verdicts, Categories(each.criterion, each.sides), **over))
     return tuple(results), tuple(agreements)
 
 
-def _clusters(asked: Sequence[Asked]) -> int | None:
-    known = {question.cluster for question in asked} - {None}
-    return len(known) or None
+def agreement_of_judges(
+    verdicts: Mapping[str, Sequence[Verdict]], categories: Categories, **drawing: Unpack[Drawing]
+) -> JudgesAgreement:
+    """Measure how far judges agree that were asked the same questions.
+
+    Two judges of a comparison agree if they prefer the same side; the alpha of all of them is that of what they
+    selected, grades and all, as in the report of a panel (`evenhand.judge_reliability.panel_report`).
+
+    Args:
+        verdicts: Judge -> verdict per question, by its own votes alone; two judges or more.
+        categories: Of the criterion.
+        **drawing: Level (`evenhand.statistics.intervals.IntervalLevel` for questions that belong together), resamples
+            and seed of the intervals.
+    """
+    scale = Scale.of(categories.criterion)
+    sides, selected = (
+        [Rater(judge, "judge", tuple(map(read, given))) for judge, given in verdicts.items()]
+        for read in (categories.of_verdict, scale.place_of)
+    )
+    (everyone,) = panels(selected, scale, **drawing)
+    return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)
+
+
+def _share(
+    parts: Iterable[tuple[int, float, float]], level: Level, reason: str, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Interval | Missing:
+    """Divide the sum of the second numbers by that of the third, with an interval over the clusters, the first."""
+    clusters, numerators, denominators = zip(*parts, strict=True) if (parts := list(parts)) else ((), (), ())
+    over = IntervalLevel.of(level).over(clusters)
+    (interval,) = ratio_intervals(numerators, denominators, level=over, bounds=bounds)
+    return known(interval, reason)
 
 
 def _replies(asked: Sequence[Asked], level: Level) -> Replies:
     votes = [vote for question in asked for vote in question.verdict.votes]
-    reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
-    usage = total_usage(vote.usage for vote in votes)
-    replied = [count_replies(question.verdict.votes) for question in asked]
-    parse_rate = share_of(
-        [read for read, _ in replied], [all_ for _, all_ in replied], [each.together for each in asked], level
-    )
-    listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(reasons.items()))
+    reasons = sorted(Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None).items())
+    listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in reasons) or "there is none"
+
+    def share_of(reason: str) -> Interval | Missing:
+        votes = [(each.together, each.verdict.votes) for each in asked]
+        parts = [(cluster, sum(vote.unscored_reason == reason for vote in own), len(own)) for cluster, own in votes]
+        return _share(parts, level, "no vote was asked for")
+
+    replied = [(each.together, *count_replies(each.verdict.votes)) for each in asked]
     return Replies(
         unscored_counts=UnscoredCounts.of(
             VoteColumns.of([question.verdict.votes for question in asked]), [question.instance for question in asked]
         ),
         num_na=sum(vote.na for vote in votes),
         num_reasks=sum(vote.reasks for vote in votes),
-        parse_rate=parse_rate or Missing(f"no vote came to its last reply: {listed or 'there is none'}"),
+        parse_rate=_share(replied, level, f"no vote came to its last reply: {listed}"),
         unscored=tuple(
             UnscoredShare(reason, count, share)
-            for reason, count in sorted(reasons.items())
-            if (share := _share_of_reason(asked, reason, level))
+            for reason, count in reasons
+            if isinstance(share := share_of(reason), Interval)
         ),
         readings=dict(count_readings(votes)),
-        **usage.model_dump(include=CONSUMED),
+        usage=total_usage(vote.usage for vote in votes),
     )
 
 
-def _share_of_reason(asked: Sequence[Asked], reason: str, level: Level) -> Interval | None:
-    return share_of(
-        [sum(vote.unscored_reason == reason for vote in question.verdict.votes) for question in asked],
-        [len(question.verdict.votes) for question in asked],
-        [question.together for question in asked],
-        level,
-    )
+Rows = tuple[IntArray, IntervalLevel]
+"""A table of selections, (n_rows, n_columns) with -1 for unscored and -2 for not asked, and the level over its rows."""
+
+
+def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: Level) -> Rows:
+    """Pad rows of selections to the longest with what was not asked; the first of each row is its cluster."""
+    rows = list(rows)
+    table = np.full((len(rows), max((len(row) for _, row in rows), default=0)), NOT_ASKED, dtype=np.int64)
+    for place, (_, row) in enumerate(rows):
+        table[place, : len(row)] = row
+    return table, IntervalLevel.of(level).over([cluster for cluster, _ in rows])
 
 
 def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> PositionBias | Missing:
-    selections, over = reversed_pairs(asked, categories, level)
-    if not len(selections):
+    """Compare every draw that was asked for in an order with the same in the reverse order.
+
+    A comparison has the sides themselves, in the order (0, 1) and then (1, 0). A pair of assessments has 0 and 0 if it
+    selects the same option twice, 0 and 1 if each order selects an option that it shows earlier than the other order
+    does, 1 and 0 if later: in the terms of `position_bias`, primacy and recency.
+    """
+    pairs = [
+        (question.together, (votes[order], votes[order[::-1]]))
+        for question in asked
+        for votes in question.draws.values()
+        for order in sorted(votes)
+        if order <= order[::-1] and order[::-1] in votes
+    ]
+    if not pairs:
         return Missing("no question was shown in an order and in its reverse: leave check_positional_bias on")
+    sides = [
+        (cluster, [categories.of_vote(vote) for vote in pair] if categories.compares else _moved(*pair))
+        for cluster, pair in pairs
+    ]
+    selections, over = _selections(sides, level)
     found = position_bias(selections, level=over)
     return found if found.n_checked else Missing("no question has a selection in both orders")
 
 
+def _moved(first: Vote, second: Vote) -> list[int]:
+    if first.selected_index is None or second.selected_index is None:
+        return [UNSCORED if vote.selected_index is None else 0 for vote in (first, second)]
+    place, other = (first.order.index(vote.selected_index) for vote in (first, second))
+    return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
+
+
 def _repetition(asked: Sequence[Asked], categories: Categories, level: Level) -> RepetitionStability | Missing:
-    selections, over = draws_of_prompts(asked, categories, level)
+    selections, over = _selections(
+        (
+            (question.together, [categories.of_vote(vote) for vote in votes])
+            for question in asked
+            for votes in question.prompts.values()
+        ),
+        level,
+    )
     if selections.shape[1] < 2:
         return Missing("no prompt was drawn twice: set samples to 3 or more")
     found = repetition_stability(selections, level=over)
@@ -427,27 +631,31 @@ def _spread(asked: Sequence[Asked], level: Level, greatest: float) -> Interval |
         for question in asked
         for votes in question.prompts.values()
     ]
-    spreads = [(instance, statistics.pstdev(values)) for instance, values in drawn if len(values) > 1]
-    found = share_of(
-        [spread for _, spread in spreads],
-        [1.0] * len(spreads),
-        [instance for instance, _ in spreads],
-        level,
-        bounds=(0.0, greatest),
-    )
-    return found or Missing("no prompt was drawn twice with a value: set samples to 3 or more")
+    spreads = [(cluster, statistics.pstdev(values), 1.0) for cluster, values in drawn if len(values) > 1]
+    reason = "no prompt was drawn twice with a value: set samples to 3 or more"
+    return _share(spreads, level, reason, bounds=(0.0, greatest))
 
 
 def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> tuple[OptionFlipRate, ...] | Missing:
-    selections, over = orders_of_draws(asked, level)
+    selections, over = _selections(
+        (
+            (
+                question.together,
+                [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())],
+            )
+            for question in asked
+            for votes in question.draws.values()
+        ),
+        level,
+    )
     if ((selections >= 0).sum(axis=1) < 2).all():
         return Missing("no question has a selection in two orders")
     labels = categories.option_labels
-    found = option_flips(selections, len(labels), level=over)
-    return tuple(OptionFlipRate(label, flips) for label, flips in zip(labels, found, strict=True))
+    return tuple(map(OptionFlipRate, labels, option_flips(selections, len(labels), level=over)))
 
 
 def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: Level, seed: int) -> TwoGraded | Missing:
+    """The candidate chosen in each rotation of the first draw makes the score; a tie chooses none."""
     if not categories.compares:
         return Missing("an assessment chooses among options, not among candidates")
     if len({question.instance for question in asked}) < len(asked):
@@ -457,55 +665,194 @@ def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: L
     if not shown or any(len(votes) < 2 for votes in shown):
         return Missing("not every question was shown in both orders: leave check_positional_bias on")
     sides = [[_for_a_side(vote, categories) for vote in votes] for votes in shown]
-    found = grade(sides, shown[0][0].judge_id, level=level_over(asked, level), seed=seed)
+    over = IntervalLevel.of(level).over([question.together for question in asked])
+    found = grade(sides, shown[0][0].judge_id, level=over, seed=seed)
     if not (found.grade_score and found.chance_corrected and found.answered and found.chance):
         return Missing("the Grade Score is undefined: no question has the answers that it needs")
     return TwoGraded(found.grade_score, found.chance_corrected, found.answered, found.chance)
 
 
 def _for_a_side(vote: Vote, categories: Categories) -> Vote:
-    """The vote for one of the two candidates; a tie names none."""
+    """Make the vote one for a candidate; a tie names none."""
     side = categories.of_vote(vote)
     return vote.model_copy(update={"selected_index": side if side in {FIRST, SECOND} else None})
 
 
-def choice_reliability(
-    grading: Grading, criterion: str, prompt: str, unrelated: UnrelatedEffect | None = None
-) -> ChoiceReliability:
-    """What is reported of a grading.
+class Meeting(NamedTuple):
+    """Two responses to one instance, and which one the judge holds better.
+
+    Attributes:
+        instance: The row of the data, or its cluster.
+        score: 1 if the first wins, 0 if the second, ½ if neither does; None where that is not known.
+        lengths: Of both, in characters.
+        preference: 1, -1 or 0 as people prefer the first, the second or neither; None where that is not known.
+        shown_first: 1 if the first response was shown first, -1 if the second was, 0 if they were not shown together.
+        systems: Which wrote the two; None where that is not known.
+    """
+
+    instance: int
+    score: float | None
+    lengths: tuple[int, ...]
+    preference: float | None
+    shown_first: int
+    systems: tuple[str, ...] | None
+
+
+def verbosity(
+    asked: Sequence[Asked], categories: Categories, level: Level, *, given_people: bool = False
+) -> VerbositySlope | Missing:
+    """Estimate the slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
+
+    In comparisons every vote is a meeting, and the place is held fixed. In assessments two responses to an instance
+    meet where both have a score: the higher one wins.
 
     Args:
-        grading: Of one judge and prompt.
-        criterion: The criterion's name.
-        prompt: The prompt's name.
-        unrelated: What the unrelated option changes, where the grading is of the run with it.
+        asked: The questions.
+        categories: Of the criterion.
+        level: Of the intervals.
+        given_people: Hold fixed which of the two people hold better.
     """
-    asked = sum(instance.asked for instance in grading.instances)
-    return ChoiceReliability(
-        judge_id=grading.judge_id,
-        criterion=criterion,
-        prompt=prompt,
-        with_unrelated=unrelated is not None,
-        grade_score=grading.grade_score or NO_SCORE,
-        chance_corrected=grading.chance_corrected or NO_SCORE,
-        llm_score=grading.llm_score or NO_SCORE,
-        choice_score=grading.choice_score or NO_SCORE,
-        chance=None if isinstance(grading.chance, Missing) else grading.chance,
-        answered=grading.answered or Missing("nothing was asked"),
-        unanswered=tuple(
-            UnscoredShare(reason, round(share.estimate * asked), share) for reason, share in grading.unanswered.items()
-        ),
-        unrelated_chosen=NOT_SHOWN if unrelated is None else unrelated.chosen or NO_SCORE,
-        unrelated_difference=NOT_SHOWN if unrelated is None else unrelated.difference or NOT_PAIRED,
-        unrelated_corrected_difference=NOT_SHOWN if unrelated is None else unrelated.corrected_difference or NOT_PAIRED,
-        num_instances=grading.num_instances,
-        num_scored=grading.num_scored,
-        num_missing=grading.num_missing_response,
-        places=tuple(
-            PlacesChosen(each.n_options, each.places.counts, each.places.instance_p_value)
-            for each in grading.histograms
-            if not isinstance(each.places, Missing)
-        ),
-        **grading.usage.model_dump(include=CONSUMED),
-        level=float(grading.level),
+    meetings = list(_compared(asked, categories) if categories.compares else _assessed(asked, categories))
+    if not meetings and not categories.compares:
+        return Missing("no two responses to one instance were assessed, so there is no ratio of lengths")
+    preferences = [meeting.preference for meeting in meetings]
+    scores = [meeting.score for meeting in meetings if meeting.score is not None]
+    lacking = {
+        NO_PEOPLE: given_people and preferences.count(None) == len(preferences),
+        NO_WINS: bool(scores) and set(scores) == {0.5},
+        NO_PREFERENCES: given_people and not any(preferences),
+    }
+    if reasons := [reason for reason, holds in lacking.items() if holds]:
+        return reasons[0]
+    places = [meeting.shown_first for meeting in meetings]
+    systems = [meeting.systems for meeting in meetings if meeting.systems is not None]
+    found = verbosity_slope(
+        as_array(meeting.score for meeting in meetings),
+        np.array([meeting.lengths for meeting in meetings], dtype=float).reshape(len(meetings), 2),
+        systems=np.array(systems) if systems and len(systems) == len(meetings) else None,
+        quality_difference=as_array(preferences) if given_people else None,
+        shown_first=places if any(places) else None,
+        ties="davidson" if 0.5 in scores else "half",
+        level=IntervalLevel.of(level).over([meeting.instance for meeting in meetings]),
     )
+    return found if found.reason is None else Missing(found.reason + ("" if given_people else _decided(meetings)))
+
+
+def _decided(meetings: Sequence[Meeting]) -> str:
+    """Say how often the longer response wins, which is known where no slope is finite: no judge likes length more."""
+    decided = [
+        (meeting.score == 1.0) == (meeting.lengths[0] > meeting.lengths[1])
+        for meeting in meetings
+        if meeting.score in {0.0, 1.0} and meeting.lengths[0] != meeting.lengths[1]
+    ]
+    often = f"{format_count(sum(decided))} of {format_count(len(decided), 'time')}"
+    return f"; the longer response wins {often}" if decided else ""
+
+
+def _compared(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
+    for question in asked:
+        if question.lengths is None or len(question.lengths) != 2:
+            continue
+        preference = None if question.label is None else PREFERENCES.get(question.label)
+        for vote in question.verdict.votes:
+            score = SIDE_SCORES.get(categories.of_vote(vote))
+            place = 1 if vote.order == (0, 1) else -1
+            yield Meeting(question.together, score, question.lengths, preference, place, question.systems)
+
+
+def _assessed(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
+    of_instance: dict[int, list[Asked]] = {}
+    for question in asked:
+        if question.lengths is not None:
+            of_instance.setdefault(question.instance, []).append(question)
+    levels = categories.scale.levels
+    for questions in of_instance.values():
+        for first, second in combinations(questions, 2):
+            score = _order(first.verdict.aggregated_value, second.verdict.aggregated_value)
+            yield Meeting(
+                first.together,
+                None if score is None else (1 + score) / 2,
+                ((first.lengths or ())[0], (second.lengths or ())[0]),
+                _order(*(None if each.label is None else levels[each.label] for each in (first, second))),
+                0,
+                None if first.systems is None or second.systems is None else (*first.systems, *second.systems),
+            )
+
+
+def _order(first: float | None, second: float | None) -> float | None:
+    """Return 1 if the first is greater, -1 if the second is, 0 if they are equal."""
+    if first is None or second is None:
+        return None
+    return 0.0 if abs(first - second) < 1e-9 else float(np.sign(first - second))
+
+
+def compare_with_people(
+    asked: Sequence[Asked], categories: Categories, **drawing: Unpack[Drawing]
+) -> PeopleComparison | Missing:
+    """Compare the votes and verdicts on the questions that people labelled with the labels."""
+    labelled = [question for question in asked if question.label is not None]
+    if not labelled:
+        return NO_LABELS
+    scale, level = categories.scale, drawing["level"]
+
+    def places(questions: Sequence[Asked]) -> tuple[FloatArray, FloatArray]:
+        return (
+            scale.as_places(question.label for question in questions),
+            scale.as_places(categories.of_verdict(question.verdict) for question in questions),
+        )
+
+    def right(question: Asked, votes: Iterable[Vote]) -> list[bool]:
+        return [categories.of_vote(vote) == question.label for vote in votes]
+
+    votes, draws = [], []
+    for question in labelled:
+        single = right(question, (vote for vote in question.verdict.votes if vote.selected_index is not None))
+        votes.append((question.together, sum(single), len(single)))
+        complete = [
+            all(right(question, of_draw.values()))
+            for of_draw in question.draws.values()
+            if len(of_draw) > 1 and all(vote.selected_index is not None for vote in of_draw.values())
+        ]
+        draws.append((question.together, sum(complete), len(complete)))
+    truth, judged = places(labelled)
+    drawn = Drawing(
+        level=IntervalLevel.of(level).over([question.together for question in labelled]),
+        resamples=drawing["resamples"],
+        seed=drawing["seed"],
+    )
+    compared = compare_labels(truth, judged, scale, **drawn)
+    matrix = confusion_matrix(*places(asked), len(scale.labels))
+    nothing = "nothing that people labelled has a selection of the judge"
+    return PeopleComparison(
+        **{**compared, "confusion_matrix": matrix},
+        vote_accuracy=_share(votes, level, nothing),
+        all_orders_right=_share(draws, level, nothing),
+        krippendorff_alpha=scale.alpha(np.column_stack([scale.as_ratings(judged), scale.as_ratings(truth)]), **drawn),
+    )
+
+
+def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Level) -> Confidences | Missing:
+    """Compare the probability of each option selected with whether people chose it, for every vote that has both."""
+    votes = [
+        (question, vote)
+        for question in asked
+        for vote in question.verdict.votes
+        if vote.selected_index is not None and sum(vote.probabilities or ()) > 0
+    ]
+    if not votes:
+        return Missing("the votes have no log-probabilities: ask for them with confidences=True")
+    labelled = [(question, vote) for question, vote in votes if question.label is not None]
+    if not labelled:
+        return NO_LABELS
+    stated = [_confidence(vote, categories) for _, vote in labelled]
+    right = [float(categories.of_vote(vote) == question.label) for question, vote in labelled]
+    over = IntervalLevel.of(level).over([question.together for question, _ in labelled])
+    return Confidences(num_votes=len(labelled), calibration=calibration(stated, right, bins=BINS, level=over))
+
+
+def _confidence(vote: Vote, categories: Categories) -> float:
+    """The probability of what the vote selects, of the probability that the options cover."""
+    shares = vote.probabilities or ()
+    chosen = categories.of_vote(vote)
+    stated = sum(share for index, share in enumerate(shares) if categories.of_option(index) == chosen)
+    return min(stated / sum(shares), 1.0)

@@ -6,33 +6,31 @@ Read :func:`panel_report` first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evenhand.aggregation import REDRAW, VoteRules, check_rule, stopped_early
 from evenhand.aggregation.rules import WEIGHTED_RULES
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.raters import Drawing, Scale, defined
+from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.modes.checklist import ChecklistResult
 from evenhand.numbers import Missing, format_level, format_percent
+from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
-from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
 from evenhand.statistics.consistency import NOT_ASKED, greatest_unseen_share, repetition_stability
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
-from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import FloatArray, IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import Verdict, Vote, unselected_draws
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Found = TypeVar("Found")
 
 NAN = float("nan")
@@ -41,7 +39,7 @@ ENOUGH_DRAWS = 5
 """From so many draws on, no caution is given."""
 
 NOT_PLANNED = Missing("the size of the full grid was not told")
-NO_VALUES = Missing("the options have no values")
+NO_VALUES = "the options have no values"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,36 +241,51 @@ def panel_report(
         (0.0, 'no question was drawn twice')
     """
     drawn = Drawing(level=level, resamples=resamples, seed=seed)
-    scale = Scale.of(criterion)
-    panel_rule = PanelRule(criterion, rules or VoteRules(), weights)
-    table = panel_table(verdicts, panel_rule, scale)
-    judges = tuple(_judge_report(place, verdicts, table, criterion, level) for place in range(len(table.judges)))
-    right = None if reference is None else [NAN if value is None else value for value in reference]
-    effective = _of_several(table, lambda: effective_judges(table.scores, right, **drawn))
+    scale, rule = Scale.of(criterion), PanelRule(criterion, rules or VoteRules(), weights)
+    names = sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes})
+    whole = [rule.of_panel(verdict.votes) for verdict in verdicts]
+    _check_same(whole, verdicts, rule)
+    own = {name: [rule.of_judge(_votes_of(name, verdict)) for verdict in verdicts] for name in names}
+    judges = tuple(_judge_report(name, verdicts, (own[name], whole), rule, level) for name in names)
+    places = [
+        scale.as_places(None if each is None else scale.place_of(each) for each in alone) for alone in own.values()
+    ]
+    selections = scale.as_ratings(np.column_stack(places)) if names else np.empty((len(verdicts), 0))
+    scores = np.column_stack([_scores(alone) for alone in own.values()]) if names else selections
+    right = None if reference is None else as_array(reference)
+
+    def of_several(statistic: Callable[[], Found]) -> Found | Missing:
+        """Compute what compares judges, where there are at least two."""
+        if len(names) < 2:
+            return Missing("the panel has one judge" if names else "there are no votes")
+        return defined(statistic)
+
+    effective = of_several(lambda: effective_judges(scores, right, **drawn))
     asked = [sum(vote.asked for vote in verdict.votes) for verdict in verdicts]
-    several = [_number(verdict.agreement) if n > 1 else NAN for verdict, n in zip(verdicts, asked, strict=True)]
+    made = sum(asked)
+    if planned_votes is not None and planned_votes < made:
+        raise InvalidInputError(
+            f"planned_votes is {planned_votes!r}, but {made!r} draws were made; give those of the full grid"
+        )
+    several = [verdict.agreement if n > 1 else None for verdict, n in zip(verdicts, asked, strict=True)]
     return PanelReport(
         criterion=criterion.name,
         scale=criterion.scale,
-        rule=panel_rule.name,
+        rule=rule.name,
         num_instances=len(verdicts),
         num_judged=sum(bool(verdict.votes) for verdict in verdicts),
-        num_votes=sum(asked),
+        num_votes=made,
         num_planned=NOT_PLANNED if planned_votes is None else planned_votes,
-        num_left_out=_left_out(planned_votes, sum(asked)),
-        agreement=_mean(several, level, Missing("no instance has two votes")),
-        percent_agreement=_of_several(table, lambda: percent_agreement(table.selections, level=level)),
-        alpha=_of_several(table, lambda: scale.alpha(table.selections, **drawn)),
+        num_left_out=NOT_PLANNED if planned_votes is None else planned_votes - made,
+        agreement=_mean(as_array(several), level, "no instance has two votes"),
+        percent_agreement=of_several(lambda: percent_agreement(selections, level=level)),
+        alpha=of_several(lambda: scale.alpha(selections, **drawn)),
         effective=effective,
         correlated="scores" if reference is None else "errors",
         judges=judges,
         pairs=tuple(
-            PairReport(
-                table.judges[first],
-                table.judges[second],
-                scale.kappa(table.selections[:, first], table.selections[:, second], **drawn),
-            )
-            for first, second in combinations(range(len(table.judges)), 2)
+            PairReport(names[first], names[second], scale.kappa(selections[:, first], selections[:, second], **drawn))
+            for first, second in combinations(range(len(names)), 2)
         ),
         notes=_notes(verdicts, judges, shared_truth=isinstance(effective, EffectiveJudges) and reference is None),
         level=float(level),
@@ -281,62 +294,75 @@ def panel_report(
     )
 
 
-def _left_out(planned: int | None, made: int) -> int | Missing:
-    if planned is None:
-        return NOT_PLANNED
-    if planned < made:
+def _votes_of(judge: str, verdict: Verdict) -> list[Vote]:
+    return [vote for vote in verdict.votes if vote.judge_id == judge]
+
+
+def _scores(verdicts: Iterable[Verdict | None]) -> FloatArray:
+    return as_array(None if verdict is None else verdict.aggregated_value for verdict in verdicts)
+
+
+def _check_same(whole: Sequence[Verdict | None], verdicts: Sequence[Verdict], rule: PanelRule) -> None:
+    """Refuse votes that do not aggregate to the score that they came with."""
+    low, high = rule.criterion.score_range
+    scores = _scores(whole)
+    same = np.isclose(scores, _scores(verdicts), rtol=0, atol=SAME * (high - low), equal_nan=True)
+    if not same.all():
+        row = int(np.argmin(same))
         raise InvalidInputError(
-            f"planned_votes is {planned!r}, but {made!r} draws were made; give those of the full grid"
+            f"the votes of verdict {row} come to {float(scores[row])!r} under the rule {rule.name!r}, but the verdict "
+            f"says {verdicts[row].aggregated_value!r}: pass the rules and weights that it was made with"
         )
-    return planned - made
 
 
 def _judge_report(
-    place: int, verdicts: Sequence[Verdict], table: PanelTable, criterion: Criterion, level: Level
+    judge: str,
+    verdicts: Sequence[Verdict],
+    aggregated: tuple[Sequence[Verdict | None], Sequence[Verdict | None]],
+    rule: PanelRule,
+    level: Level,
 ) -> JudgeReport:
-    judge, without = table.judges[place], table.without[:, place]
-    votes = [vote for verdict in verdicts for vote in verdict.votes if vote.judge_id == judge and vote.asked]
-    low, high = criterion.score_range
-    if not criterion.has_values:
-        unscored = lost = NO_VALUES
-    else:
-        unscored = Missing("no instance has a score of this judge")
-        lost = Missing(
-            "the panel has one judge" if len(table.judges) == 1 else "no instance has a score without this judge"
-        )
+    """Report one judge, by the verdicts of the judge alone and of the whole panel."""
+    own, whole = aggregated
+    votes = [vote for verdict in verdicts for vote in _votes_of(judge, verdict)]
+    without = [
+        panel if alone is None else rule.of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
+        for verdict, alone, panel in zip(verdicts, own, whole, strict=True)
+    ]
+    low, high = rule.criterion.score_range
     width = high - low
-    ranges = {"mean": (low, high), "score_without": (low, high), "change_without": (-width, width)}
-    means = {
-        "mean": _mean(table.scores[:, place], level, unscored, bounds=ranges["mean"]),
-        "score_without": _mean(without, level, lost, bounds=ranges["score_without"]),
-        "change_without": _mean(without - table.panel, level, lost, bounds=ranges["change_without"]),
+    has_values = rule.criterion.has_values
+    alone_in_panel = all(vote.judge_id == judge for verdict in verdicts for vote in verdict.votes)
+    lost = "the panel has one judge" if alone_in_panel else "no instance has a score without this judge"
+    panel, others, other_limits = _scores(whole), _scores(without), rule.limits(without)
+    parts = {
+        "mean": (_scores(own), rule.limits(own), (low, high), "no instance has a score of this judge"),
+        "score_without": (others, other_limits, (low, high), lost),
+        "change_without": (others - panel, other_limits - rule.limits(whole)[:, ::-1], (-width, width), lost),
     }
-    reversed_panel = -table.panel_limits[:, ::-1]
-    limits = {
-        "mean": table.score_limits[:, place],
-        "score_without": table.without_limits[:, place],
-        "change_without": table.without_limits[:, place] + reversed_panel,
-    }
+    means: dict[str, Interval | Missing] = {}
     led: dict[str, UnscoredBounds] = {}
-    for name, found in means.items() if criterion.has_values else ():
-        score = None if isinstance(found, Missing) else found
-        bounds = unscored_bounds(score, limits[name].tolist(), level=level, bounds=ranges[name])
-        led |= {} if bounds is None else {name: bounds}
+    for name, (values, limits, bounds, missing) in parts.items():
+        means[name] = found = _mean(values, level, missing if has_values else NO_VALUES, bounds=bounds)
+        if has_values and (leading := unscored_bounds(found or None, limits.tolist(), level=level, bounds=bounds)):
+            led[name] = leading
     return JudgeReport(
         judge_id=judge,
-        num_votes=len(votes),
-        num_unscored=sum(vote.unscored for vote in votes),
-        num_na=sum(vote.na for vote in votes),
-        stability=_stability(place, draws_of(judge, verdicts, criterion), table, level, width=width),
-        num_lost=int((~np.isnan(table.panel) & np.isnan(without)).sum()),
+        num_votes=sum(vote.asked for vote in votes),
+        num_unscored=sum(vote.unscored for vote in votes if vote.asked),
+        num_na=sum(vote.na for vote in votes if vote.asked),
+        stability=_stability(own, draws_of(judge, verdicts, rule.criterion), votes, level, width=width),
+        num_lost=int((~np.isnan(panel) & np.isnan(others)).sum()),
         unscored_bounds_of=MappingProxyType(led),
         **means,
     )
 
 
-def _stability(place: int, drawn: IntArray, table: PanelTable, level: Level, *, width: float) -> JudgeStability:
+def _stability(
+    own: Sequence[Verdict | None], drawn: IntArray, votes: Sequence[Vote], level: Level, *, width: float
+) -> JudgeStability:
     counts = (drawn != NOT_ASKED).sum(axis=2)
-    stopped = table.stopped[place]
+    stopped = stopped_early(votes)
     uneven = stopped or len(np.unique(counts[counts > 0])) > 1
     instances, orders, draws = drawn.shape
     prompts = drawn.reshape(instances * orders, draws)[:, : 2 if uneven else draws]
@@ -344,27 +370,22 @@ def _stability(place: int, drawn: IntArray, table: PanelTable, level: Level, *, 
     same = None
     if counts.any():
         same = repetition_stability(prompts, level=IntervalLevel.of(level).over(of_rows)).pair_agreement
-    once = Missing(f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice")
+    once = f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice"
+    spreads = as_array(None if alone is None else alone.spread for alone in own)
+    consistent = as_array(None if alone is None else alone.position_consistent for alone in own)
     return JudgeStability(
         same_option=known(same, "no question was answered in two draws"),
         first_two=uneven,
-        spread=_mean(table.spreads[:, place], level, once, bounds=(0.0, width / 2)),
-        flip_rate=_mean(table.flips[:, place], level, Missing("no instance was answered in two orders")),
+        spread=_mean(spreads, level, once, bounds=(0.0, width / 2)),
+        flip_rate=_mean(1 - consistent, level, "no instance was answered in two orders"),
     )
 
 
 def _mean(
-    values: ArrayLike, level: Level, missing: Missing, *, bounds: tuple[float, float] = (0.0, 1.0)
+    values: ArrayLike, level: Level, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | Missing:
     (interval,) = mean_intervals(values, level=level, bounds=bounds)
-    return missing if interval is None else interval
-
-
-def _of_several(table: PanelTable, measure: Callable[[], Found]) -> Found | Missing:
-    """What compares judges, where there are at least two."""
-    if len(table.judges) < 2:
-        return Missing("the panel has one judge" if table.judges else "there are no votes")
-    return defined(measure)
+    return known(interval, missing)
 
 
 def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared_truth: bool) -> tuple[str, ...]:
@@ -511,100 +532,29 @@ class PanelRule:
             return None
         return self.rules.aggregate(votes, self.criterion, weights=self.weights)
 
-    def limits(self, verdict: Verdict | None) -> tuple[float, float]:
-        """The least and the greatest score if every vote had been read; NaN where there is none whatever it says."""
-        if verdict is None or verdict.na:
-            return NAN, NAN
-        if verdict.bounds is not None:
-            return verdict.bounds
-        value = verdict.aggregated_value
-        if value is None and not verdict.read and verdict.unscored_reason != "no_value":
-            return self.criterion.score_range
-        return _number(value), _number(value)
+    def of_judge(self, votes: Sequence[Vote]) -> Verdict | None:
+        """The verdict of one judge, to which no panel rule applies; None when there is no vote."""
+        return self.rules.model_copy(update={"aggregation": None}).aggregate(votes, self.criterion) if votes else None
 
-    def of_judge(self, votes: Sequence[Vote]) -> Verdict:
-        """The verdict of one judge, to which no panel rule applies."""
-        return self.rules.changed(aggregation=None).aggregate(votes, self.criterion)
+    def limits(self, verdicts: Iterable[Verdict | None]) -> FloatArray:
+        """The least and the greatest score if every vote had been read, (n, 2); NaN where there is none in any case."""
+
+        def of(verdict: Verdict | None) -> tuple[float | None, float | None]:
+            if verdict is None or verdict.na:
+                return None, None
+            if verdict.bounds is not None:
+                return verdict.bounds
+            value = verdict.aggregated_value
+            if value is None and not verdict.read and verdict.unscored_reason != "no_value":
+                return self.criterion.score_range
+            return value, value
+
+        return as_array(limit for verdict in verdicts for limit in of(verdict)).reshape(-1, 2)
 
     def _weight(self, vote: Vote) -> float:
         if self.name not in WEIGHTED_RULES:
             return 1.0
         return vote.weight if self.weights is None else self.weights.get(vote.judge_id, 1.0)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PanelTable:
-    """What every judge of a panel says about every instance. NaN is missing.
-
-    Attributes:
-        judges: The judges' names, sorted.
-        scores: (n_instances, n_judges): the judge's own score.
-        selections: (n_instances, n_judges): the option that the judge comes to, see :attr:`Scale.ratings`.
-        flips: (n_instances, n_judges): 1 where the judge's orders disagree, 0 where they agree.
-        spreads: (n_instances, n_judges): the standard deviation of the values that the judge drew.
-        panel: (n_instances,): the score of the whole panel.
-        without: (n_instances, n_judges): the score of the panel without the judge.
-        score_limits: (n_instances, n_judges, 2): the least and the greatest score of the judge if all had been read.
-        panel_limits: (n_instances, 2): those of the whole panel.
-        without_limits: (n_instances, n_judges, 2): those of the panel without the judge.
-        stopped: Per judge whether draws could stop early.
-    """
-
-    judges: tuple[str, ...]
-    scores: FloatArray
-    selections: FloatArray
-    flips: FloatArray
-    spreads: FloatArray
-    panel: FloatArray
-    without: FloatArray
-    score_limits: FloatArray
-    panel_limits: FloatArray
-    without_limits: FloatArray
-    stopped: tuple[bool, ...]
-
-
-def panel_table(verdicts: Sequence[Verdict], rule: PanelRule, scale: Scale) -> PanelTable:
-    """Collapse the votes of every judge alone, and those of the panel without each judge.
-
-    Raises:
-        InvalidInputError: If the votes do not collapse to the score that they came with.
-    """
-    judges = tuple(sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes}))
-    size = len(verdicts), len(judges)
-    scores, selections, consistent, spreads, without = (np.full(size, NAN) for _ in range(5))
-    score_limits, without_limits = (np.full((*size, 2), NAN) for _ in range(2))
-    panel, panel_limits = np.full(size[0], NAN), np.full((size[0], 2), NAN)
-    for row, verdict in enumerate(verdicts):
-        of_all = rule.of_panel(verdict.votes)
-        panel[row], panel_limits[row] = _score_of(of_all), rule.limits(of_all)
-        _check_same(panel[row], verdict, row, rule)
-        for column, judge in enumerate(judges):
-            own = [vote for vote in verdict.votes if vote.judge_id == judge]
-            if not own:
-                without[row, column], without_limits[row, column] = panel[row], panel_limits[row]
-                continue
-            alone = rule.of_judge(own)
-            scores[row, column], score_limits[row, column] = _score_of(alone), rule.limits(alone)
-            (selections[row, column],) = scale.as_ratings([scale.place_of(alone)])
-            consistent[row, column] = _number(alone.position_consistent)
-            spreads[row, column] = _number(alone.spread)
-            others = rule.of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
-            without[row, column], without_limits[row, column] = _score_of(others), rule.limits(others)
-    early = {vote.judge_id for verdict in verdicts for vote in verdict.votes if stopped_early([vote])}
-    stopped = tuple(judge in early for judge in judges)
-    return PanelTable(
-        judges=judges,
-        scores=scores,
-        selections=selections,
-        flips=1 - consistent,
-        spreads=spreads,
-        panel=panel,
-        without=without,
-        score_limits=score_limits,
-        panel_limits=panel_limits,
-        without_limits=without_limits,
-        stopped=stopped,
-    )
 
 
 def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:
@@ -618,7 +568,9 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
         cells: dict[tuple[int, ...], list[int]] = {}
         for vote in sorted(unselected_draws(verdict.votes), key=lambda vote: (vote.order, vote.sample)):
             if vote.judge_id == judge and vote.asked:
-                cells.setdefault(vote.order, []).append(_drawn(vote, criterion))
+                unselected = len(criterion.options) if vote.na else -1
+                index = unselected if vote.selected_index is None else vote.selected_index
+                cells.setdefault(vote.order, []).append(index)
         rows.append(cells)
     n_orders = max((len(cells) for cells in rows), default=0)
     n_draws = max((len(draws) for cells in rows for draws in cells.values()), default=0)
@@ -627,27 +579,3 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
         for place, draws in enumerate(cells.values()):
             table[row, place, : len(draws)] = draws
     return table
-
-
-def _drawn(vote: Vote, criterion: Criterion) -> int:
-    if vote.na and vote.selected_index is None:
-        return len(criterion.options)
-    return -1 if vote.selected_index is None else vote.selected_index
-
-
-def _check_same(score: float, verdict: Verdict, row: int, rule: PanelRule) -> None:
-    given = _number(verdict.aggregated_value)
-    low, high = rule.criterion.score_range
-    if not np.isclose(score, given, rtol=0, atol=SAME * (high - low), equal_nan=True):
-        raise InvalidInputError(
-            f"the votes of verdict {row} come to {score!r} under the rule {rule.name!r}, but the verdict says "
-            f"{verdict.aggregated_value!r}: pass the rules and weights that it was made with"
-        )
-
-
-def _score_of(verdict: Verdict | None) -> float:
-    return NAN if verdict is None else _number(verdict.aggregated_value)
-
-
-def _number(value: float | None) -> float:
-    return NAN if value is None else float(value)

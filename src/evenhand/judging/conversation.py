@@ -1,6 +1,9 @@
-"""What is said on the way to a vote on one question, and what every conversation with a judge shares.
+"""How votes come about: straight-line code from a question to a vote; a sheet of questions is :mod:`.sheet`.
 
-The schemas of the replies that a judge is asked for stand at the end.
+Two steps: the judge assesses, then, in the same conversation, selects an option. One step: a single structured reply
+with the reasons before the verdict. Verdict only: the option, and nothing else. Either way the reply is read by
+:mod:`evenhand.parsing`, which never guesses, a reply that names no option may be asked for again, and what cannot be
+read is an unscored vote with a reason. The schemas of the replies that a judge is asked for stand at the end.
 """
 
 from __future__ import annotations
@@ -8,18 +11,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
+from evenhand.judging.flow import FIRST_STAGES, SUBJECTS, Flow
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import read_reply
 from evenhand.prompts import (
     Behind,
-    FirstStage,
     Subject,
     describes_options,
     fill_prompt,
@@ -28,7 +32,7 @@ from evenhand.prompts import (
     prompt_sources,
     render_own_prompt,
 )
-from evenhand.question import Mode, Presentation, Question
+from evenhand.question import Presentation, Question, has_plain_answers
 from evenhand.votes import (
     FINAL_FINISHES,
     NOTHING_USED,
@@ -42,18 +46,9 @@ from evenhand.votes import (
     Vote,
 )
 
-if TYPE_CHECKING:
-    from evenhand.judging.flow import Flow
-
 _LOGGER = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
 
-SUBJECTS: Mapping[Mode, Subject] = {
-    "assess": "response",
-    "check": "sheet",
-    "compare": "pair",
-    "choose": "candidates",
-}
 COUNTED: Mapping[str, Any] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
 """What a reply tells of its requests, which stands in the usage of its vote."""
 VERDICT_FIRST = frozenset({"best_of_select"})
@@ -72,7 +67,7 @@ class Caller(Protocol):
 
 
 @dataclass(slots=True)
-class Conversation:
+class Conversation(ABC):
     """What has been said so far."""
 
     flow: Flow
@@ -84,6 +79,23 @@ class Conversation:
     usage: Usage = NOTHING_USED
     error: str | None = None
     shared: int = 0
+
+    @abstractmethod
+    async def run(self) -> None:
+        """Ask, and read the replies."""
+
+    @abstractmethod
+    def give_up(self, reason: UnscoredReason, error: str) -> None:
+        """End without the selections that are still missing."""
+
+    async def carry_out(self) -> None:
+        """Run; an engine's failure leaves what is not selected unscored."""
+        try:
+            await self.run()
+        except EngineError as error:
+            self.give_up("engine_error", f"{error.cause}: {self.told(error)}")
+        except WithheldError as error:
+            self.give_up(error.reason, str(error))
 
     async def say(
         self,
@@ -128,9 +140,18 @@ class Conversation:
         like = (*texts_of(question), question.guidelines, question.criterion.description, assessment or "")
         return Prompts(self.prompts, like=like, known=prompt_sources())
 
-    def first(self, text: str, nonce: object) -> str:
-        """Note how much of the first message other rows may share."""
-        self.shared = length_shared(text, str(nonce))
+    def first_prompt(
+        self, question: Question, subject: Subject, values: Mapping[str, object], behind: Behind = ()
+    ) -> str:
+        """The first message; how much of it other rows may share is noted."""
+        own = self.flow.own_prompt
+        stage = "sheet" if subject == "sheet" else FIRST_STAGES[self.flow.flow]
+        text = (
+            fill_prompt(self.flow.first_prompt(question), values, behind)
+            if own is None
+            else render_own_prompt(own, subject, stage, values)
+        )
+        self.shared = length_shared(text, str(values["nonce"]))
         return text
 
     def hear(self, reply: Completion) -> None:
@@ -180,39 +201,22 @@ class QuestionConversation(Conversation):
 
     async def run(self) -> None:
         """Ask, by the flow."""
-        if self.flow.flow == "two_step":
-            await self._two_step()
-        elif self.flow.flow == "one_step":
-            await self._one_step()
-        else:
-            await self._verdict_only()
-
-    async def _two_step(self) -> None:
-        """Assess, then select in the same conversation."""
-        text = self._first_prompt("assessment")
-        reply = await self._say("assessment", text)
-        if not (reply.text or "").strip():
-            self.reason = reason_without_text(reply)
-            self.completion = reply
-            return
-        self.assessment, self.reasoned = reply.text, reply.reasoning
-        self.hear(reply)
-        await self._select("selection", self._selection(), selection_schema(self.shown.answers))
-
-    def _selection(self) -> str:
-        first = self.flow.own_prompt or self.flow.first_prompt(self.question)
-        return fill_prompt("selection", {**self.values, "described": describes_options(first)})
-
-    async def _one_step(self) -> None:
-        """Assess and select in one reply."""
-        text = self._first_prompt("one_step")
-        verdict_first = self.flow.prompt in VERDICT_FIRST
-        await self._select("one_step", text, one_step_schema(self.shown.answers, verdict_first=verdict_first))
-
-    async def _verdict_only(self) -> None:
-        """Select, and say nothing else."""
-        text = self._first_prompt("verdict")
-        await self._select("verdict", text, selection_schema(self.shown.answers))
+        stage: Stage = FIRST_STAGES[self.flow.flow]
+        text, schema = self.first_prompt(self.question, SUBJECTS[self.question.mode], self.values, self.behind), None
+        if stage == "one_step":
+            verdict_first = self.flow.prompt in VERDICT_FIRST
+            schema = one_step_schema(self.shown.answers, verdict_first=verdict_first)
+        elif stage == "assessment":  # then select in the same conversation
+            reply = await self._say(stage, text)
+            if not (reply.text or "").strip():
+                self.reason, self.completion = reason_without_text(reply), reply
+                return
+            self.assessment, self.reasoned = reply.text, reply.reasoning
+            self.hear(reply)
+            first = self.flow.own_prompt or self.flow.first_prompt(self.question)
+            text = fill_prompt("selection", {**self.values, "described": describes_options(first)})
+            stage = "selection"
+        await self._select(stage, text, schema or selection_schema(self.shown.answers))
 
     async def _select(self, stage: Stage, text: str, schema: Mapping[str, Any]) -> None:
         """Ask for the option; as long as the reply is in none of the forms of a verdict, ask for one with the nonce."""
@@ -230,7 +234,8 @@ class QuestionConversation(Conversation):
         """Ask for a summary of the assessment. The vote stands whether or not there is one."""
         nonce = nonce_for(self.flow.seed, str(self.assessment))
         self.messages = []
-        text = self.first(fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce}), nonce)
+        text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
+        self.shared = length_shared(text, nonce)
         try:
             reply = await self._say("summary", text)
         except (EngineError, WithheldError) as error:
@@ -257,15 +262,6 @@ class QuestionConversation(Conversation):
     def give_up(self, reason: UnscoredReason, error: str) -> None:
         """End without a selection."""
         self.match, self.reason, self.error, self.probabilities = None, reason, error, None
-
-    def _first_prompt(self, stage: FirstStage) -> str:
-        own = self.flow.own_prompt
-        text = (
-            fill_prompt(self.flow.first_prompt(self.question), self.values, self.behind)
-            if own is None
-            else render_own_prompt(own, SUBJECTS[self.question.mode], stage, self.values)
-        )
-        return self.first(text, self.values["nonce"])
 
     def _values(self) -> dict[str, object]:
         """What prompts about one question are filled with."""
@@ -306,6 +302,26 @@ class QuestionConversation(Conversation):
             usage=self.usage,
             prompts=self.sent(self.question, self.assessment),
         )
+
+
+async def ask(
+    flow: Flow,
+    question: Question,
+    order: tuple[int, ...],
+    sample: int,
+    caller: Caller,
+    *,
+    weight: float = 1.0,
+    behind: Behind = (),
+) -> Vote:
+    """Ask for one vote; ``behind`` is what its prompt says behind the response."""
+    coded = flow.coded and not has_plain_answers(question.criterion)
+    shown = question.present(order, coded=coded)
+    conversation = QuestionConversation(flow, sample, caller, behind, question=question, shown=shown)
+    await conversation.carry_out()
+    if flow.generate_summaries and conversation.assessment:
+        await conversation.summarize()
+    return conversation.vote(weight)
 
 
 class ShownOption(NamedTuple):

@@ -12,11 +12,11 @@ from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls
-from evenhand.engines.door import check_classified
+from evenhand.engines.calls import Calls, check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid, checked_weights, sheets_of, tasks_of
+from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
+from evenhand.options import Grid
 from evenhand.question import Question
 from evenhand.votes import Completion
 

@@ -13,7 +13,7 @@ from typing import Any
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader
 from evenhand.data.fields import classifications_of, context_of, field_of, field_or, text_of, texts_of
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.question import Classifications, Example, Question
 from evenhand.votes import is_missing
 
@@ -100,34 +100,6 @@ class ExampleFields:
     context: Mapping[str, str] | None = None
     reference: str | None = None
     as_index: bool = False
-
-
-def check_number_of_examples(number: object, *, examples: object) -> None:
-    """Check how many examples are asked for.
-
-    Raises:
-        InvalidInputError: If it is no whole number from 1, or there are no examples to choose from.
-    """
-    if number is None:
-        return
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise InvalidInputError(f"num_examples is {number!r}; it must be a whole number of at least 1")
-    if not examples:
-        raise InvalidInputError(f"num_examples is {number!r}, but there are no examples to choose from: give examples")
-
-
-def check_label_fields(label_fields: Mapping[str, str] | None, criteria: Sequence[Criterion]) -> None:
-    """Check that labels are named for what is judged.
-
-    Raises:
-        InvalidInputError: If they are for another criterion.
-    """
-    names = [criterion.name for criterion in criteria]
-    unknown = [name for name in label_fields or {} if name not in names]
-    if unknown:
-        raise InvalidInputError(
-            f"label_fields names {unknown[0]!r}, which is not judged. {did_you_mean(unknown[0], names)}"
-        )
 
 
 def example_pool(

@@ -1,32 +1,28 @@
-"""How votes come about: straight-line code from a question, or a sheet of them, to votes.
-
-Two steps: the judge assesses, then, in the same conversation, selects an option. One step: a single structured reply
-with the reasons before the verdict. Verdict only: the option, and nothing else. A sheet: one structured reply that
-answers each of its questions. Either way the reply is read by :mod:`evenhand.parsing`, which never guesses, a reply
-that names no option may be asked for again, and what cannot be read is an unscored vote with a reason.
-"""
+"""How a judge is asked, as data: the steps, the prompts, and what is asked for besides the verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, Self, cast
 
-from evenhand.checked_options import option
-from evenhand.errors import EngineError, WithheldError
-from evenhand.judging.conversation import SUBJECTS, Caller, QuestionConversation
-from evenhand.judging.sheet import SheetConversation, sheet_items
+from evenhand.options import FlowName, FlowOptions, RunOptions, option
 from evenhand.prompts import (
     FIRST_PROMPTS,
-    Behind,
     FirstStage,
     PromptName,
+    Subject,
     check_first_prompt,
     is_prompt_name,
     whole_source,
 )
-from evenhand.question import Mode, Question, has_plain_answers
-from evenhand.run_options import FlowName, FlowOptions
-from evenhand.votes import Vote
+from evenhand.question import Mode, Question
+
+SUBJECTS: Final[Mapping[Mode, Subject]] = {
+    "assess": "response",
+    "check": "sheet",
+    "compare": "pair",
+    "choose": "candidates",
+}
 
 FIRST_STAGES: Final[Mapping[FlowName, FirstStage]] = {
     "two_step": "assessment",
@@ -46,6 +42,14 @@ class Flow(FlowOptions):
     coded: bool = option(
         False, "Let the judge name options by a digit or letter where their labels may need several tokens."
     )
+
+    @classmethod
+    def of(cls, options: RunOptions, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a flow
+        """Return how the options of a run have judges asked, with what a mode makes of it."""
+        expected = options.scoring == "expected"
+        asked = {name: getattr(options, name) for name in FlowOptions.model_fields}
+        probabilities = {"logprobs": TOP_LOGPROBS if expected else 0, "coded": expected}
+        return cls.model_construct(**{**asked, **probabilities, **changes})
 
     def check_prompt(self, mode: Mode, *, sheet: bool = False) -> None:
         """Check the prompt, where one is named or given, before anything is asked.
@@ -95,49 +99,3 @@ class Flow(FlowOptions):
         if sheet:
             return 1
         return (2 if self.flow == "two_step" else 1) + (self.generate_summaries and self.flow != "verdict_only")
-
-    async def ask(
-        self,
-        question: Question,
-        order: tuple[int, ...],
-        sample: int,
-        caller: Caller,
-        *,
-        weight: float = 1.0,
-        behind: Behind = (),
-    ) -> Vote:
-        """One vote; ``behind`` is what its prompt says behind the response. An engine's failure is an unscored vote."""
-        coded = self.coded and not has_plain_answers(question.criterion)
-        shown = question.present(order, coded=coded)
-        conversation = QuestionConversation(self, sample, caller, behind, question=question, shown=shown)
-        await self._run(conversation)
-        if self.generate_summaries and conversation.assessment:
-            await conversation.summarize()
-        return conversation.vote(weight)
-
-    async def ask_sheet(
-        self,
-        questions: Sequence[Question],
-        orders: Sequence[tuple[int, ...]],
-        sample: int,
-        caller: Caller,
-        *,
-        weight: float = 1.0,
-    ) -> list[Vote]:
-        """One vote on each question of a sheet, from one reply. An engine's failure leaves them unscored."""
-        coded = self.coded and not all(has_plain_answers(question.criterion) for question in questions)
-        shown = [question.present(order, coded=coded) for question, order in zip(questions, orders, strict=True)]
-        items = sheet_items(questions, shown)
-        conversation = SheetConversation(self, sample, caller, items=items)
-        await self._run(conversation)
-        by_question = {id(item.question): vote for item, vote in conversation.votes(weight)}
-        return [by_question[id(question)] for question in questions]
-
-    @staticmethod
-    async def _run(conversation: QuestionConversation | SheetConversation) -> None:
-        try:
-            await conversation.run()
-        except EngineError as error:
-            conversation.give_up("engine_error", f"{error.cause}: {conversation.told(error)}")
-        except WithheldError as error:
-            conversation.give_up(error.reason, str(error))

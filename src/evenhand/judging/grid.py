@@ -14,12 +14,13 @@ import numpy as np
 
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.conversation import Caller
+from evenhand.judging.conversation import Caller, ask
 from evenhand.judging.flow import Flow
+from evenhand.judging.sheet import ask_sheet
 from evenhand.numbers import format_count
+from evenhand.options import Grid, Orders
 from evenhand.prompts import FENCE_WORDS, Behind
 from evenhand.question import Question
-from evenhand.run_options import GridOptions, Orders
 from evenhand.votes import Vote
 
 Permutation = tuple[int, ...]
@@ -27,56 +28,49 @@ Permutation = tuple[int, ...]
 MOST_VOTES: Final = 100_000_000
 
 
-class Grid(GridOptions):
-    """How often every question is put, and under which changed conditions."""
+def permutations(questions: Sequence[Question], grid: Grid, *, block: bool = False) -> list[tuple[Permutation, ...]]:
+    """Return the orders in which each question is shown, the first one first.
 
-    def permutations(self, questions: Sequence[Question], *, block: bool = False) -> list[tuple[Permutation, ...]]:
-        """The orders in which each question is shown, the first one first.
+    Args:
+        questions: Of a run.
+        grid: How often each is put.
+        block: They are some of many, so that none of them need be shown in both orders where a share is.
+    """
+    rechecked = _rechecked(questions, grid, block=block) if questions else set()
+    found = []
+    for question in questions:
+        shown = _shuffles(question, grid) if grid.orders == "shuffled" else _orders(grid.orders, question.places)
+        again = [order[::-1] for order in shown] if question.instance in rechecked else []
+        found.append(tuple(dict.fromkeys([*shown, *again])) if again else shown)
+    return found
 
-        Args:
-            questions: Of a run.
-            block: They are some of many, so that none of them need be shown in both orders where a share is.
-        """
-        rechecked = self._rechecked(questions, block=block) if questions else set()
-        return [self._permutations_of(question, rechecked) for question in questions]
 
-    @property
-    def in_several_orders(self) -> bool:
-        """Whether every question is put in several orders."""
-        if self.orders in {"both", "cyclic"} or (self.orders == "shuffled" and self.shuffles > 1):
-            return True
-        return self.check_positional_bias is True or self.check_positional_bias == 1
+def _rechecked(questions: Sequence[Question], grid: Grid, *, block: bool) -> set[int]:
+    """Return the instances that are also shown in reverse. Whether one is drawn does not depend on the others."""
+    if grid.orders in {"both", "cyclic"} or not grid.check_positional_bias:
+        return set()
+    if grid.check_positional_bias == 1:
+        return {question.instance for question in questions}
+    lots = {question.instance: _draw(grid, "recheck", _draw_key(question)) for question in questions}
+    drawn = {instance for instance, lot in lots.items() if lot < grid.check_positional_bias}
+    return drawn if drawn or block else {min(lots, key=lots.__getitem__)}
 
-    def _rechecked(self, questions: Sequence[Question], *, block: bool) -> set[int]:
-        """The instances that are also shown in reverse. Whether one is drawn does not depend on the others."""
-        if self.orders in {"both", "cyclic"} or not self.check_positional_bias:
-            return set()
-        if self.check_positional_bias is True or self.check_positional_bias == 1:
-            return {question.instance for question in questions}
-        lots = {question.instance: self._draw("recheck", _draw_key(question)) for question in questions}
-        drawn = {instance for instance, lot in lots.items() if lot < self.check_positional_bias}
-        return drawn if drawn or block else {min(lots, key=lots.__getitem__)}
 
-    def _permutations_of(self, question: Question, rechecked: set[int]) -> tuple[Permutation, ...]:
-        shown = self._shuffles(question) if self.orders == "shuffled" else _orders(self.orders, question.places)
-        if question.instance not in rechecked:
-            return shown
-        return tuple(dict.fromkeys([*shown, *(order[::-1] for order in shown)]))
+def _shuffles(question: Question, grid: Grid) -> tuple[Permutation, ...]:
+    shuffled = question.sheet if question.mode == "check" else question.criterion.name
+    lot = _draw(grid, "shuffle", _draw_key(question), shuffled, *question.responses)
+    random = np.random.default_rng(int(lot * 2**64))
+    wanted = min(grid.shuffles, math.factorial(question.places))
+    drawn: dict[Permutation, None] = {}
+    while len(drawn) < wanted:
+        drawn[tuple(int(place) for place in random.permutation(question.places))] = None
+    return tuple(drawn)
 
-    def _shuffles(self, question: Question) -> tuple[Permutation, ...]:
-        shuffled = question.sheet if question.mode == "check" else question.criterion.name
-        lot = self._draw("shuffle", _draw_key(question), shuffled, *question.responses)
-        random = np.random.default_rng(int(lot * 2**64))
-        wanted = min(self.shuffles, math.factorial(question.places))
-        drawn: dict[Permutation, None] = {}
-        while len(drawn) < wanted:
-            drawn[tuple(int(place) for place in random.permutation(question.places))] = None
-        return tuple(drawn)
 
-    def _draw(self, *labels: str) -> float:
-        """A number in [0, 1) that the seed and the labels determine."""
-        material = json.dumps([self.seed, *labels]).encode()
-        return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
+def _draw(grid: Grid, *labels: str) -> float:
+    """Return a number in [0, 1) that the seed and the labels determine."""
+    material = json.dumps([grid.seed, *labels]).encode()
+    return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
 
 
 @cache
@@ -119,13 +113,13 @@ class Sheet:
         """One vote per question."""
         shown = self.orders[order]
         if self.together:
-            votes = await flow.ask_sheet(self.questions, shown, sample, caller, weight=weight)
+            votes = await ask_sheet(flow, self.questions, shown, sample, caller, weight=weight)
             return [
                 vote.model_copy(update={"sample": sample + offset}) if offset else vote
                 for vote, offset in zip(votes, self.offsets[order], strict=True)
             ]
         question, behind = self.questions[0], self.behind
-        return [await flow.ask(question, shown[0], sample, caller, weight=weight, behind=behind)]
+        return [await ask(flow, question, shown[0], sample, caller, weight=weight, behind=behind)]
 
     @property
     def together(self) -> bool:
@@ -171,7 +165,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
     Args:
         questions: Of a run.
         grid: How often each is put.
-        block: They are some of many: see :meth:`Grid.permutations`.
+        block: They are some of many: see :func:`permutations`.
 
     Raises:
         InvalidInputError: If the questions of a sheet are not about the same response, or there would be more votes of
@@ -180,18 +174,16 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
     together: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
         together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
-    permutations = grid.permutations(questions, block=block)
+    shown = permutations(questions, grid, block=block)
     behind = _said_behind(questions, grid)
     sheets = []
     for rows in together.values():
         asked = tuple(questions[row] for row in rows)
         if any(question.responses != asked[0].responses for question in asked):
             raise InvalidInputError(f"the sheet {asked[0].sheet!r} asks about different responses; give each its own")
-        width = max(len(permutations[row]) for row in rows)
-        orders = tuple(
-            tuple(permutations[row][place % len(permutations[row])] for row in rows) for place in range(width)
-        )
-        offsets = tuple(tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width))
+        width = max(len(shown[row]) for row in rows)
+        orders = tuple(tuple(shown[row][place % len(shown[row])] for row in rows) for place in range(width))
+        offsets = tuple(tuple(place // len(shown[row]) * grid.samples for row in rows) for place in range(width))
         sheets.append(Sheet(tuple(rows), asked, orders, offsets, behind[rows[0]]))
     votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
     if votes > MOST_VOTES:
@@ -214,6 +206,11 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     options, where they are asked in several orders; as long as it is short. It depends on nothing else, above all not
     on the length of a response, so that all rows of a run are asked alike.
     """
+    in_several_orders = (
+        grid.orders in {"both", "cyclic"}
+        or (grid.orders == "shuffled" and grid.shuffles > 1)
+        or grid.check_positional_bias == 1
+    )
     about: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
         about.setdefault((question.instance, question.responses, tuple(question.context.values())), []).append(row)
@@ -223,7 +220,7 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
         several = any(question.criterion != asked[0].criterion for question in asked[1:])
         if several and all(_may_follow(question, criterion=True) for question in asked):
             behind: Behind = ("criterion", "verdicts")
-        elif grid.in_several_orders and all(q.mode == "assess" and _may_follow(q, criterion=False) for q in asked):
+        elif in_several_orders and all(q.mode == "assess" and _may_follow(q, criterion=False) for q in asked):
             behind = ("verdicts",)
         else:
             continue

@@ -2,43 +2,154 @@
 
 The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and beside another loop.
 A failed call leaves one unscored vote, and the run goes on. Runs within
-:func:`~evenhand.judging.together.shared_judging` are judged as if they were one.
+:func:`~evenhand.judging.loop.shared_judging` are judged as if they were one.
 """
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Self
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
 
+from evenhand.aggregation import VoteRules
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.door import check_classified
+from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal
-from evenhand.errors import JournalError, ServerAwayError
+from evenhand.errors import EvenhandWarning, JournalError, ServerAwayError, UnreachableError
+from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid, checked_weights
-from evenhand.judging.together import Lane, Run, is_shared, judging
+from evenhand.judging.grid import checked_weights
+from evenhand.judging.loop import Panel, Run, is_shared, judging, opened_journal
+from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
-from evenhand.results.spending import Spending
-from evenhand.run_options import LimitOptions
+from evenhand.results.notes import LIMITS, Spending
 from evenhand.visible import visible
 from evenhand.votes import Vote
 
 _logger = logging.getLogger(__name__)
 
+AnyLimits = TypeVar("AnyLimits", bound=Limits)
 
-class Limits(LimitOptions):
-    """When a run stops, and what it puts up with."""
 
-    def after(self, votes: Iterable[Vote]) -> Self:
-        """The limits that are left after these votes: a call that brought no reply counts too."""
-        spent = list(votes)
-        calls = sum(vote.usage.calls + (vote.unscored_reason == "engine_error") for vote in spent)
-        cost = sum((vote.usage.cost or 0.0) + vote.usage.at_risk for vote in spent)
-        return self.changed(
-            max_calls=None if self.max_calls is None else max(0, self.max_calls - calls),
-            max_cost=None if self.max_cost is None else max(0.0, self.max_cost - cost),
+class AlikeDrawsWarning(EvenhandWarning):
+    """Repeated draws are asked of a judge at temperature 0, which tends to give the same reply again."""
+
+
+class NoLogprobsWarning(EvenhandWarning):
+    """Log-probabilities were asked for and a judge gave none, so its votes count what they select."""
+
+
+def ask(
+    questions: Sequence[Question], judges: Sequence[JudgeEngine], options: RunOptions, flow: Flow
+) -> list[tuple[Vote, ...]]:
+    """Return the votes on each question: see :func:`run_votes`.
+
+    Args:
+        questions: What is asked.
+        judges: Who is asked.
+        options: Of the run.
+        flow: How a judge is asked, as the mode has it.
+    """
+    questions = as_asked(questions, options, flow)
+    warn_of_alike_draws(judges, options.samples)
+    with opened_journal(journal_for(judges, options)) as journal:
+        votes = run_votes(
+            questions,
+            judges,
+            grid=options,
+            flow=flow,
+            limits=options,
+            journal=journal,
+            weights=options.judge_weights,
+        )
+    if flow.logprobs:
+        warn_of_missing_logprobs(votes)
+    return votes
+
+
+def estimate(
+    questions: Sequence[Question], judges: Sequence[JudgeEngine], options: RunOptions, flow: Flow
+) -> RunEstimate:
+    """Return what :func:`ask` would do, without a call."""
+    questions = as_asked(questions, options, flow)
+    with opened_journal(journal_for(judges, options)) as journal:
+        return estimate_run(questions, judges, grid=options, flow=flow, journal=journal, weights=options.judge_weights)
+
+
+def limits_after(limits: AnyLimits, votes: Iterable[Vote]) -> AnyLimits:
+    """Return the same with the limits that are left after these votes: a call without a reply counts too."""
+    spent = list(votes)
+    calls = sum(vote.usage.calls + (vote.unscored_reason == "engine_error") for vote in spent)
+    cost = sum((vote.usage.cost or 0.0) + vote.usage.at_risk for vote in spent)
+    return limits.model_copy(
+        update={
+            "max_calls": None if limits.max_calls is None else max(0, limits.max_calls - calls),
+            "max_cost": None if limits.max_cost is None else max(0.0, limits.max_cost - cost),
+        }
+    )
+
+
+def parameters_of(options: RunOptions, rules: VoteRules, flow: Flow | None) -> dict[str, Any]:
+    """Return what a result depends on, as plain JSON; without a flow, where no judge was asked."""
+    return {
+        "grid": {name: getattr(options, name) for name in Grid.model_fields},
+        **({} if flow is None else {"flow": dict(flow)}),
+        **rules.parameters(),
+        "judge_weights": None if options.judge_weights is None else list(options.judge_weights),
+        "level": options.level,
+        "interval": options.interval,
+        "cluster_field": options.cluster_field,
+        "seed": options.seed,
+        **{name: limit for name in LIMITS if (limit := getattr(options, name)) is not None},
+    }
+
+
+def as_asked(questions: Sequence[Question], options: RunOptions, flow: Flow) -> Sequence[Question]:
+    """Return the questions with the data classification of the run, once the prompt is seen to fit them."""
+    if flow.prompt is not None:
+        for mode, sheet in {(question.mode, bool(question.sheet)) for question in questions}:
+            flow.check_prompt(mode, sheet=sheet)
+    given = options.data_classification
+    if given is None:
+        return questions
+    own = (given,) if isinstance(given, str) else given
+    return [replace(question, data_classifications=(own, *question.data_classifications)) for question in questions]
+
+
+def journal_for(judges: Sequence[JudgeEngine], options: RunOptions) -> str | Path | None:
+    """Return the journal, unless it is switched off or no judge's replies need one."""
+    return options.journal if any(judge.identity() is not None for judge in judges) else None
+
+
+def warn_of_alike_draws(judges: Sequence[JudgeEngine], samples: int) -> None:
+    """Warn (:class:`AlikeDrawsWarning`) of judges whose repeated draws say little."""
+    for judge in judges if samples > 1 else ():
+        if (judge.identity() or {}).get("sampling", {}).get("temperature") == 0:
+            warnings.warn(
+                f"samples={samples!r} asks for repeated draws, but the judge {judge.judge_id!r} has the "
+                "temperature 0, so the draws will be alike and their spread says little: give it a temperature",
+                AlikeDrawsWarning,
+                stacklevel=3,
+            )
+
+
+def warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
+    """Warn (:class:`NoLogprobsWarning`) of judges that gave none."""
+    replied: dict[str, list[bool]] = {}
+    for vote in (vote for row in votes for vote in row if vote.selected_index is not None):
+        replied.setdefault(vote.judge_id, []).append(vote.probabilities is not None)
+    without = [judge_id for judge_id, given in replied.items() if not any(given)]
+    if without:
+        warnings.warn(
+            f"the judges {without!r} gave no log-probabilities that can be read, so their votes count what they "
+            "select, and repeated draws (samples > 1) the share of them: use a model and server that give top_logprobs "
+            "for probabilities",
+            NoLogprobsWarning,
+            stacklevel=4,
         )
 
 
@@ -74,25 +185,29 @@ def run_votes(
         JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
-    weights = checked_weights(judges, weights)
+    panel = Panel(judges, checked_weights(judges, weights), limits, journal)
     check_classified(questions, judges)
     run = Run.of(questions, grid, flow, len(judges), block=is_shared())
-    _logger.info(
-        "%d questions, %d votes by %s; %s",
-        len(questions),
-        run.total,
-        visible(", ".join(judge.judge_id for judge in judges)),
-        "no journal" if journal is None else f"the journal is {visible(str(journal.path))}",
-    )
+    logged = _logger.isEnabledFor(logging.INFO)
+    if logged:
+        _logger.info(
+            "%d questions, %d votes by %s; %s",
+            len(questions),
+            run.total,
+            visible(", ".join(judge.judge_id for judge in judges)),
+            "no journal" if journal is None else f"the journal is {visible(str(journal.path))}",
+        )
     try:
         with judging() as place:
-            lanes = place.cast(run, judges, weights, limits, journal)
+            place.cast(run, panel)
     except JournalError as error:
         error.votes = run.cast()
         raise
     votes, journaled = run.cast(), journal is not None
-    _log_end(votes)
-    _check_servers(lanes, votes, run.total, journaled=journaled)
+    if logged:
+        _log_end(votes)
+    if away := place.away(panel):  # however few votes were left: none of them failed by itself
+        raise _server_away(*away, votes, run.total, journaled=journaled)
     place.tally(run, votes, limits.max_failure_rate, journaled=journaled)
     return votes
 
@@ -107,14 +222,12 @@ def _log_end(votes: Sequence[Sequence[Vote]]) -> None:
     )
 
 
-def _check_servers(lanes: Iterable[Lane], votes: list[tuple[Vote, ...]], total: int, *, journaled: bool) -> None:
-    """A server that stayed away ends the run, however few votes were left: none of them failed by itself."""
-    away = next((lane.calls for lane in lanes if lane.calls.away is not None), None)
-    if away is None:
-        return
+def _server_away(
+    judge_id: str, why: UnreachableError, votes: list[tuple[Vote, ...]], total: int, *, journaled: bool
+) -> ServerAwayError:
     came = sum(vote.asked and vote.unscored_reason != "engine_error" for row in votes for vote in row)
-    raise ServerAwayError(
-        f"judge {away.judge_id!r}: {away.away}. {came} of {total} votes came"
+    return ServerAwayError(
+        f"judge {judge_id!r}: {why}. {came} of {total} votes came"
         + (
             "; every reply is in the journal: run the same again when the server is back, and only what is missing is "
             "asked for"

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from evenhand.engines.base import JudgeEngine
+from evenhand.engines.base import FreeEngine, JudgeEngine
 from evenhand.judging.flow import Flow
 from evenhand.question import Question
-from evenhand.results.fingerprint import DIGITS, digest, in_a_row
+from evenhand.results.made_by import DIGITS, digest, in_a_row
+from evenhand.version import __version__
 
 
 class Shown(Protocol):
@@ -29,6 +30,11 @@ class Shown(Protocol):
     @property
     def contexts(self) -> Iterable[Mapping[str, str]]:
         """What is shown beside it."""
+
+
+def made_by(judges: Iterable[JudgeEngine]) -> dict[str, Any]:
+    """Return by which evenhand and which judges a result was made, as its parameters repeat it."""
+    return {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
 
 
 def fingerprint(
@@ -51,11 +57,10 @@ def fingerprint(
 
 
 def _described(judge: JudgeEngine) -> dict[str, Any]:
-    """What a reply of a judge depends on, as it says; of one that sends nothing, its plain settings."""
+    """What a reply of a judge depends on, as it says; of one of ours that sends nothing, its plain settings."""
     identity = judge.identity()
     if identity is None:
-        held = {name: getattr(judge, name) for name in getattr(judge, "__dataclass_fields__", ())}
-        identity = {name: value for name, value in held.items() if isinstance(value, str | int | float | None)}
+        identity = judge.settings() if isinstance(judge, FreeEngine) else {}
     return {"judge": judge.judge_id, **{name: value for name, value in identity.items() if name != "once"}}
 
 
@@ -68,10 +73,9 @@ def _shown(given: Iterable[Shown]) -> dict[str, str]:
             if text is not None:
                 own = found.setdefault(name or "response", {}).setdefault(about.instance, set())
                 own.add(digest(text, contexts, digits=DIGITS))
-    return {name: in_a_row({row: _one(own) for row, own in rows.items()}) for name, rows in found.items()}
-
-
-def _one(digits: Iterable[str]) -> str:
-    """What stands for a row: where criteria show it with contexts of their own, for all of these."""
-    first, *others = sorted(digits)
-    return digest([first, *others], digits=DIGITS) if others else first
+    return {  # where criteria show a row with contexts of their own, digits stand for all of these
+        name: in_a_row(
+            {row: min(own) if len(own) == 1 else digest(sorted(own), digits=DIGITS) for row, own in rows.items()}
+        )
+        for name, rows in found.items()
+    }

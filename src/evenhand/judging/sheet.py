@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
 
 from evenhand.engines.base import SheetItem, Stage
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import (
     UNDIGESTED,
+    Caller,
     Conversation,
     ShownOption,
     cast_vote,
@@ -22,9 +22,10 @@ from evenhand.judging.conversation import (
     shown_options,
     texts_of,
 )
+from evenhand.judging.flow import Flow
 from evenhand.parsing import SheetAnswer, read_sheet
-from evenhand.prompts import fill_prompt, render_own_prompt
-from evenhand.question import Presentation, Question
+from evenhand.prompts import fill_prompt
+from evenhand.question import Presentation, Question, has_plain_answers
 from evenhand.votes import FINAL_FINISHES, Completion, UnscoredReason, Usage, Vote
 
 
@@ -60,7 +61,8 @@ class SheetConversation(Conversation):
 
     async def run(self) -> None:
         """Ask for all answers, and again for those only that are unscored, as often as it is allowed."""
-        reply = await self._ask("sheet", self._prompt(), self.items)
+        text = self.first_prompt(self.items[0].question, "sheet", self._values(self.items))
+        reply = await self._ask("sheet", text, self.items)
         for _ in range(self.flow.max_reasks):
             missing = self._missing()
             if not missing or reply.finish_reason in FINAL_FINISHES:
@@ -87,15 +89,6 @@ class SheetConversation(Conversation):
 
     def _missing(self) -> tuple[SheetItem, ...]:
         return tuple(item for item in self.items if self.readings[item.number].answer.match.index is None)
-
-    def _prompt(self) -> str:
-        values, own = self._values(self.items), self.flow.own_prompt
-        text = (
-            fill_prompt(self.flow.first_prompt(self.items[0].question), values)
-            if own is None
-            else render_own_prompt(own, "sheet", "sheet", values)
-        )
-        return self.first(text, values["nonce"])
 
     def _values(self, items: Sequence[SheetItem]) -> dict[str, object]:
         question = self.items[0].question
@@ -153,6 +146,24 @@ class SheetConversation(Conversation):
         )
 
 
+async def ask_sheet(
+    flow: Flow,
+    questions: Sequence[Question],
+    orders: Sequence[tuple[int, ...]],
+    sample: int,
+    caller: Caller,
+    *,
+    weight: float = 1.0,
+) -> list[Vote]:
+    """Ask for one vote on each question of a sheet, in one reply."""
+    coded = flow.coded and not all(has_plain_answers(question.criterion) for question in questions)
+    shown = [question.present(order, coded=coded) for question, order in zip(questions, orders, strict=True)]
+    conversation = SheetConversation(flow, sample, caller, items=sheet_items(questions, shown))
+    await conversation.carry_out()
+    by_question = {id(item.question): vote for item, vote in conversation.votes(weight)}
+    return [by_question[id(question)] for question in questions]
+
+
 def _readings(
     reply: Completion, items: Sequence[SheetItem], known: Sequence[int], nonce: str
 ) -> tuple[_SheetReading, ...]:
@@ -203,41 +214,6 @@ def _shown(item: SheetItem) -> _ShownItem:
         options=shown_options(shown),
         codes=shown.answers if shown.coded else (),
     )
-
-
-Calls = Literal["per_criterion", "per_item"]
-
-
-def check_calls(calls: str, options: Mapping[str, Any], *, examples: object) -> None:
-    """Check how a rubric is asked.
-
-    Args:
-        calls: ``per_criterion``: a call for each criterion; ``per_item``: one for the whole rubric.
-        options: The options of the run.
-        examples: Whether examples are shown.
-
-    Raises:
-        InvalidInputError: If there is no such way, or it does not go with the other settings.
-    """
-    if calls not in get_args(Calls):
-        raise InvalidInputError(f"calls is {calls!r}. {did_you_mean(calls, get_args(Calls))}")
-    if calls == "per_criterion":
-        return
-    if options.get("flow") == "two_step":
-        raise InvalidInputError(
-            "calls='per_item' asks for one reply a response, and flow is 'two_step'; accepted: 'one_step', or "
-            "'verdict_only' for answers without reasons"
-        )
-    if options.get("generate_summaries"):
-        raise InvalidInputError(
-            "calls='per_item' brings a sentence or two a criterion, which nothing summarizes; drop generate_summaries, "
-            "or use calls='per_criterion'"
-        )
-    if examples:
-        raise InvalidInputError(
-            "calls='per_item' shows no examples, because each criterion has cases of its own; drop examples, or use "
-            "calls='per_criterion'"
-        )
 
 
 def asked_together(questions: Sequence[Question], sheet: str) -> list[Question]:

@@ -6,29 +6,37 @@ its own that those who label do not get.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_layout
-from evenhand.labels.drawing import Design
+from evenhand.files import check_ending, check_layout, written_whole
 from evenhand.numbers import format_count, format_range
-from evenhand.results.outcomes import QuestionName
+from evenhand.results.measures import QuestionName
+from evenhand.results.offline_page import offline_page, within_page
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import written_whole
 
 LAYOUT: Final = 1
+Design = Literal["random", "by_verdict"]
+DRAWN_BY: Final[tuple[Design, ...]] = get_args(Design)
+
 CANNOT_TELL: Final = "I cannot tell"
 """The answer that is offered beside the options of a criterion, where it is none of these."""
 
+SUFFIXES: Final = (".html", ".csv")
+TABLE: Final = ("question", "draw", "item", "label", "annotator")
+"""The columns of a table that are read again."""
+
 SIDES: Final = ("Response A", "Response B")
-Form = Literal["label_studio", "argilla"]
 
 
 class AskedOfPeople(NamedTuple):
@@ -183,25 +191,21 @@ class BlindSheet(PrintedTables):
     def __len__(self) -> int:
         return len(self.cards)
 
-    def save(self, path: str | Path, *, form: Form = "label_studio", draw: str | Path | None = None) -> Path:
+    def save(self, path: str | Path, *, draw: str | Path | None = None) -> Path:
         """Write the sheet, and the draw beside it.
 
         Args:
-            path: Ends in ``.html`` (one page that works offline in any browser), ``.csv``, or ``.json`` or ``.jsonl``
-                for an annotation tool, beside which its settings are written.
-            form: The annotation tool: ``label_studio`` or ``argilla``.
+            path: Ends in ``.html`` (one page that works offline in any browser) or ``.csv``.
             draw: Where the draw goes; the path with ``.draw.json`` in place of its ending by default.
 
         Returns:
             Where the draw is: keep it, and do not give it to those who label.
 
         Raises:
-            InvalidInputError: A path that ends otherwise, a form that does not exist, or the draw of another sheet in
-                the place of this one's: without it no label on that sheet could be read.
+            InvalidInputError: A path that ends otherwise, or the draw of another sheet in the place of this one's:
+                without it no label on that sheet could be read.
             UnwritableFileError: If a file cannot be written.
         """
-        from evenhand.labels.sheet_forms import files_of  # noqa: PLC0415 - jinja2 is only for those who save
-
         path = Path(path)
         kept = path.with_name(f"{path.stem}.draw.json") if draw is None else Path(draw)
         if kept.exists() and (there := Draw.read(kept)).id != self.draw.id:
@@ -209,7 +213,8 @@ class BlindSheet(PrintedTables):
                 f"{str(kept)!r} is the draw of another sheet, {there.id!r}, whose labels could not be read without it: "
                 "give another path, or remove it"
             )
-        whole = {**files_of(self, path, form), kept: json.dumps(self.draw.as_json()) + "\n"}
+        suffix = check_ending(path, SUFFIXES)
+        whole = {path: page(self) if suffix == ".html" else table(self), kept: json.dumps(self.draw.as_json()) + "\n"}
         for place, text in whole.items():
             with written_whole(place) as beside:
                 beside.write_bytes(text.encode("utf-8-sig" if place.suffix == ".csv" else "utf-8"))
@@ -240,3 +245,74 @@ _DESIGNS: Mapping[Design, str] = {
     "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
     "by_verdict": "Rows were drawn at random within what the judge said, rare verdicts more often",
 }
+
+
+def _asked(sheet: BlindSheet) -> Iterator[tuple[Card, AskedOfPeople]]:
+    return ((card, asked) for card in sheet.cards for asked in card.questions)
+
+
+def _context(card: Card) -> str:
+    return "\n\n".join(f"{name}: {text}" for name, text in card.context.items())
+
+
+def _texts(card: Card) -> dict[str, str]:
+    """What is shown, under names that any tool takes."""
+    names = ("response_a", "response_b") if SIDES[0] in card.responses else ("response",)
+    return {"context": _context(card), **dict(zip(names, card.responses.values(), strict=True))}
+
+
+def _options(sheet: BlindSheet, criterion: int) -> list[tuple[str, str]]:
+    """Label and description of what can be answered."""
+    own = sheet.draw.criteria[criterion]
+    offered = [(each.label, each.description) for each in own.options]
+    return [*offered, (CANNOT_TELL, "")] if offers_cannot_tell(own) else offered
+
+
+def _asked_in_full(sheet: BlindSheet, criterion: int) -> str:
+    """The question, and what its options mean."""
+    told = [f"{label}: {text}" for label, text in _options(sheet, criterion) if text]
+    return "\n".join([sheet.draw.criteria[criterion].description, *told])
+
+
+def table(sheet: BlindSheet) -> str:
+    """CSV with a row for each question, and an empty column for the label; texts are no formulas of a spreadsheet."""
+    texts = list(_texts(sheet.cards[0]))
+    written = io.StringIO()
+    lines = csv.writer(written, lineterminator="\r\n")
+    lines.writerow([*TABLE[:3], *texts, "criterion", "asked", "options", *TABLE[3:]])
+    for card, asked in _asked(sheet):
+        criterion = sheet.draw.criteria[asked.criterion]
+        options = " | ".join(label for label, _ in _options(sheet, asked.criterion))
+        shown = [*_texts(card).values(), criterion.name, _asked_in_full(sheet, asked.criterion), options]
+        lines.writerow([asked.id, sheet.draw.id, asked.card, *map(_no_formula, shown), "", ""])
+    return written.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|\t", text) else text
+
+
+def page(sheet: BlindSheet) -> str:
+    """One page that needs nothing else: it loads nothing, sends nothing, and runs no script but ours."""
+    return offline_page("evenhand.labels", "page", title=sheet.title, sheet=within_page(json.dumps(_page_data(sheet))))
+
+
+def _page_data(sheet: BlindSheet) -> dict[str, Any]:
+    criteria = [
+        {
+            "name": criterion.name,
+            "question": criterion.description,
+            "options": [[each.label, each.description] for each in criterion.options],
+            "cannot_tell": offers_cannot_tell(criterion),
+        }
+        for criterion in sheet.draw.criteria
+    ]
+    cards = [
+        {
+            "context": list(card.context.items()),
+            "responses": list(card.responses.items()),
+            "questions": [{"id": asked.id, "criterion": asked.criterion} for asked in card.questions],
+        }
+        for card in sheet.cards
+    ]
+    return {"draw": sheet.draw.id, "cannot_tell": CANNOT_TELL, "criteria": criteria, "cards": cards}

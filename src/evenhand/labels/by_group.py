@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.labels.correct import checked_design
+from evenhand.labels.correct import Sample, checked_design, samples_of
 from evenhand.labels.people import Labels, holds_labels, paired, read_gold
-from evenhand.labels.samples import Sample, Way, difference_of, samples_of
 from evenhand.numbers import Missing, format_count, format_interval, format_level, state_p_value
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
@@ -167,7 +166,24 @@ def by_group(
     level: float | None = None,
     seed: int = 0,
 ) -> GroupedScores:
-    """The scores of each group of rows: see :meth:`~evenhand.results.results.Results.by`."""
+    """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
+
+    Args:
+        results: What was judged.
+        by: The groups: see :meth:`~evenhand.results.results.Results.group_of`.
+        data: The rows that were judged, where the result keeps no such column.
+        gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
+        design: How the labelled rows were chosen; with it, scores and differences are corrected too.
+        level: Of the intervals; that of the results by default.
+        seed: Of draws.
+
+    Returns:
+        Means with intervals over rows or clusters, differences by sign-flip tests with Holm's correction over all
+        groups, systems and scores, and in words where a system that is ahead on all rows is behind in a group.
+
+    Raises:
+        InvalidInputError: If there are no such groups, or labels that fit no row.
+    """
     names = results.group_of(by, data)
     what = by if isinstance(by, str) else "group"
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
@@ -175,31 +191,28 @@ def by_group(
     over = kept if level is None else replace(kept, level=level)
     wanted = float(over)
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
-    way = Way(design=checked_design(design, labels), level=wanted, seed=seed) if asked else None
-    samples = samples_of(paired(results, labels))
+    chosen = checked_design(design, labels) if asked else None
+    samples = samples_of(paired(results, labels), chosen or "random", seed)
     told = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
     groups = list(dict.fromkeys(told[int(row)] for sample in samples for row in sample.instances))
-    parts = {ALL: samples, **{group: _of_group(samples, told, group) for group in groups}}
-    differences = _differences(parts, over, way, contests=results.kind == "winrates")
+    parts: dict[str, Sequence[Sample]] = {ALL: samples}
+    for group in groups:
+        parts[group] = [each.only(np.array([told[int(row)] == group for row in each.instances])) for each in samples]
+    differences = _differences(parts, over, corrects=asked, contests=results.kind == "winrates")
     return GroupedScores(
         by=what,
         groups={group: len({int(row) for sample in parts[group] for row in sample.instances}) for group in groups},
         scores={
-            (group, sample.system, _criterion(sample)): _score(sample, over, way)
+            (group, sample.system, _criterion(sample)): _score(sample, over, corrects=asked)
             for group, own in parts.items()
             for sample in own
         },
         differences=differences,
-        reversals=tuple(_reversals(differences, what, wanted, by_people=way is not None)),
-        design=None if way is None else way.design,
+        reversals=tuple(_reversals(differences, what, wanted, by_people=asked)),
+        design=chosen,
         level=wanted,
         notes=results.outcome_notes,
     )
-
-
-def _of_group(samples: Sequence[Sample], told: Mapping[int, str], group: str) -> list[Sample]:
-    """The rows of a group."""
-    return [sample.only(np.array([told[int(row)] == group for row in sample.instances])) for sample in samples]
 
 
 def _criterion(sample: Sample) -> str:
@@ -211,14 +224,14 @@ def _bounds(bounds: tuple[float, float], scores: Numbers) -> tuple[float, float]
     return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
 
 
-def _score(sample: Sample, over: IntervalLevel, way: Way | None) -> GroupScore:
+def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore:
     judged = sample.judged
     own, bounds = over.over(sample.clusters), _bounds(sample.bounds, judged)
     score = mean_intervals(judged, level=own, bounds=bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
-    if way is not None:
+    if corrects:
         none = Missing("nobody labelled a row of the group")
-        corrected = sample.correction(way).corrected if sample.num_labelled else none
+        corrected = sample.correction(over.level).corrected if sample.num_labelled else none
     return GroupScore(
         score=known(score, "no row has a score"),
         corrected=corrected,
@@ -242,26 +255,26 @@ class _SystemPair:
         bounds = _bounds(self.bounds, self.scores)
         return paired_differences(self.scores, level=over.over(self.clusters), bounds=bounds)[0]
 
-    def corrected(self, way: Way | None) -> Interval | Missing:
-        """What people would see; of contests, which people see as a whole, that of the first's win rate."""
-        if way is None or self.samples is None:
+    def corrected(self, level: float | None) -> Interval | Missing:
+        """What people would see; contests are seen as a whole."""
+        if level is None or self.samples is None:
             return NOT_ASKED
         one, other = self.samples
         if not (one.labelled.any() and other.labelled.any()):
             return Missing("nobody labelled rows of both in the group")
         if one.spared.any() or other.spared.any():
             return Missing("people say that it does not apply to some of the rows")
-        return difference_of(one, other, way).corrected
+        return one.minus(other, level).corrected
 
 
 def _differences(
-    parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, way: Way | None, *, contests: bool
+    parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, *, corrects: bool, contests: bool
 ) -> dict[ContrastName, GroupContrast]:
     """Every two systems in each group, one family for Holm's correction; and on all rows, another."""
     found: dict[ContrastName, GroupContrast] = {}
     for family in ([ALL], [group for group in parts if group != ALL]):
         pairs = [pair for group in family for pair in _pairs(group, parts[group], contests=contests)]
-        each = None if way is None else replace(way, level=round(1 - (1 - over.level) / max(len(pairs), 1), 6))
+        each = round(1 - (1 - over.level) / max(len(pairs), 1), 6) if corrects else None
         compared = over_one_family([pair.compared(over) for pair in pairs])
         for pair, told in zip(pairs, compared, strict=True):
             found[pair.name] = GroupContrast(

@@ -2,31 +2,521 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Self
 
 import numpy as np
+import pandas as pd
 
 from evenhand.errors import InvalidInputError
-from evenhand.labels.corrected import CorrectedDifference, CorrectedMean, CorrectedScores
-from evenhand.labels.people import Labels, paired, read_gold
-from evenhand.labels.samples import Sample, Way, difference_of, samples_of
-from evenhand.numbers import format_count, state_p_value
+from evenhand.files import write_as_it_ends
+from evenhand.labels.people import Labels, Paired, paired, read_gold
+from evenhand.numbers import (
+    Missing,
+    format_count,
+    format_interval,
+    format_level,
+    format_number,
+    format_share,
+    state_p_value,
+)
+from evenhand.options import Design
+from evenhand.results.measures import Column, as_json, measure, measures_table, plain
+from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.run_options import Design
-from evenhand.statistics.correction import draw_p_value
-from evenhand.statistics.intervals import check_level
+from evenhand.statistics import Interval
+from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value
+from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, check_level
 
 DESIGNS: Final[Mapping[Design, str]] = {
     "random": "rows drawn at random, each as likely as any other",
     "by_verdict": "rows drawn at random within what the judge said of them, such as 30 of each verdict",
     "probabilities": "rows drawn with a probability of their own, which a column of the labels holds",
 }
-
+SAVED_AS: Final = (".json", ".csv", ".md", ".html")
 UNLIKELY: Final = 0.001
 """A draw that is less likely than this is doubted aloud."""
+
+HALVINGS: Final = 16
+"""Of the range of scores, where an interval is found by inversion: to 1.5e-5 of it."""
+
+Estimate = Interval | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One score of one system as arrays: what the judge said of each row, and what people say of those they saw.
+
+    Attributes:
+        system: Whose score it is; empty where a result knows no systems.
+        criterion: What it is a score of.
+        option: Of a criterion whose options have no values, the one whose share is the score; None elsewhere.
+        instances: The row of the data of each of the n rows.
+        judged: (n,), the judge's scores, NaN where a row is unscored.
+        human: (n,), people's, NaN where a row is not labelled.
+        spared: (n,), whether people say that the criterion does not apply.
+        strata: (n,), the place of the option selected, the number of options where it does not apply, and -1 for none;
+            None where the score is of several questions.
+        probabilities: (n,), with which each was drawn to be labelled, NaN where that is not known.
+        clusters: (n,), what each belongs to.
+        bounds: The least and the greatest score.
+        support: The scores that one label can give; None where they are any numbers within the bounds.
+        num_options: How many can be selected.
+        averaged: Rows on which people are divided, whose label is the mean of what these say.
+        undecided: Rows on which people are divided, and which have no label.
+        design: How labelled rows were chosen.
+        seed: Of draws.
+    """
+
+    system: str
+    criterion: str
+    option: str | None = None
+    instances: IntArray
+    judged: FloatArray
+    human: FloatArray
+    spared: BoolArray
+    strata: IntArray | None
+    probabilities: FloatArray
+    clusters: tuple[Hashable, ...]
+    bounds: tuple[float, float]
+    support: tuple[float, ...] | None
+    num_options: int
+    averaged: int = 0
+    undecided: int = 0
+    design: Design = "random"
+    seed: int = 0
+
+    @property
+    def labelled(self) -> BoolArray:
+        """(n,), whether people gave a score."""
+        return ~np.isnan(self.human)
+
+    @property
+    def num_labelled(self) -> int:
+        """Rows that people scored."""
+        return int(self.labelled.sum())
+
+    @property
+    def what(self) -> tuple[str, str | None]:
+        """What systems are compared on: the criterion, and the option."""
+        return self.criterion, self.option
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences."""
+        return name_of(self.system, *self.what)
+
+    def only(self, rows: BoolArray) -> Sample:
+        """Some of the rows."""
+        return replace(
+            self,
+            instances=self.instances[rows],
+            judged=self.judged[rows],
+            human=self.human[rows],
+            spared=self.spared[rows],
+            strata=None if self.strata is None else self.strata[rows],
+            probabilities=self.probabilities[rows],
+            clusters=tuple(each for each, kept in zip(self.clusters, rows, strict=True) if kept),
+        )
+
+    def correction(self, level: float) -> Correction:
+        """Estimate the score of the judge, of the labels, and of both."""
+        if self.spared.any():
+            return self._where_it_applies(level)
+        return corrected_mean(
+            self.judged,
+            self.human,
+            strata=self.strata,
+            support=self.support,
+            probabilities=self.probabilities if self.design == "probabilities" else None,
+            **self._given(level, self.clusters),
+        )
+
+    def minus(self, other: Sample, level: float) -> Correction:
+        """Estimate the difference to another system, paired over the rows that both have."""
+        _, ours, theirs = np.intersect1d(self.instances, other.instances, return_indices=True)
+
+        def both(one: FloatArray, two: FloatArray) -> FloatArray:
+            return np.column_stack([one[ours], two[theirs]])
+
+        strata = None
+        if self.strata is not None and other.strata is not None:
+            strata = np.column_stack([self.strata[ours], other.strata[theirs]])
+        return corrected_mean(
+            both(self.judged, other.judged),
+            both(self.human, other.human),
+            strata=strata,
+            support=self.support if self.support == other.support else None,
+            probabilities=both(self.probabilities, other.probabilities) if self.design == "probabilities" else None,
+            **self._given(level, [self.clusters[place] for place in ours]),
+        )
+
+    def _given(self, level: float, clusters: Sequence[Hashable]) -> dict[str, Any]:
+        together = clusters if len({*clusters}) < len(clusters) else None
+        return {"design": self.design, "bounds": self.bounds, "level": level, "clusters": together}
+
+    def _where_it_applies(self, level: float) -> Correction:
+        r"""The mean over the rows to which it applies, as people see it, though most of these nobody saw.
+
+        With :math:`a` 1 where it applies and 0 elsewhere, the mean :math:`\theta` is where :math:`E[a (y - \theta)] =
+        0`; the interval holds each :math:`\theta` for which that of the corrected mean of :math:`a (y - \theta)` holds
+        0 (Fieller, Some problems in interval estimation, Journal of the Royal Statistical Society B 16 (1954)).
+        """
+        plain = replace(self, spared=np.zeros_like(self.spared)).correction(level)
+        if isinstance(plain.corrected, Missing):
+            return plain
+
+        def shifted(theta: float) -> Correction:
+            support = None if self.support is None else tuple(sorted({0.0, *(each - theta for each in self.support)}))
+            moved = replace(
+                self,
+                judged=self.judged - theta,
+                human=np.where(self.spared, 0.0, self.human - theta),
+                spared=np.zeros_like(self.spared),
+                bounds=(min(self.bounds[0] - theta, 0.0), max(self.bounds[1] - theta, 0.0)),
+                support=support,
+            )
+            return moved.correction(level)
+
+        def crossing(part: str) -> float:
+            def moved(theta: float) -> float:
+                found = shifted(theta).corrected
+                return math.nan if isinstance(found, Missing) else float(getattr(found, part))
+
+            return _crossing(moved, *self.bounds)
+
+        corrected = replace(
+            plain.corrected,
+            estimate=crossing("estimate"),
+            low=crossing("low"),
+            high=crossing("high"),
+            standard_error=None,
+        )
+        saved = labels_saved(plain.labels, corrected, plain.num_labelled)
+        return replace(plain, corrected=corrected, labels_saved=saved)
+
+
+def name_of(*parts: str | None) -> str:
+    """Name a system, a criterion and an option in a sentence; what is empty is left out."""
+    return ", ".join(part for part in parts if part)
+
+
+def _crossing(decreasing: Callable[[float], float], low: float, high: float) -> float:
+    """Where a decreasing function is 0; the end of the range at which it is not yet, or no more."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if decreasing(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def samples_of(pairs: Sequence[Paired], design: Design = "random", seed: int = 0) -> tuple[Sample, ...]:
+    """Make a sample of each score; of a criterion whose options have no values, one of each option."""
+    return tuple(replace(sample, design=design, seed=seed) for pair in pairs for sample in _samples(pair))
+
+
+def _samples(pair: Paired) -> Iterator[Sample]:
+    judge, given = pair.judge, {*pair.human[pair.labelled].tolist()}
+    values = {value for value in judge.values if value is not None}
+    base = Sample(
+        system=judge.system,
+        criterion=judge.criterion,
+        instances=np.array([row.instance for row in judge.rows], dtype=np.int64),
+        judged=judge.scores,
+        human=pair.human,
+        spared=np.array([bool(judge.labels) and told not in {None, *judge.labels} for told in pair.selected]),
+        strata=np.where([row.na for row in judge.rows], len(judge.labels), judge.places) if judge.labels else None,
+        probabilities=pair.probabilities,
+        clusters=tuple(judge.clusters),
+        bounds=judge.bounds,
+        support=tuple(sorted(values)) if values and given <= values else None,
+        num_options=len(judge.labels),
+        averaged=pair.averaged,
+        undecided=pair.undecided,
+    )
+    if None not in judge.values:
+        yield base
+        return
+    said = [row.selected for row in judge.rows]
+
+    def share(selected: Sequence[str | None], option: str) -> FloatArray:
+        return np.array([np.nan if each not in judge.labels else each == option for each in selected], dtype=float)
+
+    for option in judge.labels:
+        judged, human = share(said, option), share(pair.selected, option)
+        yield replace(base, option=option, judged=judged, human=human, bounds=(0.0, 1.0), support=(0.0, 1.0))
+
+
+def labels_saved(labels: Interval | Missing, corrected: Interval | Missing, num_labelled: int) -> float | Missing:
+    """Say how many more labels would make the interval of the labels alone as narrow as the corrected one.
+
+    The width of an interval goes with 1/√n: n · ((width of the labels alone / width of the corrected)² − 1).
+    """
+    if isinstance(labels, Missing):
+        return labels
+    if isinstance(corrected, Missing):
+        return corrected
+    wide, narrow = labels.high - labels.low, corrected.high - corrected.low
+    if not narrow or not math.isfinite(wide):
+        return Missing("the intervals cannot be compared")
+    return num_labelled * ((wide / narrow) ** 2 - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """A number as the judge gives it, as the labels alone do, and as both together do.
+
+    Attributes:
+        criterion: What it is about.
+        option: Of a criterion whose options have no values, the one whose share it is.
+        judge: By the judge's scores; its interval is one of the judge, and not of people.
+        labels: By the labels, without the judge.
+        corrected: What people would say, by their labels and what the judge says of all rows.
+        num_rows: Rows that were judged.
+        num_labelled: Rows that people labelled.
+        num_unscored: Rows without a score of the judge: a stratum of their own.
+        labels_saved: How many more labels, drawn at random, would tell as much without the judge.
+        worth: Whether that is surely more, or surely next to nothing; None where neither is sure.
+        method: Of the corrected interval.
+        notes: What must be said of it.
+    """
+
+    criterion: str
+    option: str | None = None
+    judge: Estimate = measure("score", name="by_judge")
+    labels: Estimate = measure("score", name="by_labels")
+    corrected: Estimate = measure("score", always=True)
+    num_rows: int = measure("count")
+    num_labelled: int = measure("count")
+    num_unscored: int = measure("count")
+    labels_saved: float | Missing = measure("count")
+    worth: Worth | None = None
+    method: str = ""
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, found: Correction, **names: str | None) -> Self:
+        """What a correction found, with its names."""
+        return cls(**names, **{field.name: getattr(found, field.name) for field in fields(Correction)})  # type: ignore[arg-type]
+
+    @property
+    def of_what(self) -> str:
+        """Whose it is."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences."""
+        return name_of(self.of_what, self.criterion, self.option)
+
+    def record(self) -> dict[str, Any]:
+        """A plain row."""
+        row: dict[str, Any] = {"of": self.of_what, "criterion": self.criterion, "option": self.option}
+        for name in ("judge", "labels", "corrected"):
+            value = getattr(self, name) or None
+            row[name] = value and value.estimate
+            row |= {f"{name}_{limit}": value and getattr(value, limit) for limit in ("low", "high")}
+        row |= {name: getattr(self, name) for name in ("num_rows", "num_labelled", "num_unscored")}
+        row["labels_saved"] = None if isinstance(self.labels_saved, Missing) else self.labels_saved
+        row["level"] = self.corrected.level if self.corrected else None
+        return {**row, "method": self.method}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedMean(Corrected):
+    """The score of a system: see :class:`Corrected`.
+
+    Attributes:
+        system: Whose; empty where a result knows no systems.
+    """
+
+    system: str
+
+    @property
+    def of_what(self) -> str:
+        """The system."""
+        return self.system
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedDifference(Corrected):
+    """How far two systems differ, paired over the rows that both have: see :class:`Corrected`.
+
+    Attributes:
+        first: The system from whose score that of the second is taken.
+        second: The other.
+    """
+
+    first: str
+    second: str
+
+    @property
+    def of_what(self) -> str:
+        """The two systems."""
+        return f"{self.first} – {self.second}"
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the corrected interval leaves 0 out."""
+        return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectedScores(PrintedTables):
+    """The result of :func:`evenhand.correct`.
+
+    Attributes:
+        scores: One a system and criterion, and of a nominal criterion one an option.
+        differences: Every two systems on each criterion, as far as both are labelled.
+        design: How the labelled rows were chosen, as was said.
+        level: Of the intervals; that of a difference is higher, so that all hold together.
+        notes: What must be said of the labels.
+        parameters: Judges, seed, design and what else made it.
+    """
+
+    scores: tuple[CorrectedMean, ...]
+    differences: tuple[CorrectedDifference, ...] = ()
+    design: str
+    level: float
+    notes: tuple[str, ...] = ()
+    parameters: Mapping[str, Any]
+
+    def __getitem__(self, name: str | tuple[str, ...]) -> CorrectedMean:
+        """The score of ``system``, ``(system, criterion)`` or ``(system, criterion, option)``.
+
+        Raises:
+            InvalidInputError: If there is none, or several.
+        """
+        asked = (name,) if isinstance(name, str) else tuple(name)
+        fits = [each for each in self.scores if (each.system, each.criterion, each.option)[: len(asked)] == asked]
+        if len(fits) != 1:
+            names = [(each.system, each.criterion, *([each.option] if each.option else [])) for each in self.scores]
+            raise InvalidInputError(f"{name!r} names {len(fits)} of the scores; they are named {names!r}")
+        return fits[0]
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The scores, and the differences."""
+        return (self._scores(), *([self._differences()] if self.differences else []))
+
+    def _scores(self) -> TextTable:
+        title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
+        notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
+        return _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
+
+    def _differences(self) -> TextTable:
+        told = [each.name for each in self.differences if each.told_apart]
+        notes = [f"Told apart by what people would say: {'; '.join(told)}." if told else "None can be told apart."]
+        known = (each.corrected.level for each in self.differences if not isinstance(each.corrected, Missing))
+        level = next(known, self.level)
+        if len(self.differences) > 1:
+            notes.append(
+                f"Each interval has the level {format_level(level)}, so that all "
+                f"{format_count(len(self.differences))} hold together at {format_level(self.level)} (Bonferroni)."
+            )
+        title = "Differences of what people would say, paired over the rows"
+        return _table(title, "systems", self.differences, level, notes=notes)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A plain row for each score, and after these for each difference."""
+        yield from ({"kind": "score", **each.record()} for each in self.scores)
+        yield from ({"kind": "difference", **each.record()} for each in self.differences)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each score, and after these for each difference."""
+        return pd.DataFrame.from_records(list(self.records()))
+
+    def to_json(self) -> str:
+        """All of it as JSON; what is missing is ``{"reason": …}``."""
+        return as_json({"evenhand": "corrected_scores", **plain(self, reasons=True)}, indent=1)
+
+    def save(self, path: str | Path) -> None:
+        """Write ``.json`` (all of it), ``.csv`` (the tables), ``.md`` or ``.html``.
+
+        Raises:
+            InvalidInputError: If the name ends otherwise.
+            UnwritableFileError: If the file cannot be written.
+        """
+        made = (self.to_json, self.to_csv, self.to_markdown, lambda: self.to_page("Corrected scores"))
+        write_as_it_ends(path, dict(zip(SAVED_AS, made, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"<CorrectedScores of {len(self.scores)} score(s), design {self.design!r}>\n{self}"
+
+
+def worth(scores: Sequence[CorrectedMean]) -> list[str]:
+    """What the judge was worth beside the labels, and where its own mean misleads, in sentences.
+
+    A sentence about its worth needs a test or a limit that allows it: ``worth`` of a correction.
+    """
+    notes, useless = [], []
+    for each in scores:
+        labels = format_count(each.num_labelled, "label")
+        missing = next((value for value in (each.corrected, each.labels_saved) if isinstance(value, Missing)), None)
+        if missing is not None:
+            notes.append(f"{each.name}: {missing.reason}.")
+        elif each.worth == "nothing":
+            useless.append(f"{each.name} ({labels})")
+        elif each.worth == "more" and each.labels_saved >= 1:  # type: ignore[operator] # it is not missing
+            more = format_count(each.labels_saved)
+            notes.append(f"{each.name}: with these {labels} the judge is worth {more} more.")
+    if useless:
+        notes.append(f"Labels alone would do, to which the judge adds nothing: {_listed(useless, len(scores))}.")
+    off = [f"{each.name} ({format_number(each.judge.estimate)})" for each in scores if _misleads(each)]  # type: ignore[union-attr]
+    if off:
+        notes.append(f"The judge's own mean is not what people would say of: {'; '.join(off)}.")
+    return notes
+
+
+def _own_notes(found: Sequence[Corrected]) -> list[str]:
+    """The notes of the numbers, each once, with what it is about."""
+    about: dict[str, list[str]] = {}
+    for each in found:
+        for note in each.notes:
+            about.setdefault(note, []).append(each.name)
+    return [f"{_listed(names, len(found))}: {note}." for note, names in about.items()]
+
+
+def _listed(names: Sequence[str], total: int) -> str:
+    """Some of the scores by their names, and all of several as that."""
+    return "all scores" if 1 < len(names) == total else "; ".join(names)
+
+
+def _misleads(score: CorrectedMean) -> bool:
+    """Whether the judge's mean lies outside of the corrected interval."""
+    judge, corrected = score.judge, score.corrected
+    if isinstance(judge, Missing) or isinstance(corrected, Missing):
+        return False
+    return not corrected.low <= judge.estimate <= corrected.high
+
+
+def _table(
+    title: str,
+    header: str,
+    found: Sequence[Corrected],
+    level: float,
+    *more: Column,
+    notes: Sequence[str],
+) -> TextTable:
+    """Judge, labels and both, side by side."""
+    several = any(each.option for each in found)
+    signed = isinstance(found[0], CorrectedDifference)
+    rows = [((each.of_what, each.criterion, *([each.option or ""] if several else [])), each) for each in found]
+
+    def shown(name: str) -> Column:
+        def cell(each: Corrected) -> str:
+            value = getattr(each, name)
+            return format_share(value) if each.option and not signed else format_interval(value, signed=signed)
+
+        alone = "corrected" if name == "corrected" else f"{name} alone"
+        return Column(f"{alone} [{format_level(level)}]", cell)
+
+    columns = (*map(shown, ("judge", "labels", "corrected")), Column("labels", "num_labelled"))
+    headers = (header, "criterion", *(["option"] if several else []))
+    kind = "differences" if signed else "scores"
+    return measures_table(title, headers, rows, (*columns, Column("rows", "num_rows"), *more), notes, kind=kind)
 
 
 def correct(
@@ -78,32 +568,31 @@ def correct(
     labels = read_gold(results, gold, **fields)
     wanted = float(results.parameters["level"]) if level is None else level
     check_level(wanted)
-    way = Way(design=checked_design(design, labels), level=wanted, seed=seed)
-    every = samples_of(paired(results, labels))
-    silent = _without_labels(every)
+    said = checked_design(design, labels)
+    every = samples_of(paired(results, labels), said, seed)
+    silent = _check_labelled(every, said)
     own = [sample for sample in every if sample.criterion not in silent]
-    _check_probabilities(way, own)
-    _check_labelled(own)
+    left_out = [f"Left out is what nobody labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
         scores=tuple(
-            CorrectedMean.of(each.correction(way), system=each.system, criterion=each.criterion, option=each.option)
+            CorrectedMean.of(each.correction(wanted), system=each.system, criterion=each.criterion, option=each.option)
             for each in own
         ),
-        differences=() if results.kind == "winrates" else _differences(own, way),
-        design=way.design,
-        level=way.level,
-        notes=(*_notes(labels, own, way), *_left_out(silent), *results.outcome_notes),
+        differences=() if results.kind == "winrates" else _differences(own, wanted),
+        design=said,
+        level=wanted,
+        notes=(*_notes(labels, own, said), *left_out, *results.outcome_notes),
         parameters={
             "judges": list(results.parameters.get("judges", ())) or ["recorded votes"],
-            "design": way.design,
-            "level": way.level,
+            "design": said,
+            "level": wanted,
             "seed": seed,
         },
     )
 
 
 def checked_design(given: object, labels: Labels) -> Design:
-    """How the labelled rows were chosen.
+    """Check how the labelled rows are said to have been chosen.
 
     Raises:
         InvalidInputError: If it is not said, is none, or is not what the labels say.
@@ -124,49 +613,39 @@ def checked_design(given: object, labels: Labels) -> Design:
     )
 
 
-def _without_labels(samples: Sequence[Sample]) -> list[str]:
-    """The criteria on which nobody labelled a row.
+def _check_labelled(samples: Sequence[Sample], design: Design) -> list[str]:
+    """Check that no system would be scored by the labels of another one; return the criteria without labels.
 
     Raises:
-        InvalidInputError: If they are all.
+        InvalidInputError: If these are all, a system has no labels where others have some, or a row no probability.
     """
-    criteria = {sample.criterion: False for sample in samples}
+    labelled: dict[str, dict[str, bool]] = {}
     for sample in samples:
-        criteria[sample.criterion] |= bool(sample.num_labelled)
-    if not any(criteria.values()):
+        systems = labelled.setdefault(sample.criterion, {})
+        systems[sample.system] = systems.get(sample.system, False) or bool(sample.num_labelled)
+        if design == "probabilities" and np.isnan(sample.probabilities[sample.labelled]).any():
+            raise InvalidInputError(
+                f"design is 'probabilities', and labelled rows of {sample.name!r} have none: give the labels as a "
+                "table with a column 'probability', or name that column, probability_field=…"
+            )
+    silent = [criterion for criterion, systems in labelled.items() if not any(systems.values())]
+    if len(silent) == len(labelled):
         raise InvalidInputError(
             "of no row people say all that its score is made of: label every question about a row, or give the score "
             "of the whole as a number"
         )
-    return [criterion for criterion, told in criteria.items() if not told]
-
-
-def _check_probabilities(way: Way, samples: Sequence[Sample]) -> None:
-    lacking = [sample for sample in samples if np.isnan(sample.probabilities[sample.labelled]).any()]
-    if way.design == "probabilities" and lacking:
-        raise InvalidInputError(
-            f"design is 'probabilities', and labelled rows of {lacking[0].name!r} have none: give the labels as a "
-            "table with a column 'probability', or name that column, probability_field=…"
-        )
-
-
-def _check_labelled(samples: Sequence[Sample]) -> None:
-    """Check that no system would be scored by the labels of another one."""
-    for criterion in dict.fromkeys(sample.criterion for sample in samples):
-        told = {sample.system: False for sample in samples if sample.criterion == criterion}
-        for sample in samples:
-            if sample.criterion == criterion:
-                told[sample.system] |= bool(sample.num_labelled)
-        others, lacking = ([system for system, has in told.items() if has is wanted] for wanted in (True, False))
-        if lacking:
+    for criterion, systems in labelled.items():
+        others, lacking = ([system for system, has in systems.items() if has is wanted] for wanted in (True, False))
+        if others and lacking:
             raise InvalidInputError(
                 f"there are no labels of {lacking!r} on {criterion!r}, and labels correct the system that they name: "
                 f"label some of its rows, or leave it out with results.filter(system={others!r})"
             )
+    return silent
 
 
-def _differences(samples: Sequence[Sample], way: Way) -> tuple[CorrectedDifference, ...]:
-    """Every two systems on each criterion, as far as it applies to all rows; all hold together (Bonferroni)."""
+def _differences(samples: Sequence[Sample], level: float) -> tuple[CorrectedDifference, ...]:
+    """Compare every two systems on each criterion, as far as it applies to all rows; all hold together (Bonferroni)."""
     criteria = dict.fromkeys(sample.what for sample in samples)
     pairs = [
         (one, other)
@@ -176,10 +655,10 @@ def _differences(samples: Sequence[Sample], way: Way) -> tuple[CorrectedDifferen
         and np.intersect1d(one.instances, other.instances).size
         and not (one.spared.any() or other.spared.any())
     ]
-    each = replace(way, level=round(1 - (1 - way.level) / max(len(pairs), 1), 4))
+    each = round(1 - (1 - level) / max(len(pairs), 1), 4)
     return tuple(
         CorrectedDifference.of(
-            difference_of(one, other, each),
+            one.minus(other, each),
             first=one.system,
             second=other.system,
             criterion=one.criterion,
@@ -189,9 +668,9 @@ def _differences(samples: Sequence[Sample], way: Way) -> tuple[CorrectedDifferen
     )
 
 
-def _notes(labels: Labels, samples: Sequence[Sample], way: Way) -> list[str]:
-    """What must be said of the labels."""
-    notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[way.design]} (design={way.design!r})."]
+def _notes(labels: Labels, samples: Sequence[Sample], design: Design) -> list[str]:
+    """Say what must be said of the labels."""
+    notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[design]} (design={design!r})."]
     people = len(labels.annotators)
     if people > 1:
         several = sum(len(given) > 1 for given in labels.by_question.values())
@@ -211,22 +690,16 @@ def _notes(labels: Labels, samples: Sequence[Sample], way: Way) -> list[str]:
             "The score is over the rows to which the criterion applies, as people see it, and no difference is given; "
             f"they say that it does not apply to labelled rows of: {'; '.join(spared)}."
         )
-    if way.design == "random":
-        notes += _doubts(samples, way.seed)
-    return notes
+    return notes + _doubts(samples) if design == "random" else notes
 
 
-def _left_out(criteria: Sequence[str]) -> list[str]:
-    return [f"Left out is what nobody labelled: {', '.join(criteria)}."] if criteria else []
-
-
-def _doubts(samples: Sequence[Sample], seed: int) -> list[str]:
-    """Labelled rows that hardly anybody would draw at random."""
+def _doubts(samples: Sequence[Sample]) -> list[str]:
+    """Doubt labelled rows that hardly anybody would draw at random."""
     notes = []
     for sample in samples:
         if sample.strata is None or sample.option is not None or not sample.labelled.any():
             continue
-        p_value = draw_p_value(sample.strata, sample.labelled, seed=seed)
+        p_value = draw_p_value(sample.strata, sample.labelled, seed=sample.seed)
         if p_value < UNLIKELY:
             notes.append(
                 f"{sample.name}: the labelled rows do not look drawn at random: by what the judge says of them such a "

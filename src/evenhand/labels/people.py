@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -25,16 +24,14 @@ from evenhand.data.fields import field_or
 from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
+from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.visible import visible
 from evenhand.votes import Vote
 
-LABEL_COLUMNS: Final = ("label", "gold", "human", "score", "vote")
-"""What the column with the label may be called, where it is not named."""
-
-ROW_COLUMNS: Final = ("id", "instance", "row")
+ROW_COLUMNS: Final = ("id", "instance")
+"""What the column may be called that says which row a label is about."""
 
 NAMING: Final = ("system", "criterion")
 """Columns that say what a label is about, whether or not questions are named by them."""
@@ -44,10 +41,6 @@ _NO_LABELS = "gold holds no label of any row that was judged"
 
 class LabelsOfOtherRowsWarning(EvenhandWarning):
     """Labels of a blind sheet are laid beside results of other texts."""
-
-
-class UnusedLabelColumnsWarning(EvenhandWarning):
-    """A table of labels has columns that are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +137,16 @@ def read_gold(
     Args:
         results: What was judged.
         gold: :class:`Labels`; the path of a file, a frame or rows, one a label, with a column that names the row
-            (``id``, ``instance`` or ``row``), those that name the question where there are several (``system`` and
-            ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and the label; or one a row with a column
-            for each criterion; row (its index or id) -> label; a sequence with one entry for each row of the data, None
-            where there is no label; or None for the gold labels that the result holds.
-        label_field: The column with the label; one of :data:`LABEL_COLUMNS` by default.
+            (``id``, or ``instance`` for its number), those that name the question where there are several (``system``
+            and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row (its id, or its
+            number where rows have none) -> label; or None for the gold labels that the result holds.
+        label_field: The column with the label, if it is not called ``label``.
         annotator_field: The column that says who gave it; ``annotator`` where there is one.
         probability_field: The column with the probability with which it was drawn; ``probability`` where there is one.
 
     Raises:
-        InvalidInputError: Labels of rows, systems, criteria or questions that were not judged, labels that are none, or
-            no label at all.
-
-    A table's columns that are not read are named in a warning (:class:`UnusedLabelColumnsWarning`).
+        InvalidInputError: Labels of rows, systems, criteria or questions that were not judged, labels that are none,
+            no label at all, or a column that would not be read.
     """
     if isinstance(gold, Labels):
         found = gold
@@ -165,7 +155,8 @@ def read_gold(
     elif gold is None:
         found = Labels(tuple(_held(results)))
     else:
-        reader = _GoldReader(results, label_field, annotator_field, probability_field)
+        fields = {"label": label_field, "annotator": annotator_field, "probability": probability_field}
+        reader = _GoldReader(results, **fields)
         entries = tuple(reader.read(gold))
         found = Labels(entries, reader.design)
     if not found.entries:
@@ -231,51 +222,29 @@ def _read(criterion: Criterion, given: object, where: str) -> str:
 class _GoldReader:
     """Reads labels for what a result judged."""
 
-    def __init__(
-        self, results: Results[Any], label: str | None, annotator: str | None, probability: str | None
-    ) -> None:
-        self.results, self.fields = results, (label, annotator, probability)
+    def __init__(self, results: Results[Any], **fields: str | None) -> None:
+        self.results, self.fields = results, fields
         self.design: str | None = None
         self.cells: dict[QuestionName, Cell] = {results.question_name(cell): cell for cell in results.cells()}
         self.wholes = _wholes(results)
         self.names = results.labelled_by
-        self.rows: dict[object, int] = {name[0]: name[0] for name in self.cells}
-        self.rows |= {str(row): row for row in list(self.rows.values())}
-        if results.ids:
-            self.rows = {name: row for row, name in enumerate(results.ids)}
+        self.by_row = _by_row(self.cells)
+        self.wholes_by_row = _by_row(self.wholes)
+        self.numbers = {str(row): row for row in self.by_row}
+        self.ids = {name: row for row, name in enumerate(results.ids)} if results.ids else self.numbers
 
     def read(self, gold: object) -> Iterator[Label]:
         if isinstance(gold, Mapping):
-            yield from self._of_rows(gold.items())
-        elif isinstance(gold, (str, Path)):
-            yield from self._of_table(read_file(gold), repr(str(gold)))
-        elif isinstance(gold, Sequence) and not (gold and isinstance(gold[0], Mapping)):
-            expected = self.results.parameters.get("n", 1 + max(name[0] for name in self.cells))
-            if len(gold) != expected:
-                raise InvalidInputError(
-                    f"gold has {len(gold)} entries, and {format_count(expected, 'row')} were judged: give one for each "
-                    "row, None where there is no label, or a mapping row -> label"
-                )
-            yield from self._of_rows(enumerate(gold), by_place=True)
-        else:
-            yield from self._of_table(read_rows(gold), "gold")
-
-    def _of_rows(self, given: Any, *, by_place: bool = False) -> Iterator[Label]:  # noqa: ANN401 - pairs
-        """Labels that name nothing but the row."""
-        for named, value in given:
-            if is_abstention(value):
-                continue
-            row = named if by_place else self._row(named, "gold")
-            asked = self._of_instance(row)
-            whole = self._wholes_of(row)
-            if len(asked) == 1 or (len(whole) == 1 and number_of(value) is not None):
-                name = asked[0] if len(asked) == 1 else whole[0]
-                yield Label(name, self._value(name, value, f"row {named!r} of gold"))
-            else:
-                raise InvalidInputError(
-                    f"gold has one label for row {named!r}, about which {len(asked)} questions were asked: give a "
-                    f"table with a label in each row, and the columns {['id', *self.names, 'label']!r}"
-                )
+            for row, value in gold.items():
+                if not is_abstention(value):
+                    where = f"row {row!r} of gold"
+                    name = self._question(self._row(row, self.ids, "gold"), {}, value, where)
+                    yield Label(name, self._value(name, value, where))
+            return
+        if isinstance(gold, Sequence) and not gold:
+            return
+        table = (read_file(gold), repr(str(gold))) if isinstance(gold, (str, Path)) else (read_rows(gold), "gold")
+        yield from self._of_table(*table)
 
     def _of_table(self, rows: Sequence[Row], where: str) -> Iterator[Label]:
         if not rows:
@@ -287,49 +256,38 @@ class _GoldReader:
                 f"{where} has the columns {columns!r}, of which none says which row a label belongs to: call it 'id', "
                 "or 'instance' for the number of the row, counted from 0"
             )
-        label, annotator, probability = self.fields
-        for name in filter(None, self.fields):
-            if name not in columns:
-                raise InvalidInputError(f"{where} has no column {name!r}. {did_you_mean(name, columns)}")
-        label = label or next((name for name in LABEL_COLUMNS if name in columns), None)
-        wide = {} if label else self._wide(columns)
-        if label is None and not wide:
-            raise InvalidInputError(
-                f"{where} has the columns {columns!r}, of which none is called {list(LABEL_COLUMNS)!r} or like what "
-                "was judged: name the column with the labels, label_field=…"
-            )
-        self._check_columns(columns, {key, *self.names, *NAMING, label, *wide}, where)
+        read = {name: given or name for name, given in self.fields.items()}
+        self._check_columns(columns, read, where)
         self.design = _one_of({row.get("design") for row in rows})
         for number, row in enumerate(rows):
-            at = f"row {number} of {where}"
-            instance = self._row(row.get(key), at) if key == "id" else self._place(row.get(key), at)
-            who = str(field_or(row, annotator or "annotator", "") or "")
-            share = number_of(field_or(row, probability or "probability"))
+            value, at = row.get(read["label"]), f"row {number} of {where}"
+            instance = self._row(row.get(key), self.ids if key == "id" else self.numbers, at)
+            who = str(field_or(row, read["annotator"], "") or "")
+            share = number_of(field_or(row, read["probability"]))
             if share is not None and not 0 < share <= 1:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
-            for column, named in wide.items() if label is None else [(label, dict[str, str]())]:
-                if not is_abstention(value := row.get(column)):
-                    asked = self._named(instance, {**row, **named}, value, at)
-                    self._check_about(asked, {**row, **named}, at)
-                    yield Label(asked, self._value(asked, value, at), who, share)
+            if not is_abstention(value):
+                name = self._question(instance, row, value, at)
+                self._check_about(name, row, at)
+                yield Label(name, self._value(name, value, at), who, share)
 
-    def _check_columns(self, columns: Sequence[str], read: AbstractSet[str | None], where: str) -> None:
-        """Warn of columns that are not read; refuse one that looks like a misspelt name of what was judged."""
-        _, annotator, probability = self.fields
-        known = read | {annotator or "annotator", probability or "probability", "design", *ROW_COLUMNS}
-        unused = [name for name in columns if name not in known]
-        for name in unused:
-            if meant := get_close_matches(name.strip().lower(), {*self.names, *NAMING} - {*columns}, n=1, cutoff=0.8):
+    def _check_columns(self, columns: Sequence[str], read: Mapping[str, str], where: str) -> None:
+        """Refuse a table without the label's column, and columns that would not be read."""
+        for what, name in read.items():
+            if name not in columns and (what == "label" or self.fields[what]):
                 raise InvalidInputError(
-                    f"{where} has the column {name!r}, which is not read: call it {meant[0]!r} if it says what a label "
-                    "is about, or leave it out"
+                    f"{where} has no column {name!r}. {did_you_mean(name, columns)} Name the column with the label, "
+                    "label_field=…, and give a row for each label"
                 )
-        if unused:
-            warnings.warn(
-                f"columns of {where} that are not read: {', '.join(map(repr, unused))}",
-                UnusedLabelColumnsWarning,
-                stacklevel=6,
-            )
+        known = dict.fromkeys((*ROW_COLUMNS, *self.names, *NAMING, *read.values(), "design"))
+        for name in columns:
+            if name not in known:
+                meant = get_close_matches(name.strip().lower(), [each for each in known if each not in columns], n=1)
+                hint = f"call it {meant[0]!r} if it says that, or " if meant else ""
+                raise InvalidInputError(
+                    f"{where} has the column {name!r}, which is not read: {hint}leave it out. A table of labels has "
+                    f"the columns {list(known)!r}"
+                )
 
     def _check_about(self, asked: QuestionName, row: Mapping[str, Any], where: str) -> None:
         """Check the system and the criterion that a row of a table names, where questions are not named by them."""
@@ -350,7 +308,7 @@ class _GoldReader:
                 )
 
     def _systems_of(self, asked: QuestionName) -> set[str]:
-        """The systems that a question is about, as far as the result knows them."""
+        """Find the systems that a question is about, as far as the result knows them."""
         kept = self.results.parameters.get("groups", {}).get("system")
         return {*map(str, asked[1:])} if "first" in self.names else {kept[asked[0]]} - {None} if kept else set()
 
@@ -364,72 +322,40 @@ class _GoldReader:
                 found[name].add(each.criterion)
         return found
 
-    def _wide(self, columns: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Column -> the part of a name that it stands for, where a table has one for each criterion, item or system."""
-        for place in reversed(range(len(self.names))):
-            said = {name[1 + place] for name in self.cells}
-            if found := [column for column in columns if column in said]:
-                return {column: {self.names[place]: column} for column in found}
-        return {}
-
-    def _place(self, given: object, where: str) -> int:
-        """The row that a number means, counted from 0; or an id, where there is no such number."""
+    def _row(self, given: object, rows: Mapping[str, int], where: str) -> int:
+        """Find the row that an id names, or a number counted from 0."""
         number = number_of(given)
-        if number is not None and number.is_integer() and int(number) in self._by_row:
-            return int(number)
-        return self._row(given, where)
-
-    def _row(self, given: object, where: str) -> int:
-        number = number_of(given)
-        name = given if given in self.rows or number is None or not number.is_integer() else int(number)
-        if name not in self.rows and str(name) in self.rows:
-            name = str(name)
-        if name not in self.rows:
-            known = list(self.rows)[:5]
+        whole = str(int(number)) if number is not None and number.is_integer() else ""
+        row = rows.get(str(given), rows.get(whole))
+        if row is None:
+            known = list(rows.values() if rows is self.numbers else rows)[:5]
             raise InvalidInputError(
                 f"{where} is about the row {given!r}, which was not judged; rows are called {known!r} …: give the ids "
                 "of the data, or numbers of rows counted from 0"
             )
-        return self.rows[name]
+        return row
 
-    def _named(self, instance: int, row: Mapping[str, Any], value: object, where: str) -> QuestionName:
-        """The question that a row of a table names; what it leaves out must be the same for all."""
+    def _question(self, instance: int, row: Mapping[str, Any], value: object, where: str) -> QuestionName:
+        """Find the question that a row of a table names; what it leaves out must be the same for all."""
+        asked = self.by_row.get(instance, [])
         parts = {name: str(row[name]) for name in self.names if not is_abstention(row.get(name))}
-        fits = [
-            name
-            for name in self._of_instance(instance)
-            if all(name[1 + self.names.index(part)] == said for part, said in parts.items())
-        ]
+        fits = [name for name in asked if all(name[1 + self.names.index(part)] == said for part, said in parts.items())]
         if not fits and set(self.names) == {"first", "second"} and len(parts) == 2:
-            fits = [name for name in self._of_instance(instance) if set(name[1:]) == set(parts.values())]
+            fits = [name for name in asked if set(name[1:]) == set(parts.values())]
         if len(fits) == 1:
             return fits[0]
-        wholes = [name for name in self._wholes_of(instance) if parts.get("system", name[-1]) == name[-1]]
+        wholes = [name for name in self.wholes_by_row.get(instance, ()) if parts.get("system", name[-1]) == name[-1]]
         if len(wholes) == 1 and not parts.keys() - {"system"} and number_of(value) is not None:
             return wholes[0]
-        asked = [list(name[1:]) for name in (fits or self._of_instance(instance))]
+        listed = [list(name[1:]) for name in (fits or asked)]
         problem = "may be about any of" if fits else f"names {parts!r}, and asked were"
         raise InvalidInputError(
-            f"{where} {problem} {asked[:6]!r} ({', '.join(self.names)}): give each row of the labels the columns "
-            f"{list(self.names)!r}"
+            f"{where} {problem} {listed[:6]!r} ({', '.join(self.names)}): give a table with a label in each row, and "
+            f"the columns {['id', *self.names, 'label']!r}"
         )
 
-    def _of_instance(self, instance: int) -> Sequence[QuestionName]:
-        return self._by_row.get(instance, ())
-
-    @cached_property
-    def _by_row(self) -> Mapping[int, list[QuestionName]]:
-        return _by_row(self.cells)
-
-    def _wholes_of(self, instance: int) -> Sequence[QuestionName]:
-        return self._wholes_by_row.get(instance, ())
-
-    @cached_property
-    def _wholes_by_row(self) -> Mapping[int, list[QuestionName]]:
-        return _by_row(self.wholes)
-
     def _value(self, name: QuestionName, value: object, where: str) -> str | float:
-        """The label or number that a cell says of a question, or the number that it says of a response."""
+        """Read the label or number that a cell says of a question, or the number that it says of a response."""
         number = number_of(value)
         if name in self.cells:
             criterion = self.results.criterion_of(self.cells[name])

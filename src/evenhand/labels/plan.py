@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from itertools import combinations
 from typing import Any, Final, NamedTuple, Self
 
@@ -12,10 +13,10 @@ import numpy as np
 from pydantic import model_validator
 from scipy import optimize, stats
 
-from evenhand.checked_options import Options, option, takes
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Labels, Paired, holds_labels, paired, read_gold
 from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.options import Options, option, takes
 from evenhand.results.measures import Kind, format_value
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
@@ -212,7 +213,7 @@ def plan(pilot: Results[Any] | None = None, *, gold: object = None, **options: A
     >>> plan(half_width=0.05).lines["half_width"].rows
     385
     """
-    asked = PlanOptions(**options)
+    asked = PlanOptions.of_call(options, signature(plan).parameters)
     if pilot is not None and not isinstance(pilot, Results):
         raise InvalidInputError(f"pilot is a {type(pilot).__name__}; give a result, or evenhand.open(path)")
     if pilot is None and gold is not None:

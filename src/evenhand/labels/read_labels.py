@@ -18,14 +18,13 @@ from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.rows import Row, read_file
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded, read_bytes
-from evenhand.judge_reliability.raters import Drawing, Rater, Scale, all_pairs, panels
-from evenhand.judge_reliability.report import pairs_of_raters_table
+from evenhand.files import expanded, read_bytes, written_whole
+from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, panels
+from evenhand.judge_reliability.tables import pairs_of_raters_table
 from evenhand.labels.blind_sheet import CANNOT_TELL, AskedOfPeople, BlindSheet, Draw, offers_cannot_tell
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import written_whole
 
 MOST_TOLD: Final = 5
 """So many labels that are none are listed."""

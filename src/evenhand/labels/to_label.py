@@ -2,37 +2,41 @@
 
 A score that people are asked about is that of a system on a criterion, a rubric or a checklist, or that of a pair of
 systems; all questions of a rubric or checklist about one response are drawn together.
+
+All draws go through the rows in one random order. At random, and at random within strata, the first rows of that order
+are drawn, so that systems whose rows are drawn from it share as many rows as can be, and their differences are paired
+(permanent random numbers, Ohlsson 1995, in Cox et al., Business Survey Methods, ch. 9).
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import InvalidInputError
-from evenhand.labels.blind_sheet import SIDES, AskedOfPeople, BlindSheet, Card, Draw, DrawnScore
-from evenhand.labels.drawing import (
-    Design,
-    FloatArray,
-    check_design,
-    drawn_within,
-    probabilities_by_stratum,
-    random_order,
-)
-from evenhand.labels.judged_texts import JudgedTexts
+from evenhand.data.texts import JudgedTexts
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.labels.blind_sheet import DRAWN_BY, SIDES, AskedOfPeople, BlindSheet, Card, Design, Draw, DrawnScore
 from evenhand.numbers import format_count
-from evenhand.results.fingerprint import digest
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
+from evenhand.results.made_by import digest
+from evenhand.results.measures import Outcome, Outcomes, QuestionName
 from evenhand.results.results import Results
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
+from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
 SCORE_LEVELS: Final = 5
 """A score that is no label is drawn from in so many groups of like size."""
+
+
+FEWEST_OF_A_STRATUM: Final = 2
+"""So many units of a stratum are drawn at least: from one nobody can say how far units differ."""
 
 
 def to_label(
@@ -69,10 +73,10 @@ def to_label(
     """
     how = _How(check_design(design), _whole("n", n, 1), _whole("seed", seed, 0))
     whole = [each for each in results.outcomes() if each.part_of is None]
-    texts = JudgedTexts.of(results, data, response_field, context_fields)
+    texts = results.texts(data, response_field, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
-    chosen, scores = _drawn(_groups(whole, cells, texts), cells, how)
-    cards, criteria = _cards(texts, chosen, how)
+    chosen, scores = _drawn(_groups(results, whole, cells, texts), cells, how)
+    cards, criteria = _cards(results, texts, chosen, how)
     questions = tuple(asked for card in cards for asked in card.questions)
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
     draw = Draw(
@@ -157,13 +161,15 @@ def _drawn(
     return chosen, tuple(scores)
 
 
-def _groups(whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> list[_Group]:
+def _groups(
+    results: Results[Any], whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts
+) -> list[_Group]:
     """The scores that people are asked about, each with its rows; every question belongs to one of them."""
     found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
     for outcomes in whole:
         for row in outcomes.rows:
             _, *named = row.questions[0] if row.questions else (0,)
-            key = tuple(map(str, named)) if _compares(texts.results) else (outcomes.system, outcomes.criterion)
+            key = tuple(map(str, named)) if _compares(results) else (outcomes.system, outcomes.criterion)
             found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), (outcomes, row))
     groups = []
     for key, rows in found.items():
@@ -183,7 +189,7 @@ def _groups(whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts
 
 def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> bool:
     asked = [cells[name] for name in row.questions]
-    return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell).values())
+    return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell.about).values())
 
 
 def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
@@ -204,9 +210,11 @@ def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
     return found
 
 
-def _cards(texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
+def _cards(
+    results: Results[Any], texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How
+) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """The questions as cards in random order, with the sides of contests in random order; and their criteria."""
-    compares = _compares(texts.results)
+    compares = _compares(results)
     together: dict[Hashable, list[_Chosen]] = {}
     for each in chosen:
         together.setdefault(each.name if compares else _response(each), []).append(each)
@@ -216,13 +224,21 @@ def _cards(texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How) -> tuple[tu
     cards = []
     for number, place in enumerate(generator.permutation(len(responses)).tolist(), start=1):
         swapped = compares and bool(generator.integers(2))
-        cards.append(_card(number, responses[place], texts, criteria, swapped=swapped))
+        cards.append(_card(results, number, responses[place], texts, criteria, swapped=swapped))
     return tuple(cards), tuple(criteria)
 
 
-def _card(number: int, own: Sequence[_Chosen], texts: JudgedTexts, criteria: list[Criterion], *, swapped: bool) -> Card:
+def _card(
+    results: Results[Any],
+    number: int,
+    own: Sequence[_Chosen],
+    texts: JudgedTexts,
+    criteria: list[Criterion],
+    *,
+    swapped: bool,
+) -> Card:
     """What is asked about one response or contest; new criteria are added to those of the sheet."""
-    results, compares = texts.results, _compares(texts.results)
+    compares = _compares(results)
     asked: list[AskedOfPeople] = []
     for each in own:
         criterion = results.criterion_of(each.cell)
@@ -231,11 +247,12 @@ def _card(number: int, own: Sequence[_Chosen], texts: JudgedTexts, criteria: lis
         at = next((at for at, other in enumerate(criteria) if other == as_read and at not in used), len(criteria))
         criteria += [as_read] * (at == len(criteria))
         row = results.ids[each.name[0]] if results.ids else None
-        judged = results.fingerprint.shown_of(each.name[0], list(texts.shown(each.cell)))
+        judged = results.fingerprint.shown_of(each.name[0], list(texts.shown(each.cell.about)))
         drawn = (each.name, each.probability, each.stratum)
         asked.append(AskedOfPeople(f"q{number}_{at + 1}", number, at, *drawn, answers, row, judged))
-    context = {name: text for each in own for name, text in texts.context(each.cell).items()}
-    shown = [visible(text or "") for text in texts.shown(own[0].cell).values()]
+    contexts = (texts.context(each.cell.about, partial(results.criterion_of, each.cell)) for each in own)
+    context = {name: text for each in contexts for name, text in each.items()}
+    shown = [visible(text or "") for text in texts.shown(own[0].cell.about).values()]
     return Card(
         {visible(name): visible(text) for name, text in context.items()},
         dict(zip(SIDES if compares else ("Response",), reversed(shown) if swapped else shown, strict=True)),
@@ -271,3 +288,69 @@ def _sides(criterion: Criterion, *, swapped: bool) -> tuple[Criterion, Mapping[s
         name=visible(criterion.name), description=visible(criterion.description), options=options, scale="pairwise"
     )
     return read, {"A": first, "Equal": tie, "B": second}
+
+
+def check_design(design: object) -> Design:
+    """A way of drawing, if it is one.
+
+    Raises:
+        InvalidInputError: If it is something else.
+    """
+    if design not in DRAWN_BY:
+        raise InvalidInputError(f"design is {design!r}, which is no way to draw rows. {did_you_mean(design, DRAWN_BY)}")
+    return design
+
+
+def probabilities_by_stratum(strata: Sequence[Hashable], n: int) -> FloatArray:
+    """Each stratum's share drawn, where the number drawn of a stratum grows with the square root of its size.
+
+    A stratum of N_h units has n_h of the n draws, ∝ √N_h (power allocation, Bankier 1988, The American Statistician
+    42, 174), at least two and at most N_h: rare verdicts are labelled more often than at random, frequent ones less.
+
+    Args:
+        strata: Of each unit.
+        n: Draws; fewer than two for each stratum are shared out as far as they go, the largest strata first.
+
+    Returns:
+        (n_units,) n_h / N_h for each unit; n in sum.
+
+    >>> probabilities_by_stratum(["yes"] * 9 + ["no"], 4)[[0, 9]].round(3).tolist()
+    [0.333, 1.0]
+    """
+    sizes = Counter(strata)
+    largest = sorted(sizes, key=lambda each: -sizes[each])  # ties stay in the order of their first units
+    drawn = dict.fromkeys(largest, 0)
+    for _ in range(min(n, len(strata))):  # one by one to who lacks most of what it should have
+        open_to = [each for each in largest if drawn[each] < sizes[each]]
+        lacking = [each for each in open_to if drawn[each] < FEWEST_OF_A_STRATUM]
+        taker = min(lacking or open_to, key=lambda each: (drawn[each] + 0.5) / math.sqrt(sizes[each]))
+        drawn[taker] += 1
+    return np.array([drawn[each] / sizes[each] for each in strata], dtype=float)
+
+
+def drawn_within(strata: Sequence[Hashable], probabilities: FloatArray, order: Sequence[int]) -> list[int]:
+    """The units that are drawn, ascending: of each stratum the first in the order given, as many as are its share.
+
+    In random order this is simple random sampling within strata.
+
+    Args:
+        strata: Of each unit.
+        probabilities: (n_units,) of inclusion, as :func:`probabilities_by_stratum` has them.
+        order: The units.
+
+    >>> drawn_within("aabb", np.array([0.5, 0.5, 1.0, 1.0]), [1, 3, 0, 2])
+    [1, 2, 3]
+    """
+    sizes = Counter(strata)
+    left = {stratum: round(share * sizes[stratum]) for stratum, share in zip(strata, probabilities, strict=True)}
+    found = []
+    for unit in order:
+        if left[strata[unit]]:
+            left[strata[unit]] -= 1
+            found.append(unit)
+    return sorted(found)
+
+
+def random_order(units: int, seed: int) -> list[int]:
+    """Return the units in random order."""
+    return [int(unit) for unit in np.random.default_rng(seed).permutation(units)]

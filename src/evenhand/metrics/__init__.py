@@ -1,5 +1,26 @@
-"""The unitxt metrics. With any of them, unitxt knows the catalog, whose ids their fields take."""
+"""The unitxt metrics. With any of them, unitxt knows the catalog, whose ids their fields take, and all its classes."""
 
-from evenhand.unitxt.catalogs import register as _register
+from pathlib import Path
 
-_register()
+from evenhand.metrics import (  # noqa: F401 - as above
+    checklist_judge,
+    choice_judges,
+    direct,
+    mode_judge,
+    pairwise_judge,
+    recorded_votes_metric,
+    rubric_judge,
+)
+from evenhand.unitxt import criteria_artifacts, engines  # noqa: F401 - unitxt knows a class once its module is imported
+from evenhand.unitxt.catalogs import register_catalog
+
+
+def register() -> Path:
+    """Let unitxt find evenhand's metrics, engines and criteria by their ids; return the catalog's folder.
+
+    Call it once before a recipe names an id of evenhand. Calling it again is harmless.
+    """
+    return register_catalog()
+
+
+register()

@@ -9,14 +9,15 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
+from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
+from evenhand.data.documents import is_sentence
 from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
-from evenhand.known_ids import is_sentence
 from evenhand.numbers import Missing, format_count, format_number, format_percent
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.run_options import IntervalOptions
+from evenhand.options import IntervalOptions
+from evenhand.results.measures import UnscoredCounts
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
 from evenhand.unitxt.bases import (
     Artifact,
@@ -28,7 +29,7 @@ from evenhand.unitxt.bases import (
     field_value,
     fields_class,
 )
-from evenhand.unitxt.catalogs import local_entry, read_object
+from evenhand.unitxt.catalogs import local_entry
 from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.visible import visible_line
 from evenhand.votes import is_missing
@@ -70,7 +71,7 @@ class InstanceScores(Dict[str, float]):
 if TYPE_CHECKING:
 
     class IntervalFields(MapReduceMetric):
-        """How intervals are made: see :class:`~evenhand.run_options.IntervalOptions`."""
+        """How intervals are made: see :class:`~evenhand.options.IntervalOptions`."""
 
         interval: str = "auto"
         cluster_field: Maybe[Union[str, bool]] = None
@@ -111,9 +112,13 @@ class EvenhandMetric(IntervalFields):
         super().__setattr__(name, field_value(type(self), name, value))
 
     def verify(self) -> None:
-        """Check what the intervals are over, and how they are made."""
+        """Check every setting that can be checked before there is data."""
         super().verify()
         self._check_fields_of_unitxt()
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Check what the intervals are over, and how they are made."""
         given: dict[str, Any] = {"interval": self.interval, "cluster_field": self.cluster_field}
         IntervalOptions(**given)
 
@@ -279,7 +284,7 @@ def _as_made(given: Any, held: Any) -> Any:
         path, _ = local_entry(given)
     except LookupError:
         return given
-    entry, made = read_object(path, f"the catalog entry {str(path)!r}"), held.to_dict()
+    entry, made = read_entry(path), held.to_dict()
     return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
 
 

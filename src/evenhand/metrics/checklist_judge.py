@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
-from evenhand.criteria import Checklist, Scale
+from evenhand.criteria import Checklist
 from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
-from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.checklist import (
@@ -19,10 +18,11 @@ from evenhand.modes.checklist import (
     item_record,
 )
 from evenhand.modes.mode import Subject
+from evenhand.options import ChecklistOptions, RunOptions
 from evenhand.results.measures import scores_of
-from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
-from evenhand.unitxt.loading import checklist_artifact, load_checklist, load_checklist_of_row
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, to_artifact
+from evenhand.unitxt.loading import load_checklist, load_checklist_of_row
 
 PLAIN = frozenset(
     {
@@ -38,9 +38,11 @@ PLAIN = frozenset(
 if TYPE_CHECKING:
 
     class ChecklistFields(JudgeMetric):
-        """The options of a checklist as fields: see :class:`~evenhand.run_options.ChecklistOptions`."""
+        """The options of a checklist as fields: see :class:`~evenhand.options.ChecklistOptions`."""
 else:
-    ChecklistFields = fields_class("ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__)
+    ChecklistFields = fields_class(
+        "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
+    )
 
 
 class ChecklistJudge(ChecklistFields):
@@ -73,8 +75,8 @@ class ChecklistJudge(ChecklistFields):
     def prepare(self) -> None:
         """Check what the checklist is, and make it an artifact, which unitxt can copy and write."""
         super().prepare()
-        if self.checklist is not None:
-            self.checklist = checklist_artifact(self.checklist)
+        if self.checklist is not None and not isinstance(self.checklist, EvenhandChecklist):
+            self.checklist = to_artifact(load_checklist(self.checklist))
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""
@@ -97,13 +99,8 @@ class ChecklistJudge(ChecklistFields):
             )
         super().verify()
 
-    def check_prompt(self, settings: RunSettings) -> None:
-        """Check that the prompt is for one item, or for all of them at once."""
-        settings.flow.check_prompt("assess", sheet=self.mode_of().options.mode == "batch")
-
-    def scales(self) -> Sequence[Scale]:
-        """Every item is a yes/no question."""
-        return ("binary",)
+    def check_prompt(self, mode: ChecklistMode) -> None:
+        """Nothing: the mode checks that the prompt is for one item, or for all of them at once."""
 
     def judged_name(self) -> str:
         """The name of the checklist; empty where instances have their own."""
@@ -116,19 +113,13 @@ class ChecklistJudge(ChecklistFields):
             fields = load_checklist(self.checklist).context_fields
         return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
 
-    def run_options(self) -> Dict[str, Any]:
+    def run_options(self) -> ChecklistOptions:
         """The options of the run; in batches too, its mode says how a checklist is asked, and no flow."""
-        return {**super().run_options(), "flow": self.flow}
+        return ChecklistOptions(**{**self.option_values(ChecklistOptions), "flow": self.flow})
 
     def mode_of(self, subjects: Sequence[Subject] = ()) -> ChecklistMode:  # noqa: ARG002 - other modes need to know
         """How checklists are put to the judges."""
-        options = {name: getattr(self, name) for name in ChecklistOptions.model_fields}
-        return ChecklistMode.from_options(options, self.run_options())
-
-    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
-        """The run's settings, checked; the items of every checklist are of one scale and have values."""
-        del scales, has_values
-        return self.mode_of().settings
+        return ChecklistMode(self.run_options())
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[None]]:
         """The response of each instance, and its checklist."""
@@ -180,7 +171,9 @@ class ChecklistJudge(ChecklistFields):
         """The scores of the instances with intervals, and what each question tells."""
         results = [each.result for each in judged]
         warn_of_unscored("primary_score", measures.unscored_counts, measures.unscored_bounds)
-        panels = item_panels(results, self.rules(), samples=self.samples, level=self.level_of(judged), seed=self.seed)
+        panels = item_panels(
+            results, judged[0].mode.rules, samples=self.samples, level=self.level_of(judged), seed=self.seed
+        )
         shown = self.return_confidence_interval
         scores = {**_global_scores(measures, with_intervals=shown), "primary_metric": results[0].asked_metric}
         named = zip(scores["items"], results[0].checklist.items, strict=False) if panels else ()

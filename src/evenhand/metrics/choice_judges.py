@@ -5,18 +5,15 @@ import math
 from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
-from evenhand.criteria import Criterion, Scale
+from evenhand.criteria import Criterion
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
-from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.best_of import (
     BestOfMode,
     Selection,
     SelectionSummary,
-    check_best_of_settings,
-    choice_settings,
     select,
     warn_of_equal_candidates,
 )
@@ -26,14 +23,13 @@ from evenhand.modes.grade_scores import (
     GradeMode,
     Grading,
     InstanceGrade,
-    check_grade_settings,
     with_unrelated,
 )
 from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.unitxt.bases import EvaluationInput
-from evenhand.unitxt.loading import comparison_from_artifact
+from evenhand.unitxt.loading import load_comparison
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -58,21 +54,13 @@ class ChoiceMetric(JudgeMetric):
 
     flow: str = "one_step"
 
-    def scales(self) -> Sequence[Scale]:
-        """None: the options are the candidates, which have no values."""
-        return ()
-
-    def check_prompt(self, settings: RunSettings) -> None:
+    def check_prompt(self, mode: Any) -> None:
         """Check that the prompt is for a choice among candidates."""
-        settings.flow.check_prompt("choose")
-
-    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
-        """The run's settings, checked, with the prompt under its full name."""
-        return choice_settings(super().settings(scales, has_values=has_values))
+        mode.flow.check_prompt("choose")
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], List[str]]:
         """The candidates of each instance, its criterion, and its criteria artifact as JSON."""
-        criteria, as_json = self.frozen_criteria(inputs, comparison_from_artifact)
+        criteria, as_json = self.frozen_criteria(inputs, load_comparison)
         rows = [self._candidates(*about) for about in zip(range(len(inputs)), inputs, criteria, strict=True)]
         self.warn_of_context(criteria)
         warn_of_equal_candidates(rows)
@@ -108,14 +96,9 @@ class BestOfJudge(ChoiceMetric):
 
     main_score: str = "1_selection_rate"
 
-    def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
-        super().verify()
-        check_best_of_settings(self.settings())
-
     def mode_of(self, subjects: Sequence[Subject]) -> BestOfMode:  # noqa: ARG002 - other modes need to know
         """The best of several candidates."""
-        return BestOfMode(self.settings())
+        return BestOfMode(self.run_options())
 
     def score_name(self, subjects: Sequence[Subject]) -> str:
         """The selection rate of the first candidate of the first instance."""
@@ -193,9 +176,12 @@ class GradeScore(ChoiceMetric):
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
-        check_grade_settings(
-            self.settings(), unrelated_option=self.unrelated_option, rules=(self.aggregation, self.on_position_bias)
-        )
+        if not isinstance(self.unrelated_option, bool):
+            raise InvalidInputError(f"unrelated_option is {self.unrelated_option!r}; give True or False")
+
+    def check_options(self) -> None:
+        """Check the options of the run; the judges are not built for that."""
+        self.check_prompt(GradeMode(self.run_options()))
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], List[str]]:
         """The candidates of each instance, with an unrelated one where it is asked for."""
@@ -204,7 +190,7 @@ class GradeScore(ChoiceMetric):
 
     def mode_of(self, subjects: Sequence[Subject]) -> GradeMode:  # noqa: ARG002 - other modes need to know
         """All rotations."""
-        return GradeMode(self.settings(), tuple(judge.judge_id for judge in self.panel()))
+        return GradeMode(self.run_options(), tuple(judge.judge_id for judge in self.panel()))
 
     def score_name(self, subjects: Sequence[Subject]) -> str:  # noqa: ARG002 - as above
         """The Grade Score of the first judge."""

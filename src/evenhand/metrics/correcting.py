@@ -8,19 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
+from evenhand.by_name import results_of_run
 from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import VoteReader
-from evenhand.labels.correct import DESIGNS, correct
-from evenhand.labels.corrected import CorrectedMean, CorrectedScores, worth
+from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
-from evenhand.results.measures import scores_of
-from evenhand.results.outcomes import QuestionName
-from evenhand.results.results import Results, results_of_run
-from evenhand.results.votes_columns import Cell
-from evenhand.run_options import Design, GoldOptions
+from evenhand.options import Design, GoldOptions
+from evenhand.results.measures import QuestionName, scores_of
+from evenhand.results.results import Results
+from evenhand.results.vote_columns import Cell
 
 logger = logging.getLogger(__name__)
 
@@ -192,7 +191,7 @@ def gold_options(metric: Any) -> Union[GoldOptions, None]:
     """What a metric says of labels; None where it takes none.
 
     Args:
-        metric: With the fields of :class:`~evenhand.run_options.GoldOptions`.
+        metric: With the fields of :class:`~evenhand.options.GoldOptions`.
     """
     design: Union[Design, None] = metric.gold_design
     fields = GoldOptions(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
-from evenhand.criteria import Criterion, Scale
+from evenhand.criteria import Criterion
 from evenhand.errors import ArtifactError
 from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.metrics.base_metric import number_or_nan, panel_scores, score_name_of, warn_of_unscored
@@ -13,7 +13,7 @@ from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, EvaluationInput
-from evenhand.unitxt.loading import criterion_from_artifact, load_criterion
+from evenhand.unitxt.loading import load_criterion
 
 
 class DirectJudge(AssessingJudge):
@@ -29,19 +29,16 @@ class DirectJudge(AssessingJudge):
     options.
     """
 
-    def verify(self) -> None:
-        """Check every setting that can be checked before there is data, the examples too."""
-        super().verify()
-        if self.criteria is not None:
-            self.example_pools([load_criterion(self.criteria)])
-
-    def scales(self) -> Sequence[Scale]:
-        """The scale of the metric's own criterion, if it has one."""
-        return () if self.criteria is None else (load_criterion(self.criteria).scale,)
+    def known(self) -> Sequence[Subject]:
+        """The metric's own criterion, if it has one."""
+        return () if self.criteria is None else (Subject(0, {}, judged=load_criterion(self.criteria)),)
 
     def mode_of(self, subjects: Sequence[Subject]) -> DirectMode:
         """One option for each response."""
-        return DirectMode(self.settings(), self.example_pools(distinct(about.judged for about in subjects)))
+        criteria = distinct(about.judged for about in subjects)
+        mode = DirectMode(self.run_options(), self.example_pools(criteria))
+        mode.check_rules(criteria)
+        return mode
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[str]]:
         """The response of each instance, and its criterion."""
@@ -69,7 +66,7 @@ class DirectJudge(AssessingJudge):
             "unscored_reason": verdict.unscored_reason,
             "agreement": verdict.agreement,
             "spread": verdict.spread,
-            "covered_mass": covered_mass(verdict, judged.about.judged, judged.mode.settings.rules),
+            "covered_mass": covered_mass(verdict, judged.about.judged, judged.mode.rules),
         }
         return {main: score, **{f"{main}_{name}": value for name, value in results.items()}}
 
@@ -93,7 +90,7 @@ class DirectJudge(AssessingJudge):
             report = report_of_run(
                 [each.result for each in own],
                 criterion,
-                self.rules(),
+                own[0].mode.rules,
                 samples=self.samples,
                 level=self.level_of(own),
                 seed=self.seed,
@@ -108,9 +105,7 @@ class DirectJudge(AssessingJudge):
                 f"the criterion {artifact.name!r} has no options; direct assessment needs a criterion with options, "
                 "and one without fits metrics.evenhand.pairwise"
             )
-        criterion = criterion_from_artifact(artifact)
-        self.settings([criterion.scale], has_values=criterion.has_values)
-        return criterion
+        return load_criterion(artifact)
 
 
 OF_ORDER = ("selected_option", "value", "assessment", "summary", "option_selection_completion", "prompts")

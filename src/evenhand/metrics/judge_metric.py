@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 
-from evenhand.aggregation import VoteRules
-from evenhand.criteria import Checklist, Criterion, Scale
+from evenhand.criteria import Checklist, Criterion
 from evenhand.data.fields import (
     CLASSIFICATION,
+    check_label_columns,
     classifications_of,
     context_of,
     field_of,
@@ -24,35 +24,25 @@ from evenhand.data.fields import (
     texts_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain_data import context_mapping
-from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import (
-    UnitxtBridge,
-    as_judge,
-    engine_named,
-    one_step_in_batches,
-    with_batch,
-    with_model,
-)
+from evenhand.data.plain import context_mapping
+from evenhand.engines.base import Engine, JudgeEngine
+from evenhand.engines.names import as_judge, engine_named, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
     ExamplePool,
-    check_label_fields,
-    check_number_of_examples,
     example_pool,
 )
-from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import EvenhandMetric, InstanceScores, score_name_of
 from evenhand.metrics.correcting import Correcting, Gold, gold_options
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
+from evenhand.options import AssessmentOptions, GoldOptions, IntervalOptions, RunOptions
 from evenhand.question import Classifications
 from evenhand.results.measures import Measure, score_entries, scores_of
+from evenhand.results.notes import LIMITS, Spending
 from evenhand.results.saved import line_of
-from evenhand.results.spending import LIMITS, Spending
-from evenhand.results.votes_columns import Cell
-from evenhand.run_options import GoldOptions, IntervalOptions, RunOptions
+from evenhand.results.vote_columns import Cell
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import (
     Artifact,
@@ -65,7 +55,8 @@ from evenhand.unitxt.bases import (
     get_parsed_context,
     group_str,
 )
-from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact, load_criteria_artifact_of_row
+from evenhand.unitxt.engines import UnitxtBridge, to_artifact
+from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row
 from evenhand.votes import is_missing
 
 Value = TypeVar("Value")
@@ -99,6 +90,7 @@ class JudgedInstance:
         groups: Column -> the group that the instance is of.
         gold: What people say of it.
         spent: What the run in which it was judged spent of its limits; None without limits.
+        panel: Who judges.
     """
 
     score_name: str
@@ -111,6 +103,7 @@ class JudgedInstance:
     groups: Mapping[str, Union[str, None]] = field(default_factory=dict)
     gold: Gold = ()
     spent: Union[Spending, None] = None
+    panel: Sequence[JudgeEngine] = ()
 
     @property
     def cluster(self) -> Union[str, None]:
@@ -146,7 +139,7 @@ class AwaitedGroups:
         kept, groups = {}, defaultdict(list)
         for given, mapped in zip(inputs, judged, strict=True):
             instance = getattr(given, "instance", {})
-            if "__idx__" in instance:
+            if instance.get("groups"):
                 kept[_identity(instance)] = (instance, mapped)
                 for group in instance["groups"]:
                     groups[group_str(group)].append(_identity(instance))
@@ -158,6 +151,8 @@ class AwaitedGroups:
         Args:
             inputs: The instances.
         """
+        if not self._awaited:
+            return None
         instances = [getattr(given, "instance", {}) for given in inputs]
         members = [_identity(instance) for instance in instances if "__idx__" in instance]
         for place, (awaited, kept) in enumerate(self._awaited):
@@ -186,7 +181,7 @@ OF_ALL_METRICS = tuple(IntervalOptions.model_fields)
 if TYPE_CHECKING:
 
     class RunFields(EvenhandMetric):
-        """Options as fields: :class:`~evenhand.run_options.RunOptions`, :class:`~evenhand.run_options.GoldOptions`."""
+        """Options as fields: :class:`~evenhand.options.RunOptions`, :class:`~evenhand.options.GoldOptions`."""
 
         def __getattr__(self, name: str) -> Any: ...
 else:
@@ -200,8 +195,16 @@ else:
 
 
 def _engine_given(engine: Any) -> Any:
-    """The engine; that of a model's name or of a server's address, which unitxt would look for in its catalogs."""
-    return (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    """An engine of ours as an artifact, also that of a model's name or of a server's address; any other as it is."""
+    found = (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    return to_artifact(found) if isinstance(found, Engine) else found
+
+
+def _written(engine: Any) -> Any:
+    """Engines as a metric was given them, as unitxt writes them."""
+    if isinstance(engine, list):
+        return [_written(each) for each in engine]
+    return to_artifact(engine).to_dict() if isinstance(engine, Engine) else engine
 
 
 class JudgeMetric(RunFields):
@@ -247,17 +250,24 @@ class JudgeMetric(RunFields):
         if self.format != "formats.chat_api":
             raise InvalidInputError(f"format is {self.format!r}; judges are asked by chat: leave it out")
         for engine in self.engines() if self.inference_engine or self.model is not None else ():
-            if not isinstance(engine, (InferenceEngine, JudgeEngine)):
+            if not isinstance(engine, (InferenceEngine, JudgeEngine, Engine)):
                 raise InvalidInputError(
                     f"inference_engine is {engine!r}, which cannot be asked: give the catalog id of an engine, an "
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
                 )
-        self.check_prompt(self.settings(self.scales()))
         gold_options(self)
 
-    def check_prompt(self, settings: RunSettings) -> None:
+    def check_options(self) -> None:
+        """Check the options of the run, and what they ask of what is known to be judged."""
+        self.check_prompt(self.mode_of(self.known()))
+
+    def check_prompt(self, mode: Any) -> None:
         """Check that the prompt fits what the metric asks."""
-        settings.flow.check_prompt("assess")
+        mode.flow.check_prompt("assess")
+
+    def known(self) -> Sequence[Subject]:
+        """Subjects that stand for what is judged, as far as that is known before there is data."""
+        return ()
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it.
@@ -272,26 +282,20 @@ class JudgeMetric(RunFields):
                     "by writing them: give the catalog id of an engine, or an engine artifact, such as "
                     "evenhand.SimulatedEngine(…)"
                 )
+        if "inference_engine" in data:
+            data = {**data, "inference_engine": _written(data["inference_engine"])}
         return super().process_data_before_dump(data)
 
-    @abstractmethod
-    def scales(self) -> Sequence[Scale]:
-        """The scales of the criteria that are known when the metric is built."""
-
-    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
-        """The run's settings, checked, together with the scales and values that its rules must fit."""
-        return RunSettings.from_options(self.run_options(), scales, has_values=has_values)
-
-    def run_options(self) -> dict[str, Any]:
-        """The options of the run, as they are set."""
-        own = {name: getattr(self, name) for name in RunOptions.model_fields if name != "level"}
+    def option_values(self, model: type[RunOptions] = RunOptions) -> Dict[str, Any]:
+        """The options of a model, as the fields of the metric have them."""
+        own = {name: getattr(self, name) for name in model.model_fields if hasattr(self, name)}
         if "flow" not in self._init_dict:
             own |= one_step_in_batches({"batch": self.batch}, self.inference_engine)
         return {**own, "level": self.confidence_level}
 
-    def rules(self) -> VoteRules:
-        """How votes become verdicts."""
-        return VoteRules(**{name: getattr(self, name) for name in VoteRules.model_fields})
+    def run_options(self) -> RunOptions:
+        """The options of the run, checked."""
+        return RunOptions(**self.option_values())
 
     def engines(self) -> list[Any]:
         """The engines of the panel.
@@ -382,7 +386,7 @@ class JudgeMetric(RunFields):
             task_data: The rows.
             criteria: Of each.
         """
-        rows = enumerate(zip(task_data, map(comparison_from_artifact, criteria), strict=True))
+        rows = enumerate(zip(task_data, map(load_comparison, criteria), strict=True))
         shown = [self.context_of(EvaluationInput(None, [], data), own, row) for row, (data, own) in rows]
         return [get_parsed_context(context) for context in shown]
 
@@ -480,7 +484,7 @@ class JudgeMetric(RunFields):
         if own is not None:
             return list(own.values())
         if self.criteria is None:
-            return []
+            return [self.criteria_field] if self.criteria_field else []
         return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
 
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
@@ -548,7 +552,7 @@ class JudgeMetric(RunFields):
         gold = [()] * len(subjects) if correcting is None else correcting.gold_of([each for _, _, each in inputs])
         planned = self._named(
             [
-                JudgedInstance("", evaluator, mode, about, None, criteria_json, groups=named, gold=labels)
+                JudgedInstance("", evaluator, mode, about, None, criteria_json, groups=named, gold=labels, panel=panel)
                 for about, criteria_json, named, labels in zip(subjects, artifacts, groups, gold, strict=True)
             ]
         )
@@ -624,7 +628,7 @@ class JudgeMetric(RunFields):
         return {
             "evenhand": mode.saved_as,
             "parameters": {
-                **mode.made_by(self.panel(), [each.about for each in judged]),
+                **mode.made_by(judged[0].panel, [each.about for each in judged]),
                 "n": len(judged),
                 **named_groups({column: [each.groups[column] for each in judged] for column in judged[0].groups}),
                 **mode.parameters(),
@@ -678,19 +682,23 @@ class AssessingJudge(JudgeMetric):
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
-        super().verify()
-        check_number_of_examples(self.num_examples, examples=self.examples)
         rows: object = self.examples
         if rows is not None and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
+        super().verify()
+
+    def run_options(self) -> AssessmentOptions:
+        """The options of the run, and of the assessment."""
+        return AssessmentOptions(**self.option_values(AssessmentOptions))
 
     def example_pools(self, criteria: Sequence[Criterion]) -> dict[str, ExamplePool]:
-        """Criterion name -> its labelled cases; empty without examples.
+        """Criterion name -> its labelled cases; empty without examples, and where no criterion is known.
 
         Raises:
             InvalidInputError: If the rows cannot be used.
         """
-        check_label_fields(self.label_fields, criteria)
+        if criteria:
+            check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
         return {
             criterion.name: self._pool(criterion, self.examples) for criterion in criteria if self.examples is not None
         }

@@ -4,17 +4,17 @@ import math
 from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
-from evenhand.criteria import Criterion, Scale
+from evenhand.criteria import Criterion
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
-from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import number_or_nan
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
+from evenhand.options import RunOptions
 from evenhand.results.measures import scores_of
-from evenhand.run_options import RunOptions
 from evenhand.unitxt.bases import Criteria, EvaluationInput, Maybe
-from evenhand.unitxt.loading import comparison_from_artifact, load_criterion
+from evenhand.unitxt.loading import load_comparison, load_criterion
 
 
 class ModeJudge(JudgeMetric):
@@ -32,16 +32,12 @@ class ModeJudge(JudgeMetric):
     mode: str = ""
     mode_options: Maybe[Dict[str, Any]] = None
 
-    def scales(self) -> Sequence[Scale]:
-        """None that is known here: the mode knows what it asks."""
-        return ()
-
-    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
-        """The settings of the run, as the mode has them."""
-        return self.mode_of(()).settings if self.mode else super().settings(scales, has_values=has_values)
-
-    def check_prompt(self, settings: RunSettings) -> None:
-        """Nothing: it is checked with the questions, which the mode knows."""
+    def check_options(self) -> None:
+        """Check the options of the mode; the prompt is checked with the questions, which the mode knows."""
+        if self.mode:
+            self.mode_of(())
+        else:
+            self.run_options()
 
     def mode_of(self, subjects: Sequence[Subject]) -> Mode[Any]:  # noqa: ARG002 - other modes need to know
         """The mode with its options.
@@ -52,9 +48,9 @@ class ModeJudge(JudgeMetric):
         kind = find_mode(self.mode)
         if kind.function != "run_mode":
             raise InvalidInputError(f"the mode {kind.kind!r} has a metric of its own: see metrics.evenhand")
-        defaults = RunOptions.defaults()
-        run = {name: value for name, value in self.run_options().items() if value != defaults[name]}
-        return kind.from_options(self.mode_options or {}, run)
+        declared = RunOptions.model_fields
+        changed = {name: value for name, value in self.option_values().items() if value != declared[name].default}
+        return kind.from_options(self.mode_options or {}, RunOptions(**changed))
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], Sequence[Union[str, None]]]:
         """The response, or the responses, of each instance."""
@@ -69,7 +65,7 @@ class ModeJudge(JudgeMetric):
         return found, artifacts
 
     def _criterion(self, artifact: Criteria) -> Criterion:
-        return comparison_from_artifact(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
+        return load_comparison(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
 
     def _responses(self, row: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, row), row)

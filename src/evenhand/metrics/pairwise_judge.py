@@ -5,14 +5,13 @@ from dataclasses import fields
 from typing import Any, Dict, List, TypeVar, Union, get_args
 
 from evenhand.aggregation import aggregate
-from evenhand.criteria import Criterion, Scale
+from evenhand.criteria import Criterion
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
-from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.modes.contest import Contest, Reduction, check_reduction, check_scale, instance_rankings, winrates
+from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.pairwise import (
     ContestSummary,
@@ -21,12 +20,12 @@ from evenhand.modes.pairwise import (
     TournamentPlan,
     alike,
 )
-from evenhand.results.measures import scores_of
-from evenhand.results.spending import Spending
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.options import PairwiseOptions, Reduction
+from evenhand.results.measures import UnscoredCounts, scores_of
+from evenhand.results.notes import Spending
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import Criteria, EvaluationInput
-from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
+from evenhand.unitxt.loading import load_comparison
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
 
 
@@ -56,24 +55,17 @@ class PairwiseJudge(JudgeMetric):
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
-        parse_design(self.design)
-        check_scale(self.scale)
-        self._checked_reduction()
         if self.criteria is not None:
             load_comparison(self.criteria)
 
-    def check_prompt(self, settings: RunSettings) -> None:
+    def check_prompt(self, mode: PairwiseMode) -> None:
         """Check that the prompt is for a comparison."""
-        settings.flow.check_prompt("compare")
+        mode.flow.check_prompt("compare")
 
     @property
     def graded(self) -> bool:
         """Whether the judge is offered degrees of preference."""
         return self.scale == "graded"
-
-    def scales(self) -> Sequence[Scale]:
-        """Every criterion is pairwise here."""
-        return ("pairwise",)
 
     def estimate(self, inputs: Iterable[EvaluationInput]) -> TournamentPlan:
         """How many contests, votes and calls judging these instances takes, at most; nothing is called."""
@@ -82,9 +74,11 @@ class PairwiseJudge(JudgeMetric):
 
     def mode_of(self, subjects: Sequence[Subject]) -> PairwiseMode:  # noqa: ARG002 - other modes need to know
         """The pairs of the design."""
-        return PairwiseMode(
-            self.settings(self.scales()), parse_design(self.design, seed=self.seed), self._checked_reduction()
-        )
+        options = PairwiseOptions(**self.option_values(PairwiseOptions))
+        reduction = check_reduction(options.reduction, graded=self.graded)
+        mode = PairwiseMode(options, parse_design(options.design, seed=options.seed), reduction)
+        mode.rules.check("pairwise")
+        return mode
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[str]]:
         """The responses of each instance, its criterion, and its criteria artifact as JSON."""
@@ -101,9 +95,9 @@ class PairwiseJudge(JudgeMetric):
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """The scores of one instance, under the names that unitxt documents for ``LLMJudgePairwise``."""
-        about = judged.about
-        rule, systems = self.rules().panel_rule("pairwise"), tuple(about.texts)
-        results = instance_scores(judged.result, systems, about.judged, rule=rule, reduction=self._checked_reduction())
+        about, mode = judged.about, judged.mode
+        rule, systems = mode.rules.panel_rule("pairwise"), tuple(about.texts)
+        results = instance_scores(judged.result, systems, about.judged, rule=rule, reduction=mode.reduction)
         return {**results, "criteria": judged.criteria_json}
 
     def global_scores(self, measures: ContestSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
@@ -111,11 +105,8 @@ class PairwiseJudge(JudgeMetric):
         del judged
         return global_scores(measures, with_intervals=self.return_confidence_interval)
 
-    def _checked_reduction(self) -> Reduction:
-        return check_reduction(self.reduction, graded=self.graded)
-
     def _criterion(self, artifact: Criteria) -> Criterion:
-        return comparison_from_artifact(artifact, allow_ties=self.allow_ties, graded=self.graded)
+        return load_comparison(artifact, allow_ties=self.allow_ties, graded=self.graded)
 
     def _row(self, place: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, place), place)

@@ -7,10 +7,10 @@ from typing import Any, Dict, List, Union, cast
 from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import is_written_nothing, set_aside
+from evenhand.data.recorded_columns import YES_OR_NO, VoteColumn, VoteReader, cast_votes, columns_within, named_weights
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
-from evenhand.judge_reliability.raters import Comparison, summarize_votes
-from evenhand.judge_reliability.report import measure_at
+from evenhand.judge_reliability.against_people import VoteComparison, recorded_verdict, summarize_votes
+from evenhand.judge_reliability.tables import measure_at
 from evenhand.metrics.base_metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries, scores_of
@@ -127,7 +127,9 @@ class VoteAggregation(EvenhandMetric):
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
         judges = columns_within(VoteColumn("judge", given))
-        verdicts = recorded_verdicts(judges, len(inputs), reader, self.rule, self.judge_weights)
+        weights = named_weights(self.judge_weights, [column.name for column in judges])
+        votes = cast_votes(judges, len(inputs), reader)
+        verdicts = [recorded_verdict(own, criterion, self.rule, weights) for own in votes]
         right = _right([references or () for _, references, _ in inputs], reader)
         return [
             AggregatedVotes(
@@ -181,7 +183,7 @@ class VoteAggregation(EvenhandMetric):
             "score_name": main,
         }
 
-    def _comparison_scores(self, main: str, compared: Union[Comparison, Missing]) -> Dict[str, Any]:
+    def _comparison_scores(self, main: str, compared: Union[VoteComparison, Missing]) -> Dict[str, Any]:
         """What is known from the references beside the measures of agreement."""
         if isinstance(compared, Missing):
             return {}

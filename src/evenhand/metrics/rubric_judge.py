@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import mean_covered_mass
-from evenhand.criteria import Criterion, Rubric, Scale
+from evenhand.criteria import Criterion, Rubric
 from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
-from evenhand.judging.settings import RunSettings
-from evenhand.judging.sheet import check_calls
 from evenhand.metrics.base_metric import (
     number_or_nan,
     panel_scores,
@@ -25,10 +23,12 @@ from evenhand.modes.rubric import (
     length_penalty_of,
     rubric_as_judged,
 )
+from evenhand.options import RunOptions
 from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe
-from evenhand.unitxt.loading import load_rubric, load_rubric_of_row, rubric_artifact
+from evenhand.unitxt.criteria_artifacts import EvenhandRubric, to_artifact
+from evenhand.unitxt.loading import load_rubric, load_rubric_of_row
 from evenhand.votes import Verdict
 
 NO_RUBRIC = (
@@ -87,8 +87,8 @@ class RubricJudge(AssessingJudge):
     def prepare(self) -> None:
         """Make the rubric an artifact, which unitxt can copy and write."""
         super().prepare()
-        if self.rubric is not None:
-            self.rubric = rubric_artifact(self.rubric)
+        if self.rubric is not None and not isinstance(self.rubric, EvenhandRubric):
+            self.rubric = to_artifact(load_rubric(self.rubric))
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""
@@ -111,27 +111,20 @@ class RubricJudge(AssessingJudge):
                 f"rubric_field is {own!r} and {'examples is' if self.rubric is None else 'rubric is'} given too: where "
                 "each instance has a rubric of its own, no criterion is that of all; drop one of the two"
             )
-        for name in ("shuffle_options", "auto_na_option"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; accepted: True or False")
         super().verify()
-        check_calls(self.calls, self.run_options(), examples=self.examples)
         length_penalty_of(self.length_penalty)
-        if self.rubric is not None:
-            rubric = self.judged_rubric()
-            self.settings(self.scales(), has_values=all(criterion.has_values for criterion in rubric.criteria))
-            check_score_names(rubric)
-            self.example_pools(rubric.criteria)
 
-    def check_prompt(self, settings: RunSettings) -> None:
+    def check_prompt(self, mode: RubricMode) -> None:
         """Check that the prompt is for one criterion, or for all of them at once."""
-        settings.flow.check_prompt("assess", sheet=self.calls == "per_item")
+        mode.flow.check_prompt("assess", sheet=mode.together)
 
-    def scales(self) -> Sequence[Scale]:
-        """The scales of the rubric's criteria."""
+    def known(self) -> Sequence[Subject]:
+        """The metric's own rubric, if it has one."""
         if self.rubric is None:
             return ()
-        return tuple(dict.fromkeys(criterion.scale for criterion in self.judged_rubric().criteria))
+        rubric = self.judged_rubric()
+        check_score_names(rubric)
+        return (Subject(0, {}, judged=rubric),)
 
     def judged_name(self) -> str:
         """The name of the rubric."""
@@ -144,10 +137,10 @@ class RubricJudge(AssessingJudge):
         fields = [field for each in self.judged_rubric().criteria for field in each.context_fields.values()]
         return list(dict.fromkeys(fields))
 
-    def run_options(self) -> Dict[str, Any]:
-        """The options of the run, the order of the options among them."""
-        as_written = not self.shuffle_options and self.orders == "shuffled"
-        return {**super().run_options(), "orders": "given" if as_written else self.orders}
+    def option_values(self, model: type[RunOptions] = RunOptions) -> Dict[str, Any]:
+        """The options as the fields have them; ``shuffle_options`` says in which order the options are shown."""
+        as_written = self.shuffle_options is False and self.orders == "shuffled"
+        return {**super().option_values(model), "orders": "given" if as_written else self.orders}
 
     def judged_rubric(self) -> Rubric:
         """The rubric as it is judged: with the NA options offered, and the metric's own NA strategy.
@@ -187,12 +180,10 @@ class RubricJudge(AssessingJudge):
         """An option of every criterion for each response."""
         own, together = self.rubric_field is not None, self.calls == "per_item"
         criteria = [each for rubric in distinct(about.judged for about in subjects) for each in rubric.criteria]
-        settings = self.settings(
-            list(dict.fromkeys(each.scale for each in criteria)), has_values=all(each.has_values for each in criteria)
-        )
-        if together:
-            settings = settings.asking(reasoning=self.flow != "verdict_only")
-        return RubricMode(settings, {} if own else self.example_pools(criteria), together=together, own_rubrics=own)
+        options, pools = self.run_options(), {} if own else self.example_pools(criteria)
+        mode = RubricMode(options, pools, together=together, own_rubrics=own)
+        mode.check_rules(criteria)
+        return mode
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[None]]:
         """The response of each instance, as each criterion sees it."""
@@ -217,7 +208,7 @@ class RubricJudge(AssessingJudge):
             main,
             judged.about.judged,
             result,
-            expected=self.rules().scoring == "expected",
+            expected=judged.mode.rules.scoring == "expected",
             with_prompts=self.include_prompts_in_result,
             own_rubric=self.rubric_field is not None,
         )
@@ -241,7 +232,7 @@ class RubricJudge(AssessingJudge):
             criterion.name: report_of_run(
                 [each.result.verdicts[place] for each in assessments],
                 criterion,
-                self.rules(),
+                assessments[0].mode.rules,
                 samples=self.samples,
                 level=self.level_of(assessments),
                 seed=self.seed,
@@ -251,7 +242,7 @@ class RubricJudge(AssessingJudge):
 
 
 COUNTED = ("num_asked_votes", "num_unscored_votes", "num_rows_affected", "num_unscored_verdicts")
-"""The scores of :class:`~evenhand.results.unscored.UnscoredCounts`."""
+"""The scores of :class:`~evenhand.results.measures.UnscoredCounts`."""
 
 OF_RUBRIC = (
     "raw_score",

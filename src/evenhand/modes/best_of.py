@@ -9,9 +9,10 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,13 @@ from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
-from evenhand.judging.settings import RunSettings
-from evenhand.modes.mode import Mode, Subject
+from evenhand.judging.flow import Flow
+from evenhand.modes.mode import Mode, Result, Subject
 from evenhand.numbers import Missing
+from evenhand.options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
-from evenhand.run_options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
@@ -80,19 +81,25 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     return known[prompt]
 
 
-def choice_settings(settings: RunSettings) -> RunSettings:
-    """The settings with the prompt under its full name.
+@dataclass(frozen=True)
+class ChoiceMode(Mode[Result]):
+    """The base of the modes in which a judge chooses among candidates.
 
-    Raises:
-        InvalidInputError: If votes should count what their probabilities say, since candidates have no values.
-        InvalidPromptError: If the prompt cannot ask for the best of several.
+    The prompt may be named in short: see :data:`CHOICE_PROMPTS`.
     """
-    if settings.rules.scoring != "selected":
-        raise InvalidInputError(
-            f"scoring is {settings.rules.scoring!r}, but a choice among candidates has no values to average: leave it "
-            "out"
-        )
-    return settings.asking(prompt=choice_prompt(settings.flow.prompt, settings.flow.flow))
+
+    def __post_init__(self) -> None:
+        if self.options.scoring != "selected":
+            raise InvalidInputError(
+                f"scoring is {self.options.scoring!r}, but a choice among candidates has no values to average: leave "
+                "it out"
+            )
+        choice_prompt(self.options.prompt, self.options.flow)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """How a judge is asked, with the prompt under its full name."""
+        return Flow.of(self.options, prompt=choice_prompt(self.options.prompt, self.options.flow))
 
 
 def choice_question(about: Subject, unrelated: str | None = None) -> Question | None:
@@ -152,22 +159,6 @@ def check_choice_rules(aggregation: object, on_position_bias: object) -> None:
             )
 
 
-def check_best_of_settings(settings: RunSettings) -> None:
-    """Check that the settings are those of a choice of the best candidate.
-
-    Raises:
-        UnknownRuleError: If a rule does not exist.
-        InvalidInputError: If draws could stop early.
-    """
-    rules = settings.rules
-    check_choice_rules(rules.aggregation, rules.on_position_bias)
-    if settings.grid.stop_early:
-        raise InvalidInputError(
-            "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
-            f"draws: {NEEDS_ALL_DRAWS}; leave it out"
-        )
-
-
 TOLERANCE = 1e-9
 
 Shares = NDArray[np.float64]
@@ -215,23 +206,21 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class BestOfMode(Mode[Selection]):
+class BestOfMode(ChoiceMode[Selection]):
     """A judge chooses the best of several candidates. The options of the criterion that judges them play no part."""
 
     kind: ClassVar = "best_of"
     compares: ClassVar = True
     run_defaults: ClassVar = MappingProxyType({"flow": "one_step"})
 
-    @classmethod
-    def from_options(cls, own: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
-        """As any mode, with the prompt under its full name.
-
-        Raises:
-            InvalidInputError: Options that do not fit a choice among candidates.
-        """
-        mode = super().from_options(own, run)
-        check_best_of_settings(mode.settings)
-        return replace(mode, settings=choice_settings(mode.settings))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice_rules(self.options.aggregation, self.options.on_position_bias)
+        if self.options.stop_early:
+            raise InvalidInputError(
+                "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
+                f"draws: {NEEDS_ALL_DRAWS}; leave it out"
+            )
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """The one question; none where fewer than two candidates have a text."""
@@ -240,7 +229,7 @@ class BestOfMode(Mode[Selection]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Selection:
         """See :func:`select`."""
-        rules = self.settings.rules
+        rules = self.options
         return select(
             votes[0] if votes else (),
             about.names,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation import (
+    Answer,
     ChecklistScore,
     ItemReason,
     ItemResult,
@@ -27,18 +29,16 @@ from evenhand.aggregation import (
 )
 from evenhand.aggregation.checklist_score import UNGROUPED
 from evenhand.criteria import Checklist
-from evenhand.errors import InvalidInputError, InvalidPromptError
-from evenhand.judging.flow import TOP_LOGPROBS
-from evenhand.judging.settings import RunSettings
-from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
+from evenhand.errors import InvalidPromptError
+from evenhand.judging.flow import TOP_LOGPROBS, Flow
+from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing
+from evenhand.options import ChecklistMetric as Metric
+from evenhand.options import ChecklistOptions, CheckMode, RunOptions
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
-from evenhand.results.measures import known, measure
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
-from evenhand.run_options import NEEDS_ALL_DRAWS, ChecklistOptions, CheckMode
-from evenhand.run_options import ChecklistMetric as Metric
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.vote_columns import VoteColumns
 from evenhand.scoring import ReplyMeasures, reply_measures
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
@@ -73,14 +73,14 @@ class ChecklistResult:
     Attributes:
         checklist: As it was asked, with N/A where that was offered.
         items: What each item came to, in the checklist's order.
-        score: The scores.
+        scores: All scores, with what they rest on.
         asked_metric: The primary metric that was asked for.
         ends: The scores if every missing answer had been no, and yes.
     """
 
     checklist: Checklist
     items: tuple[ItemResult, ...]
-    score: ChecklistScore
+    scores: ChecklistScore
     asked_metric: Metric
     ends: tuple[ChecklistScore, ChecklistScore]
 
@@ -91,6 +91,25 @@ class ChecklistResult:
         items = item_results(verdicts, checklist, rules=rules)
         ends = possible_ends(items, primary=primary)
         return cls(checklist, items, score_items(items, primary=primary), metric, ends)
+
+    @property
+    def score(self) -> float | None:
+        """The primary score; None where there is none."""
+        return self.scores.primary_score
+
+    @property
+    def label(self) -> None:
+        """None: a checklist has no label of its own."""
+
+    @property
+    def reason(self) -> str | None:
+        """The judge's reasons, one line per item."""
+        return join_reasons({each.item.name: each.reasoning for each in self.items})
+
+    @property
+    def answers(self) -> dict[str, Answer | None]:
+        """The name of each item -> ``yes``, ``no`` or ``na``; None where it is unanswered."""
+        return {each.item.name: each.answer for each in self.items}
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -105,24 +124,24 @@ class ChecklistResult:
     @property
     def primary_metric(self) -> Metric | None:
         """The metric of the primary score; None without a score."""
-        return None if self.score.primary_score is None else self.asked_metric
+        return None if self.scores.primary_score is None else self.asked_metric
 
     @property
     def weighted_score_reason(self) -> str | None:
         """Why there is no weighted score, where there is none."""
-        if self.score.weighted_score is not None:
+        if self.scores.weighted_score is not None:
             return None
-        return "no item is answered" if not self.score.answered else "the total weight of the answered items is 0"
+        return "no item is answered" if not self.scores.answered else "the total weight of the answered items is 0"
 
     @property
     def na(self) -> bool:
         """Whether the checklist does not apply: every item is NA."""
-        return self.score.na == len(self.items)
+        return self.scores.na == len(self.items)
 
     @property
     def unscored_reason(self) -> ItemReason | None:
         """Why there is no primary score: the most frequent reason of items without an answer, or ``no_value``."""
-        if self.score.primary_score is not None or self.na:
+        if self.scores.primary_score is not None or self.na:
             return None
         reasons = [result.reason for result in self.items if result.answer is None and result.reason is not None]
         if not reasons:
@@ -142,14 +161,14 @@ class ChecklistResult:
     def record(self) -> dict[str, Any]:
         """The scores and what they rest on, as a flat row."""
         return {
-            **{name: getattr(self.score, name) for name in OF_RESPONSE},
+            **{name: getattr(self.scores, name) for name in OF_RESPONSE},
             "primary_metric": self.primary_metric,
             "unscored_reason": self.unscored_reason,
         }
 
     def counts(self) -> dict[str, int]:
         """How many items were answered how."""
-        return {name: getattr(self.score, name) for name in ("yes", "no", "na", "answered", "unanswered")}
+        return {name: getattr(self.scores, name) for name in ("yes", "no", "na", "answered", "unanswered")}
 
 
 def item_record(result: ItemResult) -> dict[str, Any]:
@@ -170,6 +189,9 @@ def item_record(result: ItemResult) -> dict[str, Any]:
     }
 
 
+OWN_OPTIONS: Final = tuple(name for name in ChecklistOptions.model_fields if name not in RunOptions.model_fields)
+"""The options of a checklist that are not those of any run."""
+
 _PROMPTS: Final[Mapping[tuple[CheckMode, bool], str]] = {
     ("batch", False): "checklist_sheet",
     ("batch", True): "checklist_sheet",
@@ -178,46 +200,50 @@ _PROMPTS: Final[Mapping[tuple[CheckMode, bool], str]] = {
 }
 """Mode and whether reasons are asked for -> our prompt."""
 
-_NOT_OF_A_CHECKLIST: Final[Mapping[str, tuple[object, str]]] = {
-    "flow": ("two_step", "mode and capture_reasoning say how a checklist is asked"),
-    "scoring": ("selected", "primary_metric='normalized' scores a checklist by probabilities"),
-    "generate_summaries": (False, "the answers to a checklist have no assessments to summarize"),
-}
-"""The options of a run that would do nothing here: what they are when they are left alone, and what stands in."""
-
 
 @dataclass(frozen=True)
 class ChecklistMode(Mode[ChecklistResult]):
-    """How a checklist is put to judges, and how a run is set for it. A subject is judged by a checklist.
-
-    Attributes:
-        options: Of the checklist.
-    """
+    """How a checklist is put to judges. A subject is judged by a checklist."""
 
     options: ChecklistOptions
 
     kind: ClassVar = "checklist"
     function: ClassVar = "checklist"
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], run_options: Mapping[str, Any]) -> Self:
-        """Check the options of a checklist together with those of a run.
+    run_defaults: ClassVar = MappingProxyType({"check_positional_bias": False})
 
-        Args:
-            options: See :class:`ChecklistOptions`.
-            run_options: See :class:`~evenhand.run_options.RunOptions`; every place is asked about once
-                (``check_positional_bias=False``) unless they say otherwise.
+    def __post_init__(self) -> None:
+        self.rules.check("binary")
+        in_one_call = self.options.mode == "batch"
+        self.flow.check_prompt("check" if in_one_call else "assess", sheet=in_one_call)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """How a judge is asked: as the mode of the checklist and its reasons say.
 
         Raises:
-            InvalidInputError: An option that does not exist, a value that is not accepted, or two that do not go
-                together.
-            UnknownRuleError: A rule that does not fit yes/no questions.
-            InvalidPromptError: A prompt that cannot be filled.
+            InvalidPromptError: If the prompt is that of another way to ask.
         """
-        own = ChecklistOptions(**options)
-        if own.use_logprobs is None:
-            own = own.changed(use_logprobs=own.primary_metric == "normalized")
-        return cls(_settings(own, {"check_positional_bias": False, **run_options}), own)
+        mode, reasoning, prompt = self.options.mode, self.options.capture_reasoning, self.options.prompt
+        ours = _PROMPTS[mode, reasoning]
+        if prompt is not None and is_prompt_name(prompt) and prompt != ours:
+            raise InvalidPromptError(
+                f"prompt is {prompt!r}; with mode={mode!r} and capture_reasoning={reasoning!r} the prompt is {ours!r}, "
+                "or the text of one of your own"
+            )
+        return Flow.of(
+            self.options,
+            flow="one_step" if mode == "item" and reasoning else "verdict_only",
+            reasoning=reasoning,
+            logprobs=TOP_LOGPROBS if self.asks_logprobs else 0,
+            prompt=prompt or ours,
+        )
+
+    @property
+    def asks_logprobs(self) -> bool:
+        """Whether judges are asked for log-probabilities: by default where the primary metric needs them."""
+        asked = self.options.use_logprobs
+        return self.options.primary_metric == "normalized" if asked is None else asked
 
     def offered(self, checklist: Checklist) -> Checklist:
         """The checklist with N/A offered as it is allowed."""
@@ -253,7 +279,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> ChecklistResult:
         """What the votes on each item come to."""
-        rules, checklist = self.settings.rules, about.judged
+        rules, checklist = self.rules, about.judged
         verdicts = [
             rules.aggregate(cast, item.as_criterion()) if cast else MISSING_RESPONSE
             for item, cast in zip(checklist.items, votes or [()] * len(checklist.items), strict=True)
@@ -284,49 +310,12 @@ class ChecklistMode(Mode[ChecklistResult]):
     ) -> ChecklistReport:
         """See :func:`report_checklists`."""
         del subjects
-        return report_checklists(results, level=level, seed=self.settings.seed)
+        return report_checklists(results, level=level, seed=self.options.seed)
 
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""
-        return {**self.options.given(), **self.settings.parameters()}
-
-
-def _settings(own: ChecklistOptions, run_options: Mapping[str, Any]) -> RunSettings:
-    for name, (left_alone, instead) in _NOT_OF_A_CHECKLIST.items():
-        if run_options.get(name, left_alone) != left_alone:
-            raise InvalidInputError(f"{name}={run_options[name]!r} does not belong to a checklist: {instead}")
-    run_options = {**run_options, "orders": _orders(own, run_options)}
-    settings = RunSettings.from_options(run_options, ["binary"])
-    if own.primary_metric == "normalized" and settings.grid.stop_early:
-        raise InvalidInputError(
-            f"stop_early does not go with primary_metric='normalized': {NEEDS_ALL_DRAWS}; drop one of the two"
-        )
-    mode, reasoning, prompt = own.mode, own.capture_reasoning, settings.flow.prompt
-    ours = _PROMPTS[mode, reasoning]
-    if prompt is not None and is_prompt_name(prompt) and prompt != ours:
-        raise InvalidPromptError(
-            f"prompt is {prompt!r}; with mode={mode!r} and capture_reasoning={reasoning!r} the prompt is {ours!r}, or "
-            "the text of one of your own"
-        )
-    asking = settings.asking(
-        flow="one_step" if mode == "item" and reasoning else "verdict_only",
-        reasoning=reasoning,
-        logprobs=TOP_LOGPROBS if own.use_logprobs else 0,
-        prompt=prompt or ours,
-    )
-    asking.flow.check_prompt("check" if mode == "batch" else "assess", sheet=mode == "batch")
-    return asking
-
-
-def _orders(own: ChecklistOptions, run_options: Mapping[str, Any]) -> str:
-    orders = str(run_options.get("orders", "given"))
-    if not own.shuffle_items:
-        return orders
-    if orders not in {"given", "shuffled"}:
-        raise InvalidInputError(
-            f"shuffle_items=True shows the items in random orders, and orders is {orders!r}: give one of the two"
-        )
-    return "shuffled"
+        own = {name: getattr(self.options, name) for name in OWN_OPTIONS}
+        return {**own, "use_logprobs": self.asks_logprobs, **self.run_parameters()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,9 +471,9 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """
-    scored = _columns([[getattr(result.score, name) for name in SCORES] for result in results], len(SCORES))
+    scored = _columns([[getattr(result.scores, name) for name in SCORES] for result in results], len(SCORES))
     scores = mean_intervals(scored, level=level)
-    scaled = _columns([[result.score.scaled_score_1_5] for result in results], 1)
+    scaled = _columns([[result.scores.scaled_score_1_5] for result in results], 1)
     rates = ratio_intervals(*_shares([_counts(result) for result in results], len(RATES)), level=level)
     spreads = _shares([[_sum_and_count(item.verdict.spread for item in result.items)] for result in results], 1)
     bounds = [result.bounds for result in results if result.bounds is not None]
@@ -507,12 +496,12 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
         scaled_score_1_5=known(scaled_score, SCORES["pass_rate"]),
         spread=known(ratio_intervals(*spreads, level=level, bounds=(0.0, 0.5))[0], "nothing was drawn twice"),
         num_instances=len(results),
-        num_unscored=sum(result.score.primary_score is None and not result.na for result in results),
-        num_partial=sum(result.score.answered > 0 and result.score.unanswered > 0 for result in results),
+        num_unscored=sum(result.scores.primary_score is None and not result.na for result in results),
+        num_partial=sum(result.scores.answered > 0 and result.scores.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
-        answered=sum(result.score.answered for result in results),
-        na=sum(result.score.na for result in results),
-        unanswered=sum(result.score.unanswered for result in results),
+        answered=sum(result.scores.answered for result in results),
+        na=sum(result.scores.na for result in results),
+        unanswered=sum(result.scores.unanswered for result in results),
         unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
         score_if_unscored_0=float(np.mean(lows)) if bounds else unlimited,
         score_if_unscored_1=float(np.mean(highs)) if bounds else unlimited,
@@ -564,10 +553,10 @@ def _sum_and_count(values: Iterable[float | None]) -> tuple[float, float]:
 
 def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
     """Numerator and denominator of each of :data:`RATES`."""
-    score, verdicts = result.score, result.verdicts
+    scores, verdicts = result.scores, result.verdicts
     return (
-        (score.yes, score.answered),
-        (score.answered + score.na, len(verdicts)),
+        (scores.yes, scores.answered),
+        (scores.answered + scores.na, len(verdicts)),
         _sum_and_count(None if each.position_consistent is None else not each.position_consistent for each in verdicts),
         _sum_and_count(each.agreement for each in verdicts if len(each.votes) > 1),
     )

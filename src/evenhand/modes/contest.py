@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, Self, get_args
+from typing import Final, NamedTuple, Self, get_args
 
 import numpy as np
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, FrozenModel
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.options import Reduction
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import FloatArray
 from evenhand.statistics.strengths import strengths_of_wins
@@ -181,11 +182,6 @@ def side_of(value: float) -> float:
     return 1.0 if value > 0.5 else 0.0
 
 
-SCALES: Final = ("choice", "graded")
-"""Which one is better; and in five levels, from the first much better to the second."""
-
-Reduction = Literal["win_rate", "weighted_win_rate"]
-
 MOST_BATTLES: Mapping[Reduction, int] = {"win_rate": 1, "weighted_win_rate": 2}
 """How many battles one contest is fought over, at most."""
 
@@ -210,16 +206,6 @@ class Tally(NamedTuple):
     def mirrored(self) -> Tally:
         """The same for the other side."""
         return Tally(self.battles - self.wins, self.battles)
-
-
-def check_scale(scale: str) -> None:
-    """Check that judges can be asked on this scale.
-
-    Raises:
-        InvalidInputError: If there is no such scale.
-    """
-    if scale not in SCALES:
-        raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
 
 
 def check_reduction(reduction: str, *, graded: bool) -> Reduction:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.judging.design import Pair
-from evenhand.modes.contest import MOST_BATTLES, Contest, Reduction, Tally, cluster_numbers, limits
+from evenhand.modes.contest import MOST_BATTLES, Contest, Tally, cluster_numbers, limits
 from evenhand.numbers import format_count
+from evenhand.options import Reduction
 from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
 from evenhand.statistics.paired_differences import holm
 

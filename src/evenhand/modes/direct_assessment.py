@@ -44,7 +44,7 @@ class DirectMode(Mode[Verdict]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
         """The verdict."""
-        return self.settings.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
+        return self.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
 
     def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
         """What the verdict says."""
@@ -70,7 +70,7 @@ class DirectMode(Mode[Verdict]):
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: Level) -> ScoreSummary:
         """See :func:`~evenhand.scoring.summarize`."""
-        rules = self.settings.rules
+        rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
         ranges = [about.judged.score_range for about in subjects]
         _warn_of_different_ranges([about.judged for about in subjects])

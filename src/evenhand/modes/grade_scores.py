@@ -21,14 +21,12 @@ from numpy.typing import NDArray
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
-from evenhand.judging.settings import RunSettings
-from evenhand.modes.best_of import CHOICE_PROMPTS, choice_question
-from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
+from evenhand.modes.best_of import CHOICE_PROMPTS, ChoiceMode, choice_question
+from evenhand.modes.mode import Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
-from evenhand.results.measures import known, measure
-from evenhand.results.spending import Spending
-from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.notes import Spending
 from evenhand.scoring import INDEPENDENT, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
@@ -234,7 +232,7 @@ UNRELATED: Final = "unrelated"
 
 
 @dataclass(frozen=True)
-class GradeMode(Mode[Rotations]):
+class GradeMode(ChoiceMode[Rotations]):
     """A judge chooses the best candidate in every rotation. A subject is judged by a criterion, as for the best of N.
 
     Attributes:
@@ -243,10 +241,25 @@ class GradeMode(Mode[Rotations]):
 
     judges: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.options.orders != "cyclic":
+            raise InvalidInputError(
+                f"orders is {self.options.orders!r}, but a Grade Score is asked in all rotations, orders='cyclic': "
+                "leave it out. For a choice in other orders there is metrics.evenhand.best_of"
+            )
+        if self.options.stop_early:
+            raise InvalidInputError("stop_early would leave rotations out, and a Grade Score needs all: leave it out")
+        if (self.options.aggregation, self.options.on_position_bias, self.options.judge_weights) != (None, None, None):
+            raise InvalidInputError(
+                "a Grade Score is that of one judge, and disagreement between orders is what it measures: leave out "
+                "aggregation, on_position_bias and judge_weights"
+            )
+
     @property
     def prompt(self) -> str:
         """The name of the prompt."""
-        asked = self.settings.flow.prompt
+        asked = self.flow.prompt
         return next((name for name, full in CHOICE_PROMPTS.items() if full == asked), "own")
 
     kind: ClassVar = "grade_scores"
@@ -279,7 +292,7 @@ class GradeMode(Mode[Rotations]):
         del subjects
         runs = list(zip(*(each.runs for each in results), strict=True))
         gradings = {
-            judge: tuple(grade(votes, judge, level=level, seed=self.settings.seed) for votes in runs)
+            judge: tuple(grade(votes, judge, level=level, seed=self.options.seed) for votes in runs)
             for judge in self.judges
         }
         return GradeMeasures(
@@ -300,11 +313,11 @@ class GradeMode(Mode[Rotations]):
 
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""
-        return {"prompts": [self.prompt], **self.settings.parameters()}
+        return {"prompts": [self.prompt], **self.run_parameters()}
 
     def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
         """One judge on one instance."""
-        return _instance_grade([vote for vote in votes if vote.judge_id == judge], {}, self.settings.seed)
+        return _instance_grade([vote for vote in votes if vote.judge_id == judge], {}, self.options.seed)
 
 
 def _runs(about: Subject) -> list[tuple[str, ...]]:
@@ -378,28 +391,6 @@ def _lot(seed: int, *labels: str) -> float:
     """A number in [0, 1) that the seed and the labels determine."""
     material = json.dumps([seed, "unrelated", *labels]).encode()
     return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
-
-
-def check_grade_settings(settings: RunSettings, *, unrelated_option: object, rules: Sequence[object]) -> None:
-    """Check that the settings are those of a Grade Score.
-
-    Raises:
-        InvalidInputError: If they ask for other orders, fewer draws, or a rule that nothing here follows.
-    """
-    if not isinstance(unrelated_option, bool):
-        raise InvalidInputError(f"unrelated_option is {unrelated_option!r}; give True or False")
-    if settings.grid.orders != "cyclic":
-        raise InvalidInputError(
-            f"orders is {settings.grid.orders!r}, but a Grade Score is asked in all rotations, orders='cyclic': leave "
-            "it out. For a choice in other orders there is metrics.evenhand.best_of"
-        )
-    if settings.grid.stop_early:
-        raise InvalidInputError("stop_early would leave rotations out, and a Grade Score needs all: leave it out")
-    if any(rule is not None for rule in rules) or settings.judge_weights is not None:
-        raise InvalidInputError(
-            "a Grade Score is that of one judge, and disagreement between orders is what it measures: leave out "
-            "aggregation, on_position_bias and judge_weights"
-        )
 
 
 def grade(

@@ -2,30 +2,28 @@
 
 A way of judging is a :class:`Mode`: the questions that it asks about a subject, what the votes on them come to, and
 what many of these come to. Everything around it (the metric, the Python function, the verb of the shell, the table and
-the saved form) is generic over modes: see :mod:`evenhand.tables.mode_results`.
+the saved form) is generic over modes: see :mod:`evenhand.functions`.
 """
 
 from __future__ import annotations
 
 import json
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
-from importlib.metadata import entry_points
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
-from evenhand.checked_options import check_names
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
-from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.flow import Flow
-from evenhand.judging.run_fingerprint import fingerprint
-from evenhand.judging.settings import RunSettings, made_by
+from evenhand.judging.run import ask, estimate, parameters_of
+from evenhand.judging.run_fingerprint import fingerprint, made_by
+from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
@@ -171,13 +169,13 @@ def subject_of_row(
 
 @dataclass(frozen=True)
 class Mode(ABC, Generic[Result]):
-    """A way of judging, with the settings of a run.
+    """A way of judging, with the options of a run.
 
     Attributes:
-        settings: How often judges are asked, how, under which rules and limits.
+        options: How often judges are asked, how, under which rules and limits.
     """
 
-    settings: RunSettings
+    options: RunOptions
 
     kind: ClassVar[str]
     """What it is called in recipes, in the shell and in saved files."""
@@ -188,30 +186,55 @@ class Mode(ABC, Generic[Result]):
     compares: ClassVar[bool] = False
     """Whether a subject holds the responses of all systems, and not that of one."""
 
+    compares_two: ClassVar[bool] = False
+    """Whether a question is about two of these."""
+
     run_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """The options of a run that have another default here."""
 
+    @cached_property
+    def rules(self) -> VoteRules:
+        """How the votes on a question become a verdict."""
+        return VoteRules.from_parameters(dict(self.options))
+
+    @cached_property
+    def flow(self) -> Flow:
+        """How a judge is asked."""
+        return Flow.of(self.options)
+
     @classmethod
     def own_options(cls) -> list[str]:
-        """The names of its own options: its fields, but for the settings and what is :data:`MADE_OF_DATA`."""
-        return [each.name for each in fields(cls) if each.name != "settings" and each.metadata != MADE_OF_DATA]
+        """The names of its own options: its fields, but for those of the run and what is :data:`MADE_OF_DATA`."""
+        return [each.name for each in fields(cls) if each.name != "options" and each.metadata != MADE_OF_DATA]
 
     @classmethod
-    def from_options(cls, own: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
-        """The mode with its own options, which are its fields beside the settings, and those of a run.
+    def from_options(cls, own: Mapping[str, Any], run: RunOptions) -> Self:
+        """The mode with its own options, and those of a run with the defaults of the mode.
 
         Args:
-            own: Plain values; a list is a tuple.
-            run: See :class:`~evenhand.run_options.RunOptions`.
+            own: Plain values of its fields; a list is a tuple.
+            run: Of the run.
 
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
         """
-        check_names(own, cls.own_options())
-        settings = RunSettings.from_options({**cls.run_defaults, **run})
-        return cls(
-            settings, **{name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
-        )
+        known = cls.own_options()
+        for name in own:
+            if name not in known:
+                raise unknown_option(name, known)
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        return cls(run.or_else(**cls.run_defaults), **values)
+
+    def check_rules(self, criteria: Sequence[Criterion]) -> None:
+        """Check that the rules fit the scales and values of what is judged.
+
+        Raises:
+            UnknownRuleError: A rule that does not fit a scale.
+            InvalidInputError: Expected values are asked for, and options have no value.
+        """
+        has_values = all(criterion.has_values for criterion in criteria)
+        for scale in dict.fromkeys(criterion.scale for criterion in criteria):
+            self.rules.check(scale, has_values=has_values)
 
     @abstractmethod
     def questions(self, about: Subject) -> Sequence[Question]:
@@ -254,10 +277,14 @@ class Mode(ABC, Generic[Result]):
         """What saved files call the kind of its results."""
         return "mode_results"
 
+    def run_parameters(self) -> dict[str, Any]:
+        """The options of the run that a result depends on, as plain JSON."""
+        return parameters_of(self.options, self.rules, self.flow)
+
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""
         own = {name: getattr(self, name) for name in self.own_options()}
-        return {"mode": self.kind, "mode_options": plain(own), **self.settings.parameters()}
+        return {"mode": self.kind, "mode_options": plain(own), **self.run_parameters()}
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """What was judged, as the header of the saved form has it.
@@ -285,13 +312,14 @@ class Mode(ABC, Generic[Result]):
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
         """The votes on each question about each subject; all questions are in one queue."""
         asked = [self.questions(about) for about in subjects]
-        votes = iter(self.settings.run([question for questions in asked for question in questions], judges))
+        flat = [question for questions in asked for question in questions]
+        votes = iter(ask(flat, judges, self.options, self.flow))
         return [tuple(next(votes) for _ in questions) for questions in asked]
 
     def asked(self, subjects: Sequence[Subject]) -> list[tuple[Flow, Question]]:
         """The questions about the first subject about which there are some, and how they are asked."""
         first = next(filter(None, map(self.questions, subjects)), ())
-        return [(self.settings.flow, question) for question in first]
+        return [(self.flow, question) for question in first]
 
     def made_by(
         self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], beside: Sequence[Mode[Any]] = ()
@@ -313,7 +341,13 @@ class Mode(ABC, Generic[Result]):
 
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`judge` would take, without a call."""
-        return self.settings.estimate([each for about in subjects for each in self.questions(about)], judges)
+        questions = [each for about in subjects for each in self.questions(about)]
+        return estimate(questions, judges, self.options, self.flow)
+
+
+def join_reasons(reasons: Mapping[str, str | None]) -> str | None:
+    """Join the reasons for parts of a result, one line per part that has some; None where none has."""
+    return "\n".join(f"{name}: {reason}" for name, reason in reasons.items() if reason) or None
 
 
 def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
@@ -324,38 +358,3 @@ def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
 def system_of(about: Subject) -> str:
     """Whose response a subject is, where it holds one: recipes do not name it."""
     return (*about.texts, "")[0] or "response" if len(about.texts) < 2 else ""
-
-
-def find_mode(given: object) -> type[Mode[Any]]:
-    """The class of a mode, by itself or by its ``kind``.
-
-    The modes of evenhand are known, those of installed packages that name them as entry points of the group
-    ``evenhand.modes``, and all whose classes have been imported.
-
-    Raises:
-        InvalidInputError: If there is no such mode.
-    """
-    if isinstance(given, type) and issubclass(given, Mode):
-        return given
-    if given not in (known := _known_modes()):
-        for module in pkgutil.iter_modules(import_module("evenhand.modes").__path__, "evenhand.modes."):
-            import_module(module.name)
-        for entry in entry_points(group="evenhand.modes"):
-            entry.load()
-        known = _known_modes()
-    if given not in known:
-        raise InvalidInputError(
-            f"the mode is {given!r}. {did_you_mean(given, sorted(known))} A mode of your own is known when the module "
-            "that defines its class has been imported"
-        )
-    return known[str(given)]
-
-
-def _known_modes() -> dict[str, type[Mode[Any]]]:
-    return {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
-
-
-def _below(mode: type[Mode[Any]]) -> Iterator[type[Mode[Any]]]:
-    for each in mode.__subclasses__():
-        yield from ([each] if hasattr(each, "kind") else [])
-        yield from _below(each)

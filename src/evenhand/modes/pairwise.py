@@ -21,11 +21,12 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.grid import permutations
 from evenhand.judging.progress import tell
+from evenhand.judging.run import ask, estimate, limits_after
 from evenhand.modes.contest import (
     MOST_BATTLES,
     Contest,
-    Reduction,
     Tally,
     as_read,
     limits,
@@ -39,10 +40,10 @@ from evenhand.modes.contest import (
 from evenhand.modes.deciding import Questioning
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
+from evenhand.options import Reduction
 from evenhand.question import Question
-from evenhand.results.measures import known, measure
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
+from evenhand.results.measures import UnscoredCounts, known, measure
+from evenhand.results.vote_columns import VerdictColumns, VoteColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
@@ -106,10 +107,10 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
     stop: Literal["decided"] | None = None
 
     def __post_init__(self) -> None:
-        if self.stop and self.settings.interval != "anytime":
+        if self.stop and self.options.interval != "anytime":
             raise InvalidInputError(
                 f"stop={self.stop!r} makes the size of the sample depend on the results, and interval is "
-                f"{self.settings.interval!r}: give interval='anytime'"
+                f"{self.options.interval!r}: give interval='anytime'"
             )
         if self.stop and self.design.kind == "swiss":
             raise InvalidInputError(
@@ -118,6 +119,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
             )
 
     kind: ClassVar = "winrates"
+    compares_two: ClassVar = True
     function: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -161,7 +163,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
             "design": str(self.design),
             "reduction": self.reduction,
             "resamples": self.resamples,
-            **self.settings.parameters(),
+            **self.run_parameters(),
         }
 
     def measures(
@@ -181,15 +183,15 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         subjects, rounds = alike(subjects), self.design.rounds
         drawn = self._drawn(subjects, 0, {})
         questions = list(_questions(subjects, drawn).values())
-        orders = sum(len(shown) for shown in self.settings.grid.permutations(questions))
-        votes = orders * self.settings.grid.samples * judges * rounds
+        orders = sum(len(shown) for shown in permutations(questions, self.options))
+        votes = orders * self.options.samples * judges * rounds
         return TournamentPlan(
             design=self.design,
             instances=len(subjects),
             contests=len(questions) * rounds,
             missing=(len(drawn) - len(questions)) * rounds,
             votes=votes,
-            calls=votes * self.settings.flow.expected_calls(),
+            calls=votes * self.flow.expected_calls(),
             stop=self.stop,
         )
 
@@ -202,8 +204,9 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         subjects, rounds = alike(subjects), self.design.rounds
         questions = list(_questions(subjects, self._drawn(subjects, 0, {})).values())
         if rounds == 1:
-            return self.settings.estimate(questions, judges)
-        return RunEstimate.total([replace(self.settings, journal=None).estimate(questions, judges)] * rounds)
+            return estimate(questions, judges, self.options, self.flow)
+        unknown = self.options.model_copy(update={"journal": None})
+        return RunEstimate.total([estimate(questions, judges, unknown, self.flow)] * rounds)
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[Contest, ...]]:
         """Judge the pairs of the design: the contests of each instance, ordered by pair.
@@ -217,15 +220,15 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
             TooManyFailuresError: If more votes fail than the settings allow.
         """
         subjects = alike(subjects)
-        _announce(self.plan(subjects, len(judges)), progress=self.settings.limits.progress)
+        _announce(self.plan(subjects, len(judges)), progress=self.options.progress)
         held: dict[tuple[int, Pair], Contest] = {}
         for number, drawn in self._rounds(subjects, held):
             questions = _questions(subjects, drawn)
             before = [contest.verdict.votes for contest in held.values()]
-            left = self.settings.limits.after(vote for votes in before for vote in votes)
-            settings = replace(self.settings, limits=left.changed(progress=left.progress and self.stop is None))
+            left = limits_after(self.options, (vote for votes in before for vote in votes))
+            left = left.model_copy(update={"progress": left.progress and self.stop is None})
             try:
-                votes = settings.run(list(questions.values()), judges) if questions else []
+                votes = ask(list(questions.values()), judges, left, self.flow) if questions else []
             except (JournalError, TooManyFailuresError) as error:
                 error.votes = [*before, *error.votes]
                 raise
@@ -248,12 +251,12 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         for place, pair in self._drawn(subjects, 0, {}):
             pairs.setdefault(place, []).append(pair)
         clusters = [about.cluster for about in subjects]
-        questioning = Questioning(pairs, clusters, 1 - self.settings.level, self.settings.seed, self.reduction)
+        questioning = Questioning(pairs, clusters, 1 - self.options.level, self.options.seed, self.reduction)
         while block := questioning.block():
             yield 0, block
             questioning.look(list(held.values()), tuple(subjects[0].texts))
             logger.info("%s", questioning)
-            if self.settings.limits.progress:
+            if self.options.progress:
                 tell(str(questioning))
 
     def _contest(self, about: Subject, pair: Pair, votes: Sequence[Vote], number: int = 0) -> Contest:
@@ -262,7 +265,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         contest = Contest.between(
             first, second, criterion, instance=about.instance, round=number, cluster=about.cluster
         )
-        return resolve(contest, votes, criterion, self.settings.rules)
+        return resolve(contest, votes, criterion, self.rules)
 
     def _drawn(
         self, subjects: Sequence[Subject], number: int, held: Mapping[tuple[int, Pair], Contest]

@@ -9,6 +9,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast, get_args
@@ -28,17 +29,17 @@ from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judging.examples import ExamplePool
+from evenhand.judging.flow import Flow
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
-from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
+from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing, format_range
 from evenhand.question import Question
-from evenhand.results.measures import Column, known, measure, measures_table, score_column
+from evenhand.results.measures import UNSCORED_VOTES, Column, known, measure, measures_table, score_column
 from evenhand.results.notes import spread_note, unscored_bounds_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
-from evenhand.results.unscored import UNSCORED_VOTES
-from evenhand.results.verdict_columns import VerdictColumns
+from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
@@ -51,7 +52,8 @@ class RubricResult:
     """What the verdicts on one response come to.
 
     Attributes:
-        verdicts: One a criterion, in the rubric's order.
+        rubric: As it was judged.
+        verdicts: One per criterion, in the rubric's order.
         unpenalized: The rubric's score before the length penalty, with what it rests on.
         length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
             response.
@@ -65,6 +67,7 @@ class RubricResult:
         draw_variance: The sample variance of the same.
     """
 
+    rubric: Rubric
     verdicts: tuple[Verdict, ...]
     unpenalized: RubricScore
     length_penalty: float | None
@@ -74,6 +77,20 @@ class RubricResult:
     raw_bounds: tuple[float, float] | None
     spread: float | None = None
     draw_variance: float | None = None
+
+    @property
+    def label(self) -> None:
+        """None: a rubric has no label of its own."""
+
+    @property
+    def reason(self) -> str | None:
+        """The judge's reasons, one line per criterion."""
+        return join_reasons({name: verdict.reason for name, verdict in self.by_criterion.items()})
+
+    @property
+    def by_criterion(self) -> dict[str, Verdict]:
+        """The name of each criterion -> its verdict."""
+        return {each.name: verdict for each, verdict in zip(self.rubric.criteria, self.verdicts, strict=True)}
 
     @property
     def unscored_reason(self) -> UnscoredReason | None:
@@ -149,6 +166,18 @@ class RubricMode(Mode[RubricResult]):
     kind: ClassVar = "rubric"
     function: ClassVar = "judge"
 
+    def __post_init__(self) -> None:
+        if self.together and self.options.flow == "two_step":
+            raise InvalidInputError(
+                "calls='per_item' asks for one reply a response, and flow is 'two_step'; accepted: 'one_step', or "
+                "'verdict_only' for answers without reasons"
+            )
+
+    @cached_property
+    def flow(self) -> Flow:
+        """How a judge is asked; without reasons where one reply holds verdicts alone."""
+        return Flow.of(self.options, reasoning=self.options.flow != "verdict_only" or not self.together)
+
     def questions(self, about: Subject) -> Sequence[Question]:
         """One question for each criterion for which there is a response."""
         (name,) = about.texts
@@ -160,7 +189,7 @@ class RubricMode(Mode[RubricResult]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> RubricResult:
         """The verdicts and the score."""
-        rubric, rules = about.judged, self.settings.rules
+        rubric, rules = about.judged, self.rules
         asked = about.parts or ([criterion.name for criterion in rubric.criteria] if votes else ())
         cast = dict(zip(asked, votes, strict=True))
         verdicts = _verdicts([cast.get(criterion.name, ()) for criterion in rubric.criteria], rubric, rules)
@@ -213,7 +242,7 @@ class RubricMode(Mode[RubricResult]):
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: Level) -> RubricSummary:
         """See :func:`summarize_rubric`."""
-        expected = self.settings.rules.scoring == "expected"
+        expected = self.rules.scoring == "expected"
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
         return summarize_rubric(results, *rubrics, expected=expected, level=level)
 
@@ -289,6 +318,7 @@ def rubric_result(
         return (low, high) if applies else None
 
     return RubricResult(
+        rubric=rubric,
         verdicts=tuple(verdicts),
         unpenalized=score,
         length_penalty=length_penalty,

@@ -1,1 +1,1 @@
-"""What people look at and what gates see: pages, pictures, summaries, and limits on named numbers."""
+"""Pages, pictures and summaries of results, and conditions on their measures."""

@@ -6,6 +6,7 @@ filtered, searched and read whole.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,16 +19,17 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_ending, write_as_it_ends
+from evenhand.labels.correct import correct
 from evenhand.labels.people import Labels, read_gold
 from evenhand.numbers import format_count
 from evenhand.report.in_words import Headline, cautions, facts, headlines, options_of
 from evenhand.report.packed import pack
 from evenhand.report.pictures import pictures_of
-from evenhand.results import Results
+from evenhand.results.looking import VerdictView
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import check_ending, write_as_it_ends
-from evenhand.results.verdict_view import VerdictView
+from evenhand.results.results import Results
 from evenhand.version import __version__
 from evenhand.visible import visible_line
 
@@ -133,8 +135,9 @@ def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
         {
             "kind": each.kind,
             "title": visible_line(f"{each.title} · {name}" if name else each.title),
-            "caption": visible_line(each.caption),
-            "svg": Markup(each.to_svg()),  # noqa: S704 - elements of ours, in which texts are escaped
+            "caption": each.caption,
+            "description": each.description,
+            "svg": base64.b64encode(each.svg()).decode(),
         }
         for each in pictures_of(found)
     ]
@@ -158,7 +161,7 @@ def _of_results(
 ) -> dict[str, Any]:
     """What the page has of a result, or of two, beside the tables."""
     labelled = gold is not None or design is not None
-    corrected = found.correct(gold, design=design).text_tables() if labelled else ()
+    corrected = correct(found, gold, design=design).text_tables() if labelled else ()
     runs, called, compared = [("", found)], [""], {}
     views = [found.verdict_views(data)]
     if other is not None:

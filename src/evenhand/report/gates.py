@@ -1,338 +1,392 @@
-"""Gates: what makes a run fail, checked against the numbers of its result.
+"""Conditions that must hold of a result, such as ``relevance.low >= 0.7`` or ``unscored <= 2 %``.
 
-A gate fails where what it says is so, and where that cannot be told: what has no number, or so many unscored votes that
-either may be, is never passed in silence. A measure without brackets stands for every system that has it: a gate says
-what must not be of any of them, as an assertion (:mod:`evenhand.pytest_plugin`) says what must be of all.
+A condition is ``NAME[.PART] OP NUMBER``. NAME is a measure under its name in ``results.findings()``; where several
+systems have it, the system stands in brackets: ``relevance[new]``, ``relevance.difference[new, old]``. PART is ``low``
+or ``high``, a limit of its interval, or ``n``. A condition on a measure without a number does not hold, nor does one
+for which too many votes are unscored to tell.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final, Self
 
-from evenhand.errors import GateFailedError
+from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
+from evenhand.labels.correct import Corrected, CorrectedScores, correct
 from evenhand.numbers import (
-    HasLimits,
     Missing,
-    format_about,
     format_apart,
     format_bounds,
     format_count,
     format_number,
     format_percent_apart,
 )
-from evenhand.report.gate_evidence import CLOSE, COUNTED, Bound, GateEvidence, GateReading
-from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, Negation, parse
 from evenhand.results.compare import RunComparison
+from evenhand.results.measures import Finding
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.statistics.consistency import draws_to_settle
 
-MOST_TOLD: Final = 3
-"""Of so many systems or groups a line says what was found; of the others how many they are."""
+CLOSE: Final = 1e-9
+"""Numbers that differ by less are equal: a mean of 0.7 may be off in its last digit."""
 
-MOST_ROWS: Final = 10_000_000
+CORRECTED: Final = ".corrected"
+"""Ends the name of a score as people would give it."""
 
-Truth = bool | None
-"""None: it cannot be told."""
+UNSCORED: Final = ("unscored", "unscored_verdicts")
+"""The shares of unscored votes and verdicts, of all of a result or behind the name of a score."""
+
+OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_CONDITION: Final = re.compile(
+    rf"\s*(?P<name>.*[^\s<>=])\s*(?P<sign>{'|'.join(OPERATORS)})"
+    r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<percent>%?)\s*",
+    re.DOTALL,
+)
+
+Ranges = Mapping[str, tuple[float, float]]
+"""Name of a score -> the least and the greatest that it can be."""
 
 
 @dataclass(frozen=True, slots=True)
-class GateResult:
-    """A gate, and what became of it.
+class Condition:
+    """What must hold of one measure.
 
     Attributes:
-        expression: As it was written.
-        failed: It did not pass.
-        undecided: It did not pass because it cannot be told.
-        in_noise: A limit lies within the noise of what is compared with it; ``found`` says what would settle it.
-        found: What was found, in sentences: where it failed that which made it fail, for each system or group.
+        text: The condition as it was written.
+        name: The name of the measure.
+        sign: How the measure must compare with the threshold.
+        threshold: The number; of a percentage, the share.
     """
 
-    expression: str
-    failed: bool
-    undecided: bool
-    in_noise: bool
-    found: tuple[str, ...]
+    text: str
+    name: str
+    sign: str
+    threshold: float
 
-    @property
-    def told(self) -> str:
-        """What was found, in one line."""
-        found = "; ".join(self.found[:MOST_TOLD])
-        if len(self.found) > MOST_TOLD:
-            found += f"; and {format_count(len(self.found) - MOST_TOLD)} more"
-        return found
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a condition.
+
+        Raises:
+            InvalidInputError: If the text is not one.
+        """
+        given: object = text
+        found = _CONDITION.fullmatch(given) if isinstance(given, str) else None
+        threshold = math.nan if found is None else float(found["number"]) / (100 if found["percent"] else 1)
+        if found is None or not math.isfinite(threshold):
+            raise InvalidInputError(
+                f"{given!r} is not a condition. Write NAME OP NUMBER, such as 'relevance.low >= 0.7' or "
+                f"'unscored <= 2 %'; OP is one of {', '.join(OPERATORS)}. Give several conditions one by one"
+            )
+        return cls(text, found["name"], found["sign"], threshold)
+
+    def holds(self, value: float) -> bool:
+        """Whether it holds of a number."""
+        difference = value - self.threshold
+        return OPERATORS[self.sign](0.0 if abs(difference) <= CLOSE else difference, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCondition:
+    """A condition, and whether it holds.
+
+    Attributes:
+        condition: As it was written.
+        holds: Whether it holds; False also where the measure has no number, or unscored votes leave it open.
+        measure: The name of the measure, without systems.
+        of: Whose it is, as :attr:`~evenhand.results.measures.Finding.of`.
+        value: What was compared with the threshold; None where there is no such number.
+        threshold: The number in the condition.
+        n: The rows, contests, items or labels on which the measure rests; None where these are not counted.
+        found: The measure with its interval and counts, as a sentence.
+    """
+
+    condition: str
+    holds: bool
+    measure: str
+    of: tuple[str, ...]
+    value: float | None
+    threshold: float
+    n: int | None
+    found: str
 
     def __str__(self) -> str:
-        return f"{'FAILED' if self.failed else 'passed'} {self.expression}: {self.told}"
+        return f"{'holds' if self.holds else 'FAILED'} {self.condition}: {self.found}"
 
 
 @dataclass(frozen=True)
-class GateReport(PrintedTables):
-    """What :meth:`~evenhand.results.results.Results.check` finds.
+class CheckReport(PrintedTables):
+    """The result of :meth:`~evenhand.results.results.Results.check`.
 
     Attributes:
-        gates: In the order given.
+        conditions: In the order given.
     """
 
-    gates: tuple[GateResult, ...]
+    conditions: tuple[CheckedCondition, ...]
 
     @property
-    def failed(self) -> tuple[GateResult, ...]:
-        """Those that did not pass."""
-        return tuple(gate for gate in self.gates if gate.failed)
+    def failed(self) -> tuple[CheckedCondition, ...]:
+        """The conditions that do not hold."""
+        return tuple(each for each in self.conditions if not each.holds)
 
-    def raise_if_failed(self) -> Self:
-        """This report, if all gates passed.
+    def raise_if_failed(self, results: object = None) -> Self:
+        """Return this report if all conditions hold.
+
+        Args:
+            results: The result, which the error carries.
 
         Raises:
-            GateFailedError: One line a gate that failed.
+            CheckFailedError: One line per condition that does not hold.
         """
         if self.failed:
-            raise GateFailedError("\n".join(map(str, self.failed)))
+            raise CheckFailedError("\n".join(map(str, self.failed)), results)
         return self
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """A row for each gate."""
-        passed = format_count(len(self.gates) - len(self.failed))
-        title = f"Gates: {passed} of {format_count(len(self.gates))} passed"
-        rows = [(gate.expression, "failed" if gate.failed else "passed", gate.told) for gate in self.gates]
-        return (TextTable(title, ("fails where", "", "found"), tuple(rows), kind="gates"),)
+        """One row per condition."""
+        held = format_count(len(self.conditions) - len(self.failed))
+        title = f"Conditions: {held} of {format_count(len(self.conditions))} hold"
+        rows = [(each.condition, "holds" if each.holds else "failed", each.found) for each in self.conditions]
+        return (TextTable(title, ("condition", "", "found"), tuple(rows), kind="conditions"),)
 
     def __repr__(self) -> str:
-        return f"<GateReport of {len(self.gates)} gate(s), {len(self.failed)} failed>\n{self}"
-
-
-def told_as_gate(failure: str) -> GateResult:
-    """A run that fails because too many votes are unscored, as a gate."""
-    return GateResult("max_unscored", failed=True, undecided=False, in_noise=False, found=(failure,))
+        return f"<CheckReport of {len(self.conditions)} condition(s), {len(self.failed)} failed>\n{self}"
 
 
 def check(
     results: Results[Any] | RunComparison,
-    gates: Sequence[str],
+    conditions: Sequence[str],
     *,
-    holding: bool = False,
-    **known: Any,  # noqa: ANN401 - as GateEvidence has them
-) -> GateReport:
-    """Check gates: see :meth:`~evenhand.results.results.Results.check`.
+    gold: object = None,
+    design: str | None = None,
+    corrected: CorrectedScores | None = None,
+) -> CheckReport:
+    """Check conditions: see :meth:`~evenhand.results.results.Results.check`.
 
     Args:
-        results: What was judged.
-        gates: Expressions.
-        holding: They say what must hold, and not what makes it fail.
-        **known: ``gold``, ``design``, ``data`` and ``corrected``, as
-            :class:`~evenhand.report.gate_evidence.GateEvidence` has them.
+        results: The result, or what changed between two.
+        conditions: What must hold.
+        gold: Labels of people for corrected scores; by default those of the result.
+        design: How the labelled rows were chosen.
+        corrected: The corrected scores, where they are known already.
+
+    Raises:
+        InvalidInputError: A text that is not a condition, a name of no measure or of several, or a number that the
+            measure cannot reach.
     """
-    evidence = GateEvidence(results, **known)
-    meant = [(text, parse(text)) for text in gates]
-    bounds = [list(evidence.bindings(expression)) for _, expression in meant]  # so that all names are checked first
-    return GateReport(
-        tuple(
-            _checked(text, Negation(expression) if holding else expression, evidence, bound)
-            for (text, expression), bound in zip(meant, bounds, strict=True)
-        )
-    )
+    parsed = list(map(Condition.parse, conditions))
+    findings, ranges = list(results.findings()), _ranges_of(results)
+    if any(CORRECTED in each.name for each in parsed):
+        if isinstance(results, RunComparison):
+            raise InvalidInputError("what changed between two results has no corrected scores: correct each result")
+        scores = correct(results, gold, design=design) if corrected is None else corrected
+        findings += _corrected_findings(results, scores)
+    measures = _by_spelling(findings)
+    resolved = [_resolve(each, measures, ranges) for each in parsed]
+    return CheckReport(tuple(measure.check(each) for measure, each in zip(resolved, parsed, strict=True)))
 
 
-def _checked(text: str, expression: Expression, evidence: GateEvidence, bounds: Sequence[Bound]) -> GateResult:
-    outcomes = [_evaluated(expression, evidence, bound) for bound in bounds]
-    failing = [(truth, seen) for truth, seen in outcomes if truth is not False]
-    shown = failing or outcomes
-    return GateResult(
-        expression=text,
-        failed=bool(failing),
-        undecided=bool(failing) and all(truth is None for truth, _ in failing),
-        in_noise=any(each.noise for _, seen in shown for each in seen),
-        found=tuple(dict.fromkeys(str(each) for _, seen in shown for each in seen)),
-    )
+def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequence[str], *, complete: bool) -> None:
+    """Check conditions before the first call, as far as the names of the result are known by then.
+
+    Args:
+        conditions: What must hold.
+        ranges: The scores that there will be, and their ranges.
+        systems: The systems that will have them; empty where these are not known.
+        complete: Whether the names of all measures begin with the name of one of the scores.
+
+    Raises:
+        InvalidInputError: As :func:`check`.
+    """
+    nothing = Missing("nothing was judged yet")
+    expected = [Finding(name, (), nothing, "share") for name in UNSCORED]
+    for name, system in product(ranges, systems or [""]):
+        of = (system,) if system else ()
+        expected += [Finding(name + ending, of, nothing, "score") for ending in ("", CORRECTED)]
+        expected += [Finding(f"{name}.{share}", of, nothing, "share") for share in UNSCORED]
+    known = _by_spelling(expected)
+    for condition in map(Condition.parse, conditions):
+        name = _squeeze(condition.name)
+        begins = not complete or any(name.startswith(_squeeze(score)) for score in (*UNSCORED, *ranges))
+        of_known = "[" not in name or not systems or any(_squeeze(system) in name for system in systems)
+        if name in known or not (begins and of_known):
+            _resolve(condition, known, ranges)
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A comparison of one system or group, as it came out."""
+class NamedMeasure:
+    """What a condition can name: a finding, or a part of it."""
 
-    truth: Truth
-    text: str
-    noise: tuple[str, ...] = ()
+    finding: Finding
+    part: str
 
-    def __str__(self) -> str:
-        return f"{self.text} ({'; '.join(self.noise)})" if self.noise else self.text
+    @property
+    def label(self) -> str:
+        """The full name."""
+        return f"{self.finding.label}.{self.part}".removesuffix(".")
 
+    @property
+    def path(self) -> str:
+        """The name without the systems."""
+        return f"{self.finding.name}.{self.part}".removesuffix(".")
 
-def _evaluated(expression: Expression, evidence: GateEvidence, bound: Bound) -> tuple[Truth, list[_Seen]]:
-    """Whether it is so (three-valued, after Kleene), and the comparisons that decide it."""
-    if isinstance(expression, GateComparison):
-        seen = _compared(expression, evidence, bound)
-        return seen.truth, [seen]
-    if isinstance(expression, Negation):
-        truth, decisive = _evaluated(expression.part, evidence, bound)
-        return None if truth is None else not truth, decisive
-    parts = [_evaluated(part, evidence, bound) for part in expression.parts]
-    decides = expression.kind == "or"
-    found = {truth for truth, _ in parts}
-    whole: Truth = decides if decides in found else None if None in found else not decides
-    return whole, [each for truth, seen in parts if truth is whole for each in seen]
+    def range(self, ranges: Ranges) -> tuple[float, float]:
+        """Between which numbers it lies, where that is known."""
+        name, kind = self.finding.name.removesuffix(CORRECTED), self.finding.kind
+        if self.part == "n" or kind == "count":
+            return 0, math.inf
+        if kind in {"share", "p_value"}:
+            return 0, 1
+        score, _, last = name.rpartition(".")
+        if name not in ranges and last in {"difference", "change"} and score in ranges:
+            low, high = ranges[score]
+            return low - high, high - low
+        return ranges.get(name, (-math.inf, math.inf))
 
+    def limits(self) -> tuple[float, float] | Missing:
+        """The least and the greatest that it may be: the same number, unless unscored votes leave it open."""
+        value, bounds = self.finding.value, self.finding.bounds
+        if self.part == "n":
+            n = self.finding.n
+            return Missing("it is not counted on how many rows it rests") if n is None else (n, n)
+        if bounds is not None:
+            low = bounds.interval_low if self.part == "low" else bounds.low
+            return low, bounds.interval_high if self.part == "high" else bounds.high
+        if isinstance(value, Missing):
+            return value
+        number = float(value if isinstance(value, (int, float)) else getattr(value, self.part or "estimate"))
+        return Missing("it is not a number") if math.isnan(number) else (number, number)
 
-_MEANS: Final[Mapping[str, frozenset[int]]] = {
-    "<": frozenset({-1}),
-    "<=": frozenset({-1, 0}),
-    ">": frozenset({1}),
-    ">=": frozenset({0, 1}),
-    "==": frozenset({0}),
-    "!=": frozenset({-1, 1}),
-}
-"""How the left side may stand to the right one: -1 below it, 0 equal, 1 above."""
-
-_WORDS: Final[Mapping[frozenset[int], str]] = {
-    frozenset({-1}): "below",
-    frozenset({0}): "equal to",
-    frozenset({1}): "above",
-    frozenset({-1, 0}): "at most",
-    frozenset({0, 1}): "at least",
-}
-
-_ASPECTS: Final = {
-    "estimate": "",
-    "low": "its lower limit ",
-    "high": "its upper limit ",
-    "n": "its n ",
-    "unscored": "its share of votes unscored ",
-    "unscored_verdicts": "its share of verdicts unscored ",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One side of a comparison.
-
-    Attributes:
-        low: The least that it may be.
-        high: The greatest: the same number, unless unscored votes leave it open.
-        reading: What it is read from; None for a number.
-        text: As the number was written.
-    """
-
-    low: float
-    high: float
-    reading: GateReading | None = None
-    text: str = ""
-
-    @classmethod
-    def of(cls, given: Limit | Named, evidence: GateEvidence, bound: Bound) -> Self:
-        """A number, or what a measure comes to; NaN where that has none."""
-        if isinstance(given, Limit):
-            return cls(given.value, given.value, None, given.text)
-        reading = evidence.reading(given, bound)
-        leading = reading.finding.bounds
-        if leading is not None and reading.aspect in {"estimate", "low", "high"}:
-            low = leading.interval_low if reading.aspect == "low" else leading.low
-            high = leading.interval_high if reading.aspect == "high" else leading.high
-            return cls(low, high, reading)
-        number = math.nan if isinstance(reading.number, Missing) else reading.number
-        return cls(number, number, reading)
-
-
-def _compared(comparison: GateComparison, evidence: GateEvidence, bound: Bound) -> _Seen:
-    left, right = (_Side.of(each, evidence, bound) for each in (comparison.left, comparison.right))
-    readings = [each.reading for each in (left, right) if each.reading is not None]
-    about = "; ".join(dict.fromkeys(map(_described, readings)))
-    if any(math.isnan(each.low) for each in (left, right)):
-        return _Seen(None, about)
-    possible = frozenset(
-        relation
-        for relation, may_be in (
-            (-1, left.low < right.high - CLOSE),
-            (0, left.low <= right.high + CLOSE and right.low <= left.high + CLOSE),
-            (1, left.high > right.low + CLOSE),
+    def check(self, condition: Condition) -> CheckedCondition:
+        """Whether a condition on it holds."""
+        finding, limits = self.finding, self.limits()
+        holds, value = False, None
+        if isinstance(limits, Missing):
+            found = f"{self.label} has no number: {limits.reason}"
+        elif limits[0] < limits[1]:
+            truths = {condition.holds(limit) for limit in limits}
+            holds = truths == {True}
+            found = f"{self.label} lies in {format_bounds(*limits)}"
+            found += ": too many votes are unscored to tell" if len(truths) > 1 else ""
+        else:
+            value = limits[0]
+            holds = condition.holds(value)
+            found = f"{self.label} is {self._format(value, condition.threshold)}"
+        plain = finding.bounds is None and isinstance(finding.value, (int, float, Missing))
+        unit = "labels" if finding.name.endswith(CORRECTED) else "n"
+        details = [
+            None if plain else finding.written,
+            None if finding.n is None else f"{unit} {format_count(finding.n)}",
+            None if finding.unscored is None else str(finding.unscored),
+        ]
+        told = "; ".join(filter(None, details))
+        return CheckedCondition(
+            condition=condition.text,
+            holds=holds,
+            measure=self.path,
+            of=finding.of,
+            value=value,
+            threshold=condition.threshold,
+            n=finding.n,
+            found=f"{found} ({told})" if told else found,
         )
-        if may_be
-    )
-    truths = {relation in _MEANS[comparison.sign] for relation in possible}
-    if len(truths) > 1:
-        meant = _WORDS.get(_MEANS[comparison.sign], "other than")
-        other = right.text or left.text or "the other"
-        return _Seen(None, f"{about}: too many votes are unscored to tell whether it is {meant} {other}")
-    ours, theirs = _told_apart(left, right), _told_apart(right, left)
-    seen = left.reading or right.reading
-    what = "" if left.reading is None or seen is None else _ASPECTS[left.reading.aspect]
-    if left.reading is None and right.reading is not None:
-        theirs = f"{_ASPECTS[right.reading.aspect]}{theirs}"
-    text = f"{about}: {what}{ours} is {_WORDS[possible]} {theirs}"
-    limit = comparison.left if isinstance(comparison.left, Limit) else comparison.right
-    return _Seen(truths.pop(), text, tuple(_noise(readings[0], limit)) if isinstance(limit, Limit) else ())
+
+    def _format(self, value: float, threshold: float) -> str:
+        """The value, with the digits that distinguish it from the threshold."""
+        if self.part == "n" or self.finding.kind == "count":
+            return format_count(value)
+        return (format_percent_apart if self.finding.kind == "share" else format_apart)(value, threshold)
 
 
-def _described(reading: GateReading) -> str:
-    """A measure with its interval and counts."""
-    finding = reading.finding
-    link = " less " if finding.kind == "difference" else " against "
-    of = f" of {link.join(finding.of)}" if finding.of else ""
-    groups = " and ".join(f"{column} is {group}" for column, group in reading.group.items())
-    where = groups and f", where {groups},"
-    number = reading.number
-    if isinstance(number, Missing) and (finding.bounds is None or reading.aspect in COUNTED):
-        return f"{finding.name}{of}{where} has no number: {number.reason}"
-    counted = "" if finding.n is None else f"{'labels' if reading.corrected else 'n'} {format_count(finding.n)}"
-    if finding.unscored is not None:
-        counted += f"{'; ' if counted else ''}{finding.unscored}"
-    return f"{finding.name}{of}{where} is {finding.written}{f' ({counted})' if counted else ''}"
+def _squeeze(name: str) -> str:
+    """A name without spaces, by which names are compared: ``[new,old]`` is ``[new, old]``."""
+    return "".join(name.split())
 
 
-def _told_apart(side: _Side, other: _Side) -> str:
-    """A number as it was written, or with as many digits as tell it from the other."""
-    if side.text:
-        return side.text
-    if side.low < side.high:
-        return format_bounds(side.low, side.high)
-    if side.reading is not None and side.reading.kind == "count":
-        return format_count(side.low)
-    if other.text.endswith("%"):
-        return format_percent_apart(side.low, other.low)
-    return format_apart(side.low, other.low)
+def _by_spelling(findings: Iterable[Finding]) -> Mapping[str, list[NamedMeasure]]:
+    """Spelling of a name -> all that it may stand for."""
+    found: dict[str, list[NamedMeasure]] = {}
+    for finding in findings:
+        plain = isinstance(finding.value, (int, float))
+        for part in ("", "n") if plain else ("", "low", "high", "n"):
+            measure = NamedMeasure(finding, part)
+            for spelling in {_squeeze(measure.path), _squeeze(measure.label)}:
+                found.setdefault(spelling, []).append(measure)
+    return found
 
 
-def _noise(reading: GateReading, limit: Limit) -> Iterator[str]:
-    """Whether a limit lies within the noise of a measure, and what would settle it."""
-    value = reading.finding.value
-    if reading.aspect in COUNTED or isinstance(value, (Missing, int, float)) or reading.finding.bounds:
-        return
-    if value.low <= limit.value <= value.high:
-        yield f"{limit.text} lies within its interval{_rows_that_tell(reading, value, limit.value)}"
-    yield from _draws_that_settle(reading, value, limit.value)
+def _resolve(condition: Condition, known: Mapping[str, list[NamedMeasure]], ranges: Ranges) -> NamedMeasure:
+    """The measure that a condition names, if it is one, and the number is one that it can reach."""
+    name, where = condition.name, f"the condition {condition.text!r} names"
+    found = {(each.label, repr(each.finding.value)): each for each in known.get(_squeeze(name), [])}
+    whole = {key: each for key, each in found.items() if not each.finding.of}
+    if whole and len({each.finding.kind for each in found.values()}) == 1:
+        found = whole  # of a share of all votes, the parts of the systems need brackets
+    if not found:
+        measures = sorted((each for spelled in known.values() for each in spelled), key=lambda each: each.part != "")
+        names = dict.fromkeys([*(each.label for each in measures), *(each.path for each in measures)])
+        raise InvalidInputError(f"{where} {name!r}, and there is no such measure. {did_you_mean(name, names)}")
+    labels = {each.label for each in found.values()}
+    if len(found) > len(labels):
+        raise InvalidInputError(f"{where} {name!r}, as several measures are called: judge under another name")
+    if len(labels) > 1:
+        hint = did_you_mean(name, sorted(labels - {name}))
+        raise InvalidInputError(f"{where} {len(labels)} measures: give the full name of one. {hint}")
+    (measure,) = found.values()
+    low, high = measure.range(ranges)
+    if not low - CLOSE <= condition.threshold <= high + CLOSE:
+        raise InvalidInputError(
+            f"{where} {measure.label}, which lies between {format_number(low)} and {format_number(high)}, and a number "
+            "that it cannot reach: the outcome would always be the same. Give a number in the units of the measure, as "
+            "2 % or 0.02"
+        )
+    return measure
 
 
-def _draws_that_settle(reading: GateReading, value: HasLimits, limit: float) -> Iterator[str]:
-    """How many draws of each prompt it takes, where to draw anew could move the mean past the limit."""
-    deviation, made, n = reading.deviation, reading.draws, reading.finding.n
-    if deviation is None or made < 2 or not n:
-        return
-    margin = abs(float(getattr(value, reading.aspect)) - limit)
-    draws = draws_to_settle(deviation, made, n, margin, level=getattr(value, "level", 0.95))
-    if draws is None or draws > made:
-        settled = "" if draws is None else f": {format_count(draws)} draws in place of {format_count(made)} settle it"
-        yield f"to draw again could decide otherwise, as draws differ by ± {format_number(deviation)}{settled}"
+def _ranges_of(results: Results[Any] | RunComparison) -> Ranges:
+    """The ranges of the scores of a result."""
+    if isinstance(results, RunComparison):
+        return results.ranges()
+    found: dict[str, tuple[float, float]] = {}
+    if isinstance(results, Results):
+        found |= results.further_ranges
+        for each in results.outcomes() if results.labelled_by else ():
+            name, _ = _winrate(each.criterion, each.system, results)
+            low, high = found.get(name, each.bounds)
+            found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
+    return found
 
 
-def _rows_that_tell(reading: GateReading, value: HasLimits, limit: float) -> str:
-    """About how many rows would leave the limit out of the interval.
+def _winrate(name: str, system: str, results: object) -> tuple[str, tuple[str, ...]]:
+    """The name of a score among the findings, and whose it is: of a comparison a winrate, of one system or of two."""
+    of = (system,) if system else ()
+    if not isinstance(results, Results) or results.labelled_by != ("first", "second"):
+        return name, of
+    other = name.removeprefix("against ")
+    return "winrate", of if other == name else (*of, other)
 
-    An interval narrows with the square root of the rows; that of a share which is 0 or 1, as far as was seen, with the
-    rows: its limit is that share of others at which so many rows without any are just as unlikely.
-    """
-    n, apart = reading.finding.n, abs(value.estimate - limit)
-    reach = value.estimate - value.low if limit < value.estimate else value.high - value.estimate
-    if n is None or reading.corrected or not math.isfinite(reach):
-        return ""
-    if apart <= CLOSE:
-        needed = math.inf
-    elif value.estimate in {value.low, value.high} and reach < 1:
-        needed = n * math.log1p(-reach) / math.log1p(-apart)
-    else:
-        needed = n * (reach / apart) ** 2
-    if needed > MOST_ROWS:
-        return ", and is too near for any number of rows to tell"
-    return f": about {format_about(needed)} in place of {format_count(n)} would tell, if it stays where it is"
+
+def _corrected_findings(results: object, scores: CorrectedScores) -> Iterator[Finding]:
+    """The scores that people would give, under the names of those of the judge."""
+    for one in scores.scores:
+        name, of = _winrate(_score_name(one), one.system, results)
+        yield Finding(name + CORRECTED, of, one.corrected, "score", one.num_labelled)
+    for two in scores.differences:
+        name = f"{_winrate(_score_name(two), '', results)[0]}.difference{CORRECTED}"
+        back = two.corrected if isinstance(two.corrected, Missing) else two.corrected.subtracted_from(0.0)
+        yield Finding(name, (two.first, two.second), two.corrected, "difference", two.num_labelled)
+        yield Finding(name, (two.second, two.first), back, "difference", two.num_labelled)
+
+
+def _score_name(corrected: Corrected) -> str:
+    return corrected.criterion if corrected.option is None else f"{corrected.criterion}.{corrected.option}"

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from evenhand.numbers import MISSING, Missing, format_count, format_level, format_percent
 from evenhand.report.packed import Counts
-from evenhand.results import Results
-from evenhand.results.findings import Finding, Reported
-from evenhand.results.measures import format_value
+from evenhand.results.measures import Finding, Reported, format_value
 from evenhand.results.notes import baseline_note, early_stop_note
+from evenhand.results.results import Results
 from evenhand.statistics import Interval
 from evenhand.visible import visible_line
 

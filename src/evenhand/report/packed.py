@@ -14,7 +14,7 @@ from evenhand.numbers import format_cost, format_number, format_percent
 from evenhand.visible import visible, visible_line
 
 if TYPE_CHECKING:
-    from evenhand.results.verdict_view import VerdictView, VoteView
+    from evenhand.results.looking import VerdictView, VoteView
 
 PART: Final = 1_000_000
 """Characters of texts from which on a part of the verdicts is full; it ends with a row."""

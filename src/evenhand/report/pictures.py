@@ -1,74 +1,975 @@
-"""Which pictures a result can give; :mod:`evenhand.report.shapes` says what they are made of."""
+"""Pictures of a result by matplotlib: in its page, in notebooks, and as files for papers.
+
+A kind of picture is a function from a result to panels of plain numbers and texts; a panel draws itself on axes.
+matplotlib is imported when something is drawn, without pyplot and without a change of the user's settings. Colours are
+those of Okabe and Ito (https://jfly.uni-koeln.de/color/), which colour-blind people distinguish; marks and numbers say
+the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import io
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import chain, groupby
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
+from rich.cells import cell_len
+
+from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.numbers import format_count
-from evenhand.report.drawn_judges import REPORTED
-from evenhand.report.drawn_results import PICTURES, Drawn, Held
-from evenhand.report.shapes import Picture
+from evenhand.files import check_ending, written_whole
+from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, Confidences, confidences_of
+from evenhand.judge_reliability.tables import measure_at
+from evenhand.modes.pairwise import unscored_pairs
+from evenhand.numbers import (
+    Missing,
+    format_bounds,
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_number,
+    format_percent,
+)
+from evenhand.results.measures import Finding, Kind, Outcomes
+from evenhand.results.render import shortened
 from evenhand.results.results import Results
+from evenhand.statistics.agreement import confusion_matrix
+from evenhand.statistics.intervals import Interval
+from evenhand.visible import visible_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    class CaptionedFigure(Figure):
+        """A figure with its caption."""
+
+        caption: str
 
 
-def pictures_of(results: Any, kinds: Sequence[str] | None = None) -> tuple[Picture, ...]:  # noqa: ANN401 - a table of the layer above
-    """The pictures that a result can give.
+ENDINGS: Final = (".svg", ".png", ".pdf")
+
+MOST_ROWS: Final = 240
+"""Rows that a panel shows."""
+
+MOST_ITEMS: Final = 50
+"""Items of a checklist that are shown: of more, those that pass the least."""
+
+MOST_SYSTEMS: Final = 16
+"""Systems in a matrix: of more, the best."""
+
+MOST_LETTERS: Final = 30
+"""Letters of a name or a reason."""
+
+MOST_OF_A_LINE: Final = 50
+"""Letters of a heading or a title."""
+
+COLUMN: Final = 3.5
+"""Inches: the width of a column in most papers of two columns, and of a telephone."""
+
+SIZE: Final = 8.0
+"""Points of a letter."""
+
+LINE: Final = 1.2 * SIZE / 72
+"""The height of a line of text, in inches."""
+
+LETTER: Final = 0.55 * SIZE / 72
+"""About the width of a letter, in inches."""
+
+GAP: Final = 0.1
+"""Inches between panels."""
+
+BLUE: Final = "#0072B2"
+VERMILION: Final = "#D55E00"
+GREY: Final = "#6e7781"
+PALE: Final = "#e3e6ea"
+HATCHED: Final[dict[str, Any]] = {"facecolor": "white", "hatch": "/////", "edgecolor": GREY, "linewidth": 0.5}
+POINT: Final[dict[str, Any]] = {
+    "color": BLUE,
+    "markeredgecolor": "white",
+    "markersize": 5,
+    "clip_on": False,
+    "zorder": 3,
+}
+SETTINGS: Final[dict[str, Any]] = {
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "evenhand",
+    "font.size": SIZE,
+    "text.parse_math": False,
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": SIZE,
+    "axes.titleweight": "bold",
+    "grid.color": PALE,
+    "legend.frameon": False,
+    "ytick.major.size": 0,
+}
+"""Over matplotlib's defaults. Texts stay texts in PDF and SVG, and a dollar sign in a name begins no formula."""
+
+LOCK: Final = RLock()
+"""While something is drawn, matplotlib's settings are ours, in all threads."""
+
+NOT_APPLICABLE: Final = "not applicable"
+NO_VERDICT: Final = "no verdict"
+BOUNDS_NOTE: Final = (
+    "Hatched: the bounds of a score, where too many votes are unscored for its mean to lead, with the interval around "
+    "both."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A row of a panel: a number as a point, its interval as a line, its bounds as a hatched bar.
+
+    Attributes:
+        name: Whose it is.
+        text: The number as it is written; a dash and the reason where there is none.
+        heading: What it stands under with others; empty for nothing.
+        estimate: The number; None where there is none, and where bounds lead.
+        limits: Of its interval, infinite where the data leave one open.
+        bounds: The least and the greatest possible score, where these lead.
+        finding: Where it is from; None for a rank.
+    """
+
+    name: str
+    text: str
+    heading: str = ""
+    estimate: float | None = None
+    limits: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
+    finding: Finding | None = None
+
+    @classmethod
+    def of(cls, finding: Finding, name: str, heading: str = "") -> Mark:
+        """The mark of a number of a result."""
+        value, bounds = finding.value, finding.bounds
+        mark = cls(name, finding.written, heading, finding=finding)
+        if bounds is not None:
+            return replace(mark, limits=(bounds.interval_low, bounds.interval_high), bounds=(bounds.low, bounds.high))
+        if isinstance(value, Missing):
+            return replace(mark, text=str(value))
+        if isinstance(value, (int, float)):
+            return replace(mark, estimate=float(value))
+        return replace(mark, estimate=value.estimate, limits=(value.low, value.high))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """All that stands on the axis."""
+        return (*(() if self.estimate is None else (self.estimate,)), *(self.limits or ()), *(self.bounds or ()))
+
+    @property
+    def lines(self) -> str:
+        """The text in the margin, where bounds take two lines."""
+        return self.text.replace("], ", "],\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Numbers with their intervals on one axis, each in a row.
+
+    Attributes:
+        label: What the axis measures.
+        rows: The numbers, from the top.
+        ends: The least and the greatest number of the axis; it goes as far beyond them as the rows do.
+        kind: How numbers on the axis are written.
+        reference: A number to compare with, at which a line is drawn.
+        title: Above the panel; empty for nothing.
+    """
+
+    label: str
+    rows: Sequence[Mark]
+    ends: tuple[float, float] = (0.0, 1.0)
+    kind: Kind = "score"
+    reference: float | None = None
+    title: str = ""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Inches of the axes, which may become wider."""
+        shown = self.rows[:MOST_ROWS]
+        headings = sum(bool(heading) for heading, _ in groupby(mark.heading for mark in shown))
+        spacing = 2.3 if any("\n" in mark.lines for mark in shown) else 1.5
+        return 1.5, LINE * spacing * (len(shown) + headings)
+
+    def describe(self) -> str:
+        """Write the numbers in words."""
+        return "; ".join(", ".join(filter(None, (mark.heading, f"{mark.name}: {mark.text}"))) for mark in self.rows)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the rows from the top."""
+        shown = self.rows[:MOST_ROWS]
+        finite = [number for mark in shown for number in mark.numbers if math.isfinite(number)]
+        low, high = min(self.ends[0], *finite), max(self.ends[1], *finite)
+        places, heading, place = [], "", 0
+        for mark in shown:
+            if mark.heading and mark.heading != heading:
+                heading = mark.heading
+                title = _shorten(heading, MOST_OF_A_LINE)
+                axes.text(0, place, title, weight="bold", va="center", transform=axes.get_yaxis_transform())
+                place += 1
+            _draw_mark(axes, mark, place, (low, high))
+            places.append(place)
+            place += 1
+        axes.set_yticks(places, _shorten_all([mark.name for mark in shown]))
+        axes.set_ylim(place - 0.5, -0.5)
+        _draw_axis(axes, self.label, (low, high), self.kind)
+        axes.set_title(_shorten(self.title, MOST_OF_A_LINE))
+        axes.grid(axis="x")
+        if self.reference is not None:
+            axes.axvline(self.reference, color=GREY, linewidth=0.8, linestyle="--")
+
+
+def _draw_mark(axes: Axes, mark: Mark, place: int, ends: tuple[float, float]) -> None:
+    beside: dict[str, Any] = {"va": "center", "transform": axes.get_yaxis_transform()}
+    if not mark.numbers:
+        axes.text(0.01, place, _shorten(mark.text, MOST_LETTERS), color=GREY, **beside)
+        return
+    if mark.limits is not None:
+        shown = [min(max(limit, ends[0]), ends[1]) for limit in mark.limits]
+        axes.plot(shown, [place, place], color="black", linewidth=1.1, gid="limits", clip_on=False)
+        for limit, end, arrow in zip(mark.limits, shown, "<>", strict=True):
+            sign = "|" if math.isfinite(limit) else arrow
+            axes.plot(end, place, sign, color="black", markersize=4, clip_on=False)
+    if mark.bounds is not None:
+        start, end = mark.bounds
+        axes.barh(place, end - start, 0.5, start, gid="bounds", **HATCHED)
+    if mark.estimate is not None:
+        axes.plot(mark.estimate, place, "o", gid="estimate", **POINT)
+    axes.text(1.03, place, mark.lines, **beside)
+
+
+def _draw_axis(axes: Axes, label: str, ends: tuple[float, float], kind: Kind) -> None:
+    """Draw a horizontal axis with round numbers, and none upwards."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - a second of import, for who draws
+
+    axes.set_xlim(*ends)
+    slack = 1e-9 * (ends[1] - ends[0])
+    locator = MaxNLocator(2 if kind == "share" else 4, steps=[1, 2, 2.5, 5, 10], integer=kind == "count")
+    ticks = [tick + 0.0 for tick in locator.tick_values(*ends) if ends[0] - slack <= tick <= ends[1] + slack]
+    axes.set_xticks(ticks, [format_percent(tick) if kind == "share" else f"{tick:g}" for tick in ticks])
+    axes.set_xlabel(_shorten(label, MOST_OF_A_LINE))
+    axes.spines["left"].set_visible(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Numbers in a grid, with shades from -1 (one colour) over 0 (white) to 1 (the other).
+
+    Attributes:
+        title: Above it; empty for nothing.
+        names: Of the rows.
+        columns: Names of the columns.
+        shades: One list per row; 0 also where there is no number.
+        texts: The numbers as they are written.
+        across: What the columns are.
+        down: What the rows are.
+    """
+
+    title: str
+    names: Sequence[str]
+    columns: Sequence[str]
+    shades: Sequence[Sequence[float]]
+    texts: Sequence[Sequence[str]]
+    across: str
+    down: str
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Inches of the axes, which may become wider."""
+        letters = max(4, *(len(text) for row in self.texts for text in row))
+        return (LETTER * letters + 0.1) * len(self.columns), 1.8 * LINE * len(self.names)
+
+    def describe(self) -> str:
+        """Write the numbers in words."""
+        return _describe_rows(zip(self.names, self.texts, strict=True), self.columns)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw a cell for each number, with the names of the columns on top."""
+        for row, (shades, texts) in enumerate(zip(self.shades, self.texts, strict=True)):
+            colours = [(BLUE if shade > 0 else VERMILION, 0.6 * abs(shade)) for shade in shades]
+            left = [column - 0.5 for column in range(len(shades))]
+            bars = axes.barh([row] * len(left), 1, 1, left, color=colours, edgecolor=PALE, linewidth=0.6)
+            axes.bar_label(bars, texts, label_type="center", gid="cell")
+        axes.set_xlim(-0.5, len(self.columns) - 0.5)
+        axes.set_ylim(len(self.names) - 0.5, -0.5)
+        axes.set_yticks(range(len(self.names)), _shorten_all(self.names))
+        tilted: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
+        axes.tick_params("x", length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+        axes.set_xticks(range(len(self.columns)), _shorten_all(self.columns), **tilted)
+        axes.set_xlabel(self.across)
+        axes.xaxis.set_label_position("top")
+        axes.set_ylabel(self.down)
+        axes.set_title(_shorten(self.title, MOST_OF_A_LINE))
+        axes.spines[:].set_visible(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What wholes are made of, as bars of the same length.
+
+    Attributes:
+        title: Above the legend.
+        parts: Names of the parts, in their order; the last is of what has no verdict.
+        levels: How many of the parts, from the first, are levels, which are shaded.
+        rows: The name of each whole and how many it has of each part, from the top.
+    """
+
+    title: str
+    parts: Sequence[str]
+    levels: int
+    rows: Sequence[tuple[str, Sequence[int]]]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Inches of the axes, which may become wider."""
+        return 2.2, 1.7 * LINE * len(self.rows[:MOST_ROWS])
+
+    def describe(self) -> str:
+        """Write the counts in words."""
+        return _describe_rows(self.rows, self.parts)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw a bar for each whole, under the legend."""
+        shown = self.rows[:MOST_ROWS]
+        starts = [0.0] * len(shown)
+        for place, part in enumerate(_shorten_all(self.parts)):
+            shares = [counts[place] / (sum(counts) or 1) for _, counts in shown]
+            last = place == len(self.parts) - 1
+            level = (BLUE, 0.75 * max(1 - place / self.levels, 0.0))
+            filling = HATCHED if last else {"facecolor": level, "edgecolor": GREY, "linewidth": 0.5}
+            bars = axes.barh(range(len(shown)), shares, 0.75, starts, label=part, gid="part", **filling)
+            paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if last else None
+            texts = [format_percent(share) if share >= 0.11 else "" for share in shares]
+            axes.bar_label(bars, texts, label_type="center", bbox=paper)
+            starts = [start + share for start, share in zip(starts, shares, strict=True)]
+        for row, (_, counts) in enumerate(shown):
+            total = f"n = {format_count(sum(counts))}"
+            axes.text(1.03, row, total, va="center", transform=axes.get_yaxis_transform())
+        axes.set_yticks(range(len(shown)), _shorten_all([name for name, _ in shown]))
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        _draw_axis(axes, "share of the rows", (0.0, 1.0), "share")
+        spacing = 2 + 0.5 * max(map(_wider, self.parts))
+        legend = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, alignment="left", columnspacing=spacing)
+        legend.set_title(_shorten(self.title, MOST_OF_A_LINE))
+        legend.get_title().set_fontweight("bold")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What was stated against what came true; on the dashed line both are the same.
+
+    Attributes:
+        title: Above it.
+        points: What was stated, the share that came true, and on how many it rests, from the left.
+    """
+
+    title: str
+    points: Sequence[tuple[float, Interval, int]]
+    size: ClassVar[tuple[float, float]] = (2.2, 2.2)
+
+    def describe(self) -> str:
+        """Write the numbers in words."""
+        return "; ".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        return [
+            f"{format_number(stated)}: {format_interval(share)} ({format_count(n)})" for stated, share, n in self.points
+        ]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the points in a square, with their numbers in the margin."""
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
+        for stated, share, _ in self.points:
+            axes.plot([stated] * 2, [share.low, share.high], color="black", linewidth=1.1, gid="limits")
+            axes.plot(stated, share.estimate, "o", gid="estimate", **POINT)
+        _draw_axis(axes, "probability stated", (0.0, 1.0), "score")
+        axes.set_yticks(axes.get_xticks(), [tick.get_text() for tick in axes.get_xticklabels()])
+        axes.set_ylim(0, 1)
+        axes.set_ylabel("share that gold confirms")
+        axes.set_title(_shorten(self.title, MOST_OF_A_LINE))
+        axes.grid()
+        axes.set_aspect("equal", anchor="W")
+        numbers = "\n".join(["stated: confirmed (n)", *self._lines()])
+        axes.text(1.06, 1, numbers, va="top", linespacing=1.5, transform=axes.transAxes)
+
+
+Panel = Marks | Matrix | Shares | Curve
+
+
+def _shorten_all(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
+    """Make names visible, and so short that they fit, each unlike the others."""
+    shown = [visible_line(name) for name in names]
+    short = shortened(shown, most)
+    return [short.get(name, name) for name in shown]
+
+
+def _shorten(text: str, most: int) -> str:
+    return _shorten_all([text], most)[0]
+
+
+def _wider(text: str) -> int:
+    """How many letters wider a text may be than it is drawn: our font has no East Asian letters."""
+    return max(cell_len(text) - len(text), 0)
+
+
+def _describe_rows(rows: Iterable[tuple[str, Sequence[object]]], columns: Sequence[str]) -> str:
+    return "; ".join(
+        f"{name}: "
+        + ", ".join(f"{column} {'–' if cell == '' else cell}" for column, cell in zip(columns, cells, strict=True))
+        for name, cells in rows
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is drawn.
+
+    Attributes:
+        kind: A short name.
+        title: In a few words.
+        caption: What it is, n, the level and method of intervals, and what is unscored, in sentences.
+        panels: From the top.
+    """
+
+    kind: str
+    title: str
+    caption: str
+    panels: Sequence[Panel]
+
+    @property
+    def description(self) -> str:
+        """The numbers in words, for those who do not see the picture."""
+        panels = (": ".join(filter(None, (panel.title, panel.describe()))) for panel in self.panels)
+        return visible_line(". ".join([self.title, *panels]))
+
+    def figure(self) -> CaptionedFigure:
+        """Draw the picture, as wide as a column or as its texts need; a notebook shows the figure."""
+        with _settings():
+            figure = _figure_class()(figsize=(COLUMN, COLUMN))
+            figure.caption = self.caption
+            boxes = []  # of the axes with their texts, in inches from the lower left corner of the axes
+            for panel in self.panels:
+                axes = figure.add_axes((0, 0, panel.size[0] / COLUMN, panel.size[1] / COLUMN))
+                panel.draw(axes)
+                boxes.append((axes.get_tightbbox() or axes.bbox).transformed(figure.dpi_scale_trans.inverted()))
+            names = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+            left = max(-box.x0 for box in boxes) + LETTER * max(map(_wider, names)) + GAP / 2
+            right = max(box.x1 - panel.size[0] for box, panel in zip(boxes, self.panels, strict=True)) + GAP / 2
+            width = max(COLUMN - left - right, *(panel.size[0] for panel in self.panels))
+            whole = (left + width + right, sum(box.height + GAP for box in boxes))
+            size = [math.ceil(round(10 * inches, 6)) / 10 for inches in whole]  # alike for fonts that differ by a hair
+            figure.set_size_inches(size[0], size[1])
+            top = size[1] - GAP / 2
+            for axes, panel, box in zip(figure.axes, self.panels, boxes, strict=True):
+                axes.set_position((left / size[0], (top - box.y1) / size[1], width / size[0], panel.size[1] / size[1]))
+                top -= box.height + GAP
+        return figure
+
+    def save(self, figure: Figure, file: Path | io.BytesIO, form: str) -> None:
+        """Write a figure with title and caption in the metadata; equal figures give equal files.
+
+        Args:
+            figure: This picture, drawn.
+            file: Where to write it.
+            form: svg, png or pdf.
+        """
+        about = {"Title": self.title, "Subject" if form == "pdf" else "Description": self.caption}
+        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
+        with _settings():
+            figure.savefig(file, format=form, dpi=300, metadata={**about, **undated})
+
+    def svg(self) -> bytes:
+        """Draw the picture as a file for a page."""
+        file = io.BytesIO()
+        with warnings.catch_warnings():  # a browser has the letters that our font lacks
+            warnings.filterwarnings("ignore", "Glyph|Matplotlib currently", UserWarning)
+            self.save(self.figure(), file, "svg")
+        return file.getvalue()
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Draw alike everywhere: the user's settings do not count, but for fonts of scripts that our font lacks."""
+    import matplotlib as mpl  # noqa: PLC0415 - a second of import, for who draws
+
+    with LOCK, mpl.rc_context():
+        families = ["DejaVu Sans", *mpl.rcParams["font.family"]]
+        sans_serif = mpl.rcParams["font.sans-serif"]
+        mpl.rcdefaults()
+        settings: Any = {**SETTINGS, "font.family": families, "font.sans-serif": sans_serif}
+        mpl.rcParams.update(settings)
+        yield
+
+
+@cache
+def _figure_class() -> type[CaptionedFigure]:
+    """A figure that a notebook shows without pyplot."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - as above
+
+    class NotebookFigure(Figure):
+        caption: str
+
+        def _repr_png_(self) -> bytes:
+            image = io.BytesIO()
+            with _settings():
+                self.savefig(image, format="png", dpi=144)
+            return image.getvalue()
+
+    return cast("type[CaptionedFigure]", NotebookFigure)
+
+
+@dataclass(frozen=True)
+class ResultNumbers:
+    """The numbers of a result that pictures are made of.
+
+    Attributes:
+        results: The result.
+    """
+
+    results: Any
+
+    @cached_property
+    def findings(self) -> Mapping[tuple[str, tuple[str, ...]], Finding]:
+        """(Name, of whom) -> the number."""
+        return {(each.name, each.of): each for each in self.results.findings()}
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcomes, ...]:
+        """Of each system on each criterion; none of a result without scores."""
+        try:
+            found: tuple[Outcomes, ...] = self.results.outcomes()
+        except InvalidInputError:
+            return ()
+        return found
+
+    @cached_property
+    def labelled(self) -> Mapping[str, tuple[Criterion, list[Asked]]]:
+        """Criterion -> the questions with a label of a person."""
+        found: dict[str, tuple[Criterion, list[Asked]]] = {}
+        clusters: dict[object, int] = {}
+        for cell, asked in zip(self.results.cells(), self.results.asked(), strict=True):
+            if asked.gold is None or not cell.votes:
+                continue
+            criterion = self.results.criterion if asked.compares else self.results.criterion_of(cell)
+            if asked.compares:
+                label = asked.judged.index(asked.gold) if asked.gold in asked.judged else NEITHER
+            else:
+                label = criterion.index_of(asked.gold)
+            row, cluster = cell.about["instance"], cell.about.get("cluster")
+            number = None if cluster is None else clusters.setdefault(cluster, len(clusters))
+            own = found.setdefault(criterion.name, (criterion, []))[1]
+            own.append(Asked(row, asked.verdict, label, cluster=number))
+        return found
+
+    def findings_by_name(self, name: str) -> list[Finding]:
+        """The numbers of this name, of one system each or of the whole."""
+        return [each for (own, of), each in self.findings.items() if own == name and len(of) <= 1]
+
+
+SHARE_AXIS: Final = Marks("share", (), kind="share")
+COEFFICIENT_AXIS: Final = Marks("coefficient (0 is chance)", (), kind="number", reference=0.0)
+
+Drawn = tuple[str, list[Panel], list[str]]
+"""The title of a picture, its panels, and what its caption says besides intervals, n and what is unscored."""
+
+
+def _scores(source: ResultNumbers) -> Drawn | None:
+    """The score of each system, in a panel for each range of scores."""
+    ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
+    for each in source.outcomes:
+        found = source.findings.get((each.criterion, (each.system,))) or source.findings.get((each.criterion, ()))
+        if found is not None:
+            ranges.setdefault(each.bounds, {}).setdefault(each.criterion, []).append(found)
+    if not ranges and (graded := [each for (name, _), each in source.findings.items() if name == "grade_score"]):
+        ranges = {(0.0, 1.0): {"Grade Score": graded}}
+    if not ranges:
+        return None
+    panels: list[Panel] = []
+    for ends, scores in ranges.items():
+        label = f"score ({next(iter(scores))})" if len(scores) == 1 else "score"
+        rows = [mark for name, own in scores.items() for mark in _score_marks(name, own, alone=len(scores) == 1)]
+        panels.append(Marks(label, rows, ends))
+    return f"Scores on {', '.join(dict.fromkeys(chain.from_iterable(ranges.values())))}", panels, []
+
+
+def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) -> Iterator[Mark]:
+    """A row for each system under the name of the score; the score names the row of a single system."""
+    headed = len(found) > 1 and not alone
+    for each in found:
+        system = ", ".join(each.of) if headed or alone else ""
+        yield Mark.of(each, system or name, name if headed else "")
+
+
+def _winrates(source: ResultNumbers) -> Drawn | None:
+    """The winrate of each system, best first."""
+    rows = [Mark.of(each, each.of[0]) for each in source.findings_by_name("winrate") if each.of]
+    if not rows:
+        return None
+    panels: list[Panel] = [Marks("winrate", rows, reference=0.5)]
+    notes = ["Dashed: as many won as lost."]
+    against_all = [Mark.of(each, each.of[0]) for each in source.findings_by_name("field_winrate") if each.value]
+    if against_all:
+        panels.append(Marks("winrate", against_all, reference=0.5, title="Expected against all the others"))
+        notes.append("Not all met equally often: winrates above are over unequal opponents.")
+    return f"{source.results.rate_name.capitalize()}s", panels, notes
+
+
+def _ranks(source: ResultNumbers) -> Drawn | None:
+    """The rank of each system, best first, with those that the tests leave open."""
+    found = source.findings_by_name("rank")
+    if not found:
+        return None
+    level = format_level(source.results.parameters["level"])
+    note = f"Lines: the ranks that the tests leave open at the {level} level, p corrected for all pairs."
+    rows = []
+    for each in found:
+        low, high = (source.findings[f"rank_ci_{side}", each.of].value for side in ("low", "high"))
+        mark = Mark.of(each, each.of[0])
+        if isinstance(each.value, int) and isinstance(low, int) and isinstance(high, int):
+            text = f"{mark.text} [{format_count(low)}, {format_count(high)}]"
+            mark = replace(mark, text=text, limits=(float(low), float(high)), finding=None)
+        rows.append(mark)
+    return "Ranks", [Marks("rank (1 is best)", rows, (0.5, len(found) + 0.5), "count")], [note]
+
+
+def _matrix(source: ResultNumbers) -> Drawn | None:
+    """How often each system beats each other one, best first."""
+    systems = [each.of[0] for each in source.findings_by_name("winrate") if each.of]
+    if len(systems) < 2 or not hasattr(source.results, "ranking"):
+        return None
+    table, shown = source.results, systems[:MOST_SYSTEMS]
+    contests = [entry.contest for entry in table.scored_entries]
+    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    cells: dict[tuple[str, str], tuple[float, str]] = {}
+    for pair in ((first, second) for first in shown for second in shown if first != second):
+        value = source.findings["winrate", pair].value
+        known = value if isinstance(value, Interval) else None
+        cells[pair] = (2 * known.estimate - 1 if known else 0.0, format_estimate(known))
+    for (first, second), bounds in leading.items():
+        cells[first, second] = (0.0, format_bounds(bounds.low, bounds.high))
+        cells[second, first] = (0.0, format_bounds(1 - bounds.high, 1 - bounds.low))
+    grid = [[cells.get((row, column), (0.0, "")) for column in shown] for row in shown]
+    shades, texts = [[shade for shade, _ in row] for row in grid], [[text for _, text in row] for row in grid]
+    rate = table.rate_name.capitalize()
+    notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
+    if leading:
+        notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")
+    if len(shown) < len(systems):
+        notes.append(f"Shown are the best {format_count(len(shown))} of {format_count(len(systems), 'system')}.")
+    panel = Matrix("", shown, shown, shades, texts, "against the column's", "the row's system")
+    return "Who beats whom", [panel], notes
+
+
+def _items(source: ResultNumbers) -> Drawn | None:
+    """The pass rate of each item of a checklist."""
+    rates: dict[str, list[Finding]] = {}
+    for each in source.findings.values():
+        if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
+            rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
+    if not rates:
+        return None
+    names, notes = list(rates), []
+    if len(names) > MOST_ITEMS:
+        names = sorted(names, key=lambda name: min(map(_pass_rate, rates[name])))[:MOST_ITEMS]
+        notes = [f"Shown are the {format_count(MOST_ITEMS)} of {format_count(len(rates), 'item')} that pass the least."]
+    rows = [mark for name in names for mark in _score_marks(name, rates[name])]
+    return "Pass rate of each item", [Marks("pass rate", rows)], notes
+
+
+def _pass_rate(found: Finding) -> float:
+    """The share by which items are sorted; an item without one comes last."""
+    estimate = Mark.of(found, "").estimate
+    return math.inf if estimate is None else estimate
+
+
+def _levels(source: ResultNumbers) -> Drawn | None:
+    """How often each level was selected, the best first, and how often none."""
+    by_levels: dict[tuple[str, ...], list[Outcomes]] = {}
+    for each in source.outcomes:
+        if each.labels and not each.criterion.startswith("against "):
+            by_levels.setdefault(_best_first(each), []).append(each)
+    panels: list[Panel] = []
+    for levels, own in by_levels.items():
+        criteria, systems = sorted({each.criterion for each in own}), {each.system for each in own}
+        rest = [NOT_APPLICABLE] * any(row.na for each in own for row in each.rows)
+        parts = (*levels, *rest, NO_VERDICT)
+        rows = []
+        for each in own:
+            criterion = each.criterion if len(criteria) > 1 else ""
+            system = each.system if len(systems) > 1 or not criterion else ""
+            selected = Counter(NOT_APPLICABLE if row.na else row.selected or NO_VERDICT for row in each.rows)
+            name = ", ".join(filter(None, (criterion, system))) or each.criterion
+            rows.append((name, tuple(selected[part] for part in parts)))
+        panels.append(Shares(_join_names(criteria), parts, len(levels), rows))
+    note = "The share of each level among all rows; hatched are those without a verdict."
+    return ("Distribution of levels", panels, [note]) if panels else None
+
+
+def _best_first(found: Outcomes) -> tuple[str, ...]:
+    """The labels by their values, where they have some."""
+    if None in found.values:
+        return found.labels
+    values = dict(zip(found.labels, found.values, strict=True))
+    return tuple(sorted(found.labels, key=lambda label: -(values[label] or 0)))
+
+
+def _join_names(criteria: Sequence[str]) -> str:
+    return ", ".join(criteria) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
+
+
+def _flips(source: ResultNumbers) -> Drawn | None:
+    """How often the order in which options are shown changes what a judge selects."""
+    changes = {
+        "positional_bias": "changes with the order",
+        "judge_flip_rate": "each judge's changes with the order",
+    }
+    preference = {"first_shown_preference": "chooses what is shown first"}
+    return _panels_by_name(
+        "Position flips",
+        source.findings.values(),
+        (Marks("share of the questions", (), kind="share"), changes),
+        (Marks("share of those in which it keeps to one place", (), kind="share", reference=0.5), preference),
+    )
+
+
+def _agreement(source: ResultNumbers) -> Drawn | None:
+    """How far votes, judges, raters and gold agree."""
+    shares = {
+        "agreement": "votes that equal the verdict",
+        "percent_agreement": "judges that agree",
+        "accuracy": "same option selected",
+        "gold_agreement": "verdicts that equal gold",
+    }
+    coefficients = {"krippendorff_alpha": "Krippendorff's alpha", "cohen_kappa": "Cohen's kappa"}
+    return _panels_by_name(
+        "Agreement", source.findings.values(), (SHARE_AXIS, shares), (COEFFICIENT_AXIS, coefficients)
+    )
+
+
+def _panels_by_name(title: str, findings: Iterable[Finding], *wanted: tuple[Marks, Mapping[str, str]]) -> Drawn | None:
+    """Panels of the numbers whose names end in certain words; what is missing for all is left out."""
+    panels: list[Panel] = []
+    for panel, words in wanted:
+        rows = [mark for each in findings if (mark := _mark_by_name(each, words)) is not None]
+        known = {mark.heading for mark in rows if mark.numbers}
+        rows = sorted((mark for mark in rows if mark.heading in known), key=lambda mark: mark.heading)
+        if rows:
+            panels.append(replace(panel, rows=rows))
+    return (title, panels, []) if panels else None
+
+
+def _mark_by_name(found: Finding, words: Mapping[str, str]) -> Mark | None:
+    for word, description in words.items():
+        score, named, rest = f".{found.name}".partition(f".{word}")
+        other = rest and not rest.startswith("_")
+        if named and not other and not rest.endswith(("p_value", "if_unscored_0", "if_unscored_1")):
+            heading = ", ".join(filter(None, (description, score.strip("."))))
+            whose = ", ".join(filter(None, (" – ".join(found.of), rest[1:].replace("_vs_", " – "))))
+            return Mark.of(found, whose, heading) if whose else Mark.of(found, heading)
+    return None
+
+
+def _gold(source: ResultNumbers) -> Drawn | None:
+    """What people say against what was selected, criteria with the same labels together."""
+    systems: Sequence[str] = getattr(source.results, "systems", ())
+    sides = (systems[0], systems[1]) if len(systems) == 2 else SIDES
+    by_labels: dict[tuple[str, ...], tuple[list[str], Categories, list[Asked]]] = {}
+    for name, (criterion, questions) in source.labelled.items():
+        categories = Categories(criterion, sides)
+        names, _, own = by_labels.setdefault(categories.scale.labels, ([], categories, []))
+        names.append(name)
+        own += questions
+    panels: list[Panel] = []
+    for labels, (names, categories, own) in by_labels.items():
+        scale = categories.scale
+        people = scale.as_places([question.label for question in own])
+        judged = scale.as_places([categories.of_verdict(question.verdict) for question in own])
+        counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row is of what nobody labelled
+        shades = [[count / (sum(row) or 1) for count in row] for row in counts]
+        texts = [[format_count(count) for count in row] for row in counts]
+        panels.append(Matrix(_join_names(names), labels, (*labels, NO_VERDICT), shades, texts, "verdicts", "people"))
+    note = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
+    return ("Verdicts against gold", panels, [note]) if panels else None
+
+
+def _calibration(source: ResultNumbers) -> Drawn | None:
+    """The probabilities that judges gave to what they selected, against how often people say the same."""
+    level = source.results.parameters["level"]
+    return _curves(
+        (name, confidences_of(asked, Categories(criterion), level=level))
+        for name, (criterion, asked) in source.labelled.items()
+    )
+
+
+def _curves(stated: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None:
+    known = [(name, each) for name, each in stated if not isinstance(each, Missing)]
+    if not known:
+        return None
+    panels: list[Panel] = []
+    notes = ["On the dashed line, what is said with 80 % comes true in 80 %."]
+    for name, each in known:
+        found = each.calibration
+        panels.append(Curve(name, [(one.mean_confidence, one.accuracy, one.n) for one in found.bins]))
+        error = format_number(found.expected_calibration_error)
+        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error {error}.")
+    notes.append(f"Lines: {format_level(known[0][1].calibration.level)} intervals over clusters.")
+    return "Calibration against gold", panels, notes
+
+
+def _report_flips(report: Any) -> Drawn | None:  # noqa: ANN401 - a report of the layer above
+    """How far each judge's choices depend on the order."""
+    consistent = {"position.position_consistency": "chooses the same in the other order"}
+    first = {"position.first_shown_share": "moves towards what is shown first"}
+    return _panels_by_name(
+        "Position",
+        _report_findings(report, [*consistent, *first]),
+        (Marks("share of the pairs of votes", (), kind="share"), consistent),
+        (Marks("share of those that differ", (), kind="share", reference=0.5), first),
+    )
+
+
+def _report_agreement(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
+    """How far each judge agrees with itself, with people, and with the others."""
+    shares = {"repetition.pair_agreement": "repeated draws that agree", "people.accuracy": "verdicts as people"}
+    kappas = {"people.cohen_kappa": "Cohen's kappa with people", "pairs.cohen_kappa": "Cohen's kappa of judges"}
+    found = [*_report_findings(report, shares), *_report_findings(report, ["people.cohen_kappa"], "number")]
+    for each in report.agreements:
+        name = f"{each.criterion}.pairs.cohen_kappa"
+        pairs = {(pair.first, pair.second): pair.cohen_kappa for pair in each.pairs}
+        found += [Finding(name, of, value, "number") for of, value in pairs.items()]
+    return _panels_by_name("Agreement", found, (SHARE_AXIS, shares), (COEFFICIENT_AXIS, kappas))
+
+
+def _report_findings(report: Any, paths: Iterable[str], kind: Kind = "share") -> list[Finding]:  # noqa: ANN401 - as above
+    """The numbers at some paths of a report, of each judge on each criterion."""
+    return [
+        Finding(f"{each.criterion}.{path}", (each.judge_id,), value, kind, each.num_instances)
+        for path in paths
+        for each in report.results
+        if (value := measure_at(each, path)) is not None
+    ]
+
+
+def _report_calibration(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
+    """Whether the probabilities that judges state come true."""
+    return _curves((f"{each.criterion}, {each.judge_id}", each.confidences) for each in report.results)
+
+
+KINDS: Final[Mapping[str, Callable[[ResultNumbers], Drawn | None]]] = {
+    "scores": _scores,
+    "winrates": _winrates,
+    "ranks": _ranks,
+    "matrix": _matrix,
+    "items": _items,
+    "levels": _levels,
+    "flips": _flips,
+    "agreement": _agreement,
+    "gold": _gold,
+    "calibration": _calibration,
+}
+"""The kinds of pictures of a result, in the order in which they are shown."""
+
+REPORT_KINDS: Final[Mapping[str, Callable[[Any], Drawn | None]]] = {
+    "flips": _report_flips,
+    "agreement": _report_agreement,
+    "calibration": _report_calibration,
+}
+"""The kinds of pictures of a report on the reliability of judges."""
+
+
+def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Picture]:  # noqa: ANN401 - as in plot
+    """Make the pictures that a result can give, of all kinds or of some; nothing is drawn yet.
+
+    Args:
+        results: A result of any kind, or a report on the reliability of judges; anything else gives no picture.
+        kinds: Of :data:`KINDS`.
+    """
+    if isinstance(results, Results):
+        source = ResultNumbers(results)
+        found, about = ((kind, KINDS[kind](source)) for kind in kinds), _about(results)
+    elif hasattr(results, "agreements"):
+        found = ((kind, REPORT_KINDS[kind](results)) for kind in kinds if kind in REPORT_KINDS)
+        about = f"n = {format_count(results.parameters['n'], 'row')}; {results.unscored_counts}."
+    else:
+        return
+    for kind, drawn in found:
+        if drawn is not None:
+            title, panels, notes = drawn
+            caption = " ".join([f"{title}.", *notes, *_notes(panels), about])
+            yield Picture(kind, visible_line(title), visible_line(caption), panels)
+
+
+def _about(results: Results[Any]) -> str:
+    """Who judged, how much, and what is unscored."""
+    parameters = results.parameters
+    judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())
+    clusters = len(set(results.clusters().values()))
+    of = f" of {format_count(clusters, 'cluster')}" if clusters else ""
+    return f"Judged by {judges}; n = {format_count(parameters['n'], 'row')}{of}; {results.unscored_counts}."
+
+
+def _notes(panels: Sequence[Panel]) -> Iterator[str]:
+    """Say what intervals and hatched bars are, and which rows are left out."""
+    marks = [mark for panel in panels if isinstance(panel, Marks) for mark in panel.rows]
+    found = [mark.finding for mark in marks if mark.finding is not None]
+    values = (getattr(each.value, "interval", each.value) for each in found)
+    intervals = [value for value in values if isinstance(value, Interval)]
+    if intervals:
+        methods = ", ".join(dict.fromkeys(each.method.replace("_", " ") for each in intervals))
+        counts = sorted({each.n for each in found if each.n is not None})
+        span = " to ".join(dict.fromkeys(map(format_count, (counts[0], counts[-1])))) if counts else ""
+        rest = f", on {span} each" if counts else ""
+        yield f"Points are estimates, lines {format_level(intervals[0].level)} intervals ({methods}){rest}."
+    if any(mark.bounds is not None for mark in marks):
+        yield BOUNDS_NOTE
+    for panel in panels:
+        if isinstance(panel, (Marks, Shares)) and len(panel.rows) > MOST_ROWS:
+            yield f"Shown are the first {format_count(MOST_ROWS)} of {format_count(len(panel.rows), 'row')}."
+
+
+def plot(results: Any, kind: str | None = None, path: str | Path | None = None) -> CaptionedFigure:  # noqa: ANN401 - of any kind
+    """Draw a picture of a result for a paper, by matplotlib.
 
     Args:
         results: A result of any kind, or a report on the reliability of judges.
-        kinds: The short names of those that are wanted; all by default.
+        kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
+            ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
+        path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
+
+    Returns:
+        A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. Its ``caption`` says what it
+        shows, n, and the level and method of intervals.
 
     Raises:
-        InvalidInputError: A kind that this result cannot give.
+        InvalidInputError: A kind that this result does not have, or a path that ends otherwise.
+        UnwritableFileError: If the file cannot be written.
     """
-    for kind in kinds or ():
-        if kind not in PICTURES:
-            raise InvalidInputError(f"there is no picture {kind!r}. {did_you_mean(kind, list(PICTURES))}")
-    draw = _of_result(results) if isinstance(results, Results) else _of_report(results)
-    found = {kind: draw(kind) for kind in (kinds or PICTURES)}
-    lacking = [kind for kind in kinds or () if found[kind] is None]
-    if lacking:
-        able = ", ".join(repr(kind) for kind in PICTURES if draw(kind) is not None)
+    if kind is not None and kind not in KINDS:
+        raise InvalidInputError(f"there is no picture {kind!r}. {did_you_mean(kind, list(KINDS))}")
+    form = "" if path is None else check_ending(path, ENDINGS).removeprefix(".")
+    picture = next(pictures_of(results, KINDS if kind is None else [kind]), None)
+    if picture is None:
+        able = ", ".join(repr(each.kind) for each in pictures_of(results))
         raise InvalidInputError(
-            f"this {type(results).__name__} has nothing to show as {lacking[0]!r}; it has the pictures {able or 'none'}"
+            f"this {type(results).__name__} has nothing to show as {kind!r}; it has the pictures {able}"
+            if able
+            else f"a {type(results).__name__} of this kind has nothing that can be drawn"
         )
-    return tuple(picture for picture in found.values() if picture is not None)
-
-
-def first_picture(results: Any, kind: str | None = None) -> Picture:  # noqa: ANN401 - as above
-    """The picture of a kind, or the first that a result can give.
-
-    Raises:
-        InvalidInputError: If it cannot give it, or none.
-    """
-    found = pictures_of(results, None if kind is None else [kind])
-    if not found:
-        raise InvalidInputError(f"a {type(results).__name__} of this kind has nothing that can be drawn")
-    return found[0]
-
-
-def _of_result(results: Results[Any]) -> Callable[[str], Picture | None]:
-    """Draws a kind of picture of a result, whose caption ends with who judged, how much, and what is unscored."""
-    held, said = Held(results), results.parameters
-    judges = ", ".join(said.get("judges") or said.get("votes") or ())
-    clusters = len(set(results.clusters().values()))
-    of = f" of {format_count(clusters, 'cluster')}" if clusters else ""
-    about = f"Judged by {judges}; n = {format_count(said['n'], 'row')}{of}; {results.unscored_counts}."
-    return lambda kind: _captioned(kind, PICTURES[kind](held), about)
-
-
-def _of_report(report: Any) -> Callable[[str], Picture | None]:  # noqa: ANN401 - as above
-    """Draws a kind of picture of a report on judges; nothing of what is no such report."""
-    if not hasattr(report, "agreements"):
-        return lambda _: None
-    about = f"n = {format_count(report.parameters['n'], 'row')}; {report.unscored_counts}."
-    return lambda kind: _captioned(kind, REPORTED[kind](report) if kind in REPORTED else None, about)
-
-
-def _captioned(kind: str, drawn: Drawn | None, about: str) -> Picture | None:
-    if drawn is None:
-        return None
-    title, panels, notes = drawn
-    return Picture(kind, title, " ".join([f"{title}.", *notes, about]), tuple(panels))
+    figure = picture.figure()
+    if path is not None:
+        with written_whole(path) as file:
+            picture.save(figure, file, form)
+    return figure

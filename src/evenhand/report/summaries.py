@@ -1,4 +1,4 @@
-"""What a run came to, for the programs that look after runs: JSON, JUnit XML, Markdown and GitHub Actions."""
+"""Summaries of a result for other programs: JSON, JUnit XML, Markdown and GitHub Actions."""
 
 from __future__ import annotations
 
@@ -12,71 +12,75 @@ from xml.etree import ElementTree as Xml
 
 from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
 from evenhand.numbers import Missing, format_count
-from evenhand.report.gates import GateReport, GateResult
+from evenhand.report.gates import CheckReport
 from evenhand.results.compare import RunComparison
-from evenhand.results.findings import Finding
-from evenhand.results.measures import as_json, plain
+from evenhand.results.measures import Finding, UnscoredCounts, as_json, plain
 from evenhand.results.results import Results
-from evenhand.results.unscored import UnscoredCounts
 from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 MOST_OF_A_STEP: Final = 1_000_000
 """Bytes: GitHub shows no step summary of more than 1 MiB."""
 
 LONG: Final = frozenset({"ids", "groups", "fingerprint"})
-"""Parameters with something for each row."""
+"""Parameters with a value per row."""
+
+SPREADS: Final = ("spread", "draw_deviation")
+"""Ends of the names of spreads, which are in the units of a score and are none."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A result with the gates that it was checked by.
+    """A result, and the conditions that it was checked by.
 
     Attributes:
-        results: What was judged, or what changed between two runs.
-        gates: What became of them; empty without any.
+        results: The result, or what changed between two.
+        report: The conditions; none if it was not checked.
     """
 
     results: Results[Any] | RunComparison
-    gates: GateReport
+    report: CheckReport
 
     def to_json(self) -> str:
-        """All numbers as JSON, in a form that stays (``layout`` is raised where it changes).
+        """All numbers as JSON; ``layout`` is raised where its form changes.
 
-        ``{"evenhand": "summary", "layout": 1, "version", "kind", "passed", "gates", "findings", "unscored",
-        "parameters", "fingerprint", "spending"}``. Of each gate ``expression``, ``passed``, ``undecided``, ``in_noise``
-        and ``found``. Of each finding ``name``, ``of`` (whose), ``kind``, ``estimate``, ``low``, ``high``, ``level``,
-        ``missing`` (why there is no number), ``n``, ``votes``, ``unscored_votes``, ``unscored_verdicts``, and where
-        too many votes are unscored for its value to lead ``bounds`` with ``low``, ``high``, ``interval_low``,
-        ``interval_high``, ``share`` and ``unit``. ``unscored`` counts over all votes. What is not known, or a limit
-        that the data leave open, is null.
+        ``{"evenhand": "summary", "layout": 2, "version", "kind", "passed", "conditions", "findings", "unscored",
+        "parameters", "fingerprint", "spending"}``. Of each condition ``condition``, ``holds``, ``measure``, ``of``
+        (whose), ``value``, ``threshold``, ``n`` and ``found``. Of each finding ``name``, ``of``, ``kind``, ``value`` (a
+        number, an estimate with its limits, or ``{"reason": …}`` where there is none), ``n``, ``unscored``, and
+        ``bounds`` where these lead. ``unscored`` counts over all votes. What is not known, or a limit that the data
+        leave open, is null.
         """
         parameters = {name: value for name, value in self.results.parameters.items() if name not in LONG}
-        made = plain(self.results.fingerprint) or {}
-        fingerprint = {name: value for name, value in made.items() if name != "shown"}
-        said = {
+        fingerprint = plain(self.results.fingerprint) or {}
+        summary = {
             "evenhand": "summary",
             "layout": LAYOUT,
             "version": __version__,
             "kind": self.results.kind,
-            "passed": not self.gates.failed,
-            "gates": [_plain_gate(gate) for gate in self.gates.gates],
-            "findings": [_plain_finding(each) for each in self.results.findings()],
+            "passed": not self.report.failed,
+            "conditions": plain(self.report.conditions),
+            "findings": plain(self.results.findings(), reasons=True),
             "unscored": plain(self._unscored),
             "parameters": parameters,
-            "fingerprint": fingerprint,
+            "fingerprint": {name: value for name, value in fingerprint.items() if name != "shown"},
             "spending": plain(self.results.spending),
         }
-        return as_json(said, indent=1)
+        return as_json(summary, indent=1)
 
     def to_junit(self) -> str:
-        """JUnit XML: a test case for each gate, and one for each score, which is skipped where it has no number."""
-        cases = [*map(_gate_case, self.gates.gates), *map(_score_case, self._scores())]
+        """JUnit XML: a test case per condition, and one per score, which is skipped where it has no number."""
+        checked = self.report.conditions
+        cases = [_case("conditions", each.condition, "" if each.holds else "failure", each.found) for each in checked]
+        for each in self.results.findings():
+            if each.kind == "score" and not isinstance(each.value, (int, float)) and not each.name.endswith(SPREADS):
+                lacks = isinstance(each.value, Missing) and each.bounds is None
+                cases.append(_case("scores", each.label, "skipped" if lacks else "", _describe(each)))
         counts = {
             "tests": str(len(cases)),
-            "failures": str(len(self.gates.failed)),
+            "failures": str(len(self.report.failed)),
             "errors": "0",
             "skipped": str(sum(case.find("skipped") is not None for case in cases)),
             "time": "0",
@@ -84,43 +88,46 @@ class Summary:
         suites = Xml.Element("testsuites", {"name": "evenhand", **counts})
         suite = Xml.SubElement(suites, "testsuite", {"name": f"evenhand.{self.results.kind}", **counts})
         properties = Xml.SubElement(suite, "properties")
-        for name, value in self._about().items():
+        parameters = self.results.parameters
+        about = {"evenhand": __version__, "judges": ", ".join(map(str, parameters.get("judges", ())))}
+        about |= {"rows": str(parameters.get("n", 0))}
+        about |= {} if self._unscored is None else {"unscored": self._unscored.with_reasons}
+        for name, value in about.items():
             Xml.SubElement(properties, "property", {"name": name, "value": visible_line(value)})
         suite.extend(cases)
         Xml.indent(suites)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suites, encoding="unicode")
 
     def to_markdown(self) -> str:
-        """The gates, and the tables of the result."""
-        return "\n".join([*([self.gates.to_markdown()] if self.gates.gates else []), self.results.to_markdown()])
+        """The conditions, and the tables of the result."""
+        conditions = [self.report.to_markdown()] if self.report.conditions else []
+        return "\n".join([*conditions, self.results.to_markdown()])
 
     def annotations(self) -> Iterator[str]:
-        """What GitHub Actions shows beside the run: an error for each gate that failed."""
-        for gate in self.gates.failed:
-            yield f"::error title={_escaped('evenhand: a gate failed', ':,')}::{_escaped(visible_line(str(gate)))}"
-
-    def _scores(self) -> Iterator[Finding]:
-        """Scores that are estimates, and those that there should be."""
-        for each in self.results.findings():
-            if (
-                each.kind == "score"
-                and not isinstance(each.value, (int, float))
-                and not each.name.endswith(("spread", "draw_deviation"))
-            ):
-                yield each
+        """What GitHub Actions shows beside the run: an error per condition that does not hold."""
+        for each in self.report.failed:
+            text = visible_line(str(each)).replace("%", "%25")
+            yield f"::error title=evenhand%3A a condition does not hold::{text}"
 
     @property
     def _unscored(self) -> UnscoredCounts | None:
         return self.results.unscored_counts if isinstance(self.results, Results) else None
 
-    def _about(self) -> Mapping[str, str]:
-        judges = self.results.parameters.get("judges", ())
-        return {
-            "evenhand": __version__,
-            "judges": ", ".join(map(str, judges)),
-            "rows": str(self.results.parameters.get("n", 0)),
-            **({} if self._unscored is None else {"unscored": self._unscored.with_reasons}),
-        }
+
+def _case(suite: str, name: str, outcome: str, text: str) -> Xml.Element:
+    """A test case, which passed where no other outcome is given."""
+    case = Xml.Element("testcase", {"classname": f"evenhand.{suite}", "name": visible_line(name), "time": "0"})
+    attributes = {"message": visible_line(text)} if outcome else {}
+    Xml.SubElement(case, outcome or "system-out", attributes).text = visible(text)
+    return case
+
+
+def _describe(score: Finding) -> str:
+    """A score with its counts, or why there is none."""
+    if isinstance(score.value, Missing) and score.bounds is None:
+        return score.value.reason
+    n = "" if score.n is None else f", n {format_count(score.n)}"
+    return f"{score.written}{n}" + ("" if score.unscored is None else f", {score.unscored}")
 
 
 WRITERS: Final[Mapping[str, Callable[[Summary], str]]] = {
@@ -148,7 +155,7 @@ def check_format(form: str) -> str:
 
 
 def append_to_step(summary: Summary) -> None:
-    """Append the Markdown to the summary of the step of GitHub Actions; only the gates, where all would be too long.
+    """Append the Markdown to the summary of the step of GitHub Actions; only the conditions, if all would be too long.
 
     Raises:
         UnwritableFileError: If it cannot be written.
@@ -158,7 +165,7 @@ def append_to_step(summary: Summary) -> None:
     try:
         room = MOST_OF_A_STEP - (path.stat().st_size if path.exists() else 0)
         if len(text.encode()) > room:
-            text = f"{summary.gates.to_markdown()}\nThe tables are longer than a step summary may be.\n"
+            text = f"{summary.report.to_markdown()}\nThe tables are longer than a step summary may be.\n"
         with path.open("a", encoding="utf-8") as file:
             file.write(text + "\n")
     except OSError as error:
@@ -171,65 +178,3 @@ def unheeded(text: str) -> str:
     """A text in which GitHub Actions finds no command of its own, whatever a name in it looks like."""
     token = secrets.token_hex(16)
     return f"::stop-commands::{token}\n{text}\n::{token}::"
-
-
-def _plain_gate(gate: GateResult) -> dict[str, Any]:
-    return {
-        "expression": gate.expression,
-        "passed": not gate.failed,
-        "undecided": gate.undecided,
-        "in_noise": gate.in_noise,
-        "found": list(gate.found),
-    }
-
-
-def _plain_finding(finding: Finding) -> dict[str, Any]:
-    value = finding.value
-    missing = value.reason if isinstance(value, Missing) else None
-    known = None if isinstance(value, (Missing, int, float)) else value
-    number = value if isinstance(value, (int, float)) else None if known is None else known.estimate
-    bounds = finding.bounds
-    return {
-        "name": finding.name,
-        "of": list(finding.of),
-        "kind": finding.kind,
-        "estimate": number,
-        "low": None if known is None else known.low,
-        "high": None if known is None else known.high,
-        "level": getattr(known, "level", None),
-        "missing": missing,
-        "n": finding.n,
-        "votes": None if finding.unscored is None else finding.unscored.votes,
-        "unscored_votes": None if finding.unscored is None else finding.unscored.unscored_votes,
-        "unscored_verdicts": None if finding.unscored is None else finding.unscored.unscored_verdicts,
-        "bounds": None if bounds is None else plain(bounds),
-    }
-
-
-def _gate_case(gate: GateResult) -> Xml.Element:
-    case = Xml.Element("testcase", {"classname": "evenhand.gates", "name": visible_line(gate.expression), "time": "0"})
-    told = visible("\n".join(gate.found))
-    if gate.failed:
-        kind = "undecided" if gate.undecided else "failed"
-        Xml.SubElement(case, "failure", {"type": kind, "message": visible_line(str(gate))}).text = told
-    else:
-        Xml.SubElement(case, "system-out").text = told
-    return case
-
-
-def _score_case(finding: Finding) -> Xml.Element:
-    name = visible_line(finding.label)
-    case = Xml.Element("testcase", {"classname": "evenhand.scores", "name": name, "time": "0"})
-    if isinstance(finding.value, Missing) and finding.bounds is None:
-        Xml.SubElement(case, "skipped", {"message": visible_line(finding.value.reason)})
-        return case
-    counted = "" if finding.n is None else f", n {format_count(finding.n)}"
-    unscored = "" if finding.unscored is None else f", {finding.unscored}"
-    Xml.SubElement(case, "system-out").text = f"{finding.written}{counted}{unscored}"
-    return case
-
-
-def _escaped(text: str, more: str = "") -> str:
-    """A text in a command of GitHub Actions, which ends at line breaks, and a property at its signs too."""
-    signs = {"%": "%25", "\r": "%0D", "\n": "%0A", **{sign: f"%{ord(sign):02X}" for sign in more}}
-    return "".join(signs.get(sign, sign) for sign in text)

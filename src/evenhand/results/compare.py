@@ -10,10 +10,9 @@ import numpy as np
 
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
-from evenhand.results.findings import Finding, Reported, leading_bounds
-from evenhand.results.measures import Column, known, measure, measures_table
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import Column, Finding, Reported, known, leading_bounds, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.verdict_view import QuestionAsked
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBounds
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences

@@ -2,7 +2,9 @@
 
 A result is a frozen dataclass. A field that is reported is declared with :func:`measure`, which says what kind of
 number it is; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
-form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it.
+form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it. A
+:class:`Finding` is a measure with its full name, for conditions, summaries and pictures. An :class:`Outcome` is the
+score of one row, which is compared with that of people.
 """
 
 from __future__ import annotations
@@ -10,12 +12,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Any, Final, Literal, TypeVar
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final, Literal, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from evenhand.criteria import Criterion
 from evenhand.numbers import (
     HasLimits,
     LeadingBounds,
@@ -31,7 +38,10 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.results.render import TextTable
-from evenhand.votes import Usage
+from evenhand.results.vote_columns import IntArray, VoteColumns
+from evenhand.statistics import Interval
+from evenhand.statistics.intervals import UnscoredBounds, mean_leads
+from evenhand.votes import Usage, Verdict
 
 Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
 """What a number is: a score in its own units; a share in [0, 1]; a difference of scores, with a sign; any other number;
@@ -102,7 +112,7 @@ def measure(
         shares: The mapping counts; report what share of all each entry is.
         only: Which fields of a result are meant; all by default.
         bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
-            fields to them. A score that gates can ask about and that unscored votes could move has some.
+            fields to them. A score that a condition can name and that unscored votes could move has some.
     """
     return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
 
@@ -324,3 +334,300 @@ def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - 
         return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     except ValueError:
         return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnscoredCounts:
+    """Unscored votes and verdicts, as every page, table, check and summary reports them.
+
+    A vote is unscored if it selects nothing and is not NA, a verdict if none of its votes is scored.
+
+    Attributes:
+        votes: Votes asked for; a question that recorded votes do not cover (``not_asked``) is not one.
+        unscored_votes: Those that are unscored.
+        rows: Rows of the data with an unscored vote.
+        verdicts: Questions.
+        unscored_verdicts: Those whose verdict is unscored.
+        reasons: Reason -> unscored votes.
+    """
+
+    votes: int = measure("count", name="num_asked_votes")
+    unscored_votes: int = measure("count", name="num_unscored_votes")
+    rows: int = measure("count", name="num_rows_affected")
+    verdicts: int
+    unscored_verdicts: int = measure("count", name="num_unscored_verdicts")
+    reasons: Mapping[str, int] = measure("count", name="unscored_votes")
+
+    @classmethod
+    def of(cls, votes: VoteColumns, rows: IntArray | Sequence[int]) -> Self:
+        """Count the votes on some questions.
+
+        Args:
+            votes: The votes.
+            rows: The row of the data that each question is about.
+        """
+        unscored = votes.asked & ~votes.answered
+        return cls(
+            votes=int(votes.asked.sum()),
+            unscored_votes=int(unscored.sum()),
+            rows=len(np.unique(np.asarray(rows)[votes.question[unscored]])),
+            verdicts=votes.n,
+            unscored_verdicts=int((votes.per_question(votes.answered) == 0).sum()),
+            reasons=MappingProxyType(votes.reasons_of(unscored)),
+        )
+
+    @property
+    def share(self) -> float | Missing:
+        """The share of the votes that are unscored."""
+        return self.unscored_votes / self.votes if self.votes else Missing("no vote was asked for")
+
+    @property
+    def verdict_share(self) -> float | Missing:
+        """The share of the verdicts that are unscored."""
+        return self.unscored_verdicts / self.verdicts if self.verdicts else Missing("there are no verdicts")
+
+    def __bool__(self) -> bool:
+        return bool(self.unscored_votes or self.unscored_verdicts)
+
+    def __str__(self) -> str:
+        """The counts in one sentence.
+
+        >>> some = UnscoredCounts(votes=800, unscored_votes=36, rows=35, verdicts=400, unscored_verdicts=1, reasons={})
+        >>> str(some)
+        '36 of 800 votes unscored (35 rows affected), 1 verdict unscored'
+        >>> str(UnscoredCounts(votes=800, unscored_votes=0, rows=0, verdicts=400, unscored_verdicts=0, reasons={}))
+        '0 of 800 votes unscored'
+        """
+        text = f"{format_count(self.unscored_votes)} of {format_count(self.votes, 'vote')} unscored"
+        if self.unscored_votes:
+            text += f" ({format_count(self.rows, 'row')} affected)"
+        return f"{text}, {format_count(self.unscored_verdicts, 'verdict')} unscored" if self else text
+
+    @property
+    def with_reasons(self) -> str:
+        """The sentence, and why votes are unscored.
+
+        >>> refused = {"empty": 1, "refusal": 3}
+        >>> counts = UnscoredCounts(
+        ...     votes=80, unscored_votes=4, rows=4, verdicts=80, unscored_verdicts=4, reasons=refused
+        ... )
+        >>> counts.with_reasons
+        '4 of 80 votes unscored (4 rows affected), 4 verdicts unscored: 3 refusal, 1 empty'
+        """
+        ordered = sorted(self.reasons.items(), key=lambda each: (-each[1], each[0]))
+        listed = ", ".join(f"{format_count(count)} {reason}" for reason, count in ordered)
+        return f"{self}: {listed}" if listed else str(self)
+
+
+UNSCORED_VOTES: Final = Column(
+    "unscored votes", lambda each: format_count(each.unscored_counts.unscored_votes), optional=True
+)
+"""The column of a table of results that have ``unscored_counts``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number of a result.
+
+    Attributes:
+        name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
+        of: Whose it is: a system, two systems of which the second is subtracted or beaten, or nothing for the whole.
+        value: A number, an estimate with its interval, or why there is none.
+        kind: What kind of number, by which it is written.
+        n: On how many rows, contests or items it rests; None where that is not counted.
+        unscored: How many of the votes that it is made of are unscored; None where that is not counted.
+        bounds: Those that lead, where too many votes are unscored for the value to do so.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    value: HasLimits | float | Missing
+    kind: Kind
+    n: int | None = None
+    unscored: UnscoredCounts | None = None
+    bounds: LeadingBounds | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.written}"
+
+    @property
+    def written(self) -> str:
+        """The number as it is shown: with its interval, or its bounds where these lead."""
+        return format_value(self.value, self.kind) if self.bounds is None else format_score(None, self.bounds)
+
+    @property
+    def label(self) -> str:
+        """The full name, as conditions give it: ``relevance.difference[new, old]``."""
+        return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a result has measured of one system, pair, or the whole.
+
+    Attributes:
+        name: Of the score that the measures are about; what is the score itself stands under this name alone. Empty
+            where each measure has a name of its own.
+        of: As :attr:`Finding.of`.
+        measured: A result with declared measures, or one number.
+        n: As :attr:`Finding.n`.
+        unscored: As :attr:`Finding.unscored`.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    measured: object
+    n: int | None = None
+    unscored: UnscoredCounts | None = None
+
+    def findings(self) -> Iterator[Finding]:
+        """One a number."""
+        if isinstance(self.measured, Measure):
+            yield self._finding(self.measured)
+            return
+        for each in sorted(measures_of(self.measured), key=lambda each: each.name != ""):  # the score itself first
+            yield self._finding(each)
+        if self.unscored is not None and (self.name or self.of):
+            yield from unscored_findings(self.unscored, self.name, self.of)
+
+    def _finding(self, measured: Measure) -> Finding:
+        name = ".".join(part for part in (self.name, measured.name) if part)
+        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unscored, measured.bounds)
+
+
+def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """The shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
+    prefix = f"{name}." if name else ""
+    yield Finding(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
+    yield Finding(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
+
+
+def leading_bounds(
+    difference: Interval | None, low: float | None, high: float | None, *, n: int, set_aside: int
+) -> UnscoredBounds | None:
+    """The bounds of a difference that lead, where unscored votes could make its mean misleading; None where it leads.
+
+    Args:
+        difference: Over the rows that both have a score on.
+        low: The least that is possible if every vote had been scored.
+        high: The greatest.
+        n: How many rows both have a score on.
+        set_aside: On how many only one has; the interval around the bounds goes as far beyond them as the difference's.
+    """
+    if difference is None or low is None or high is None or mean_leads(difference, low, high):
+        return None
+    below, above = difference.estimate - difference.low, difference.high - difference.estimate
+    return UnscoredBounds(low, high, low - below, high + above, set_aside / (n + set_aside))
+
+
+def reported_difference(
+    name: str,
+    of: tuple[str, str],
+    difference: Interval | None,
+    reason: str,
+    n: int,
+    *,
+    bounds: UnscoredBounds | None = None,
+) -> Iterator[Reported]:
+    """How far the first of two stands above the second, and the second above the first.
+
+    Args:
+        name: Of what they differ in, such as ``relevance.difference``.
+        of: The two.
+        difference: That of the second from the first; None where there is none.
+        reason: Why there is none.
+        n: Rows that both have a score on.
+        bounds: Those of the difference of the second from the first, where too many votes are unscored for it to lead.
+    """
+    there = Missing(reason) if difference is None else difference
+    back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
+    reverse = None if bounds is None else bounds.subtracted_from(0.0)
+    yield Reported("", of, Measure(name, there, "difference", bounds=bounds), n)
+    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse), n)
+
+
+QuestionName = tuple[int, *tuple[str, ...]]
+"""The row of the data, and what tells its questions apart: system and criterion, or the two systems of a contest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One score.
+
+    Attributes:
+        instance: The row of the data.
+        questions: Those that it is made of: one, or all those of a rubric or checklist.
+        score: In the units of the criterion; None where it is unscored, or does not apply.
+        selected: The label that was selected, where the score is that of one question.
+        na: It does not apply.
+        cluster: What the row belongs to; None where rows do not depend on each other.
+    """
+
+    instance: int
+    questions: tuple[QuestionName, ...]
+    score: float | None
+    selected: str | None = None
+    na: bool = False
+    cluster: str | None = None
+
+    @classmethod
+    def of_verdict(cls, question: QuestionName, verdict: Verdict, cluster: str | None) -> Outcome:
+        """That of a verdict on one question."""
+        return cls(
+            question[0], (question,), verdict.aggregated_value, verdict.selected_label, na=verdict.na, cluster=cluster
+        )
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """One score of one system over the rows of the data.
+
+    Attributes:
+        system: Whose; empty where a result knows no systems.
+        criterion: What it is a score of: a criterion, a rubric, a checklist, an item, or a comparison.
+        rows: One a row, or of winrates one a contest.
+        bounds: The least and the greatest score.
+        labels: What can be selected, but for NA; empty where the score is made of several questions.
+        values: Of the labels; None for those of a nominal criterion.
+        part_of: The rubric or checklist that it is a part of; None where it stands for itself.
+    """
+
+    system: str
+    criterion: str
+    rows: Sequence[Outcome]
+    bounds: tuple[float, float] = (0.0, 1.0)
+    labels: tuple[str, ...] = ()
+    values: tuple[float | None, ...] = ()
+    part_of: str | None = None
+
+    @classmethod
+    def by(
+        cls, criterion: Criterion, rows: Sequence[Outcome], *, system: str = "", part_of: str | None = None
+    ) -> Outcomes:
+        """Those of one criterion."""
+        offered = [option for option in criterion.options if not option.na]
+        return cls(
+            system,
+            criterion.name,
+            rows,
+            criterion.score_range,
+            tuple(option.label for option in offered),
+            tuple(option.value for option in offered),
+            part_of,
+        )
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """Shape (n rows): the scores, NaN where there is none."""
+        return np.array([np.nan if row.score is None else row.score for row in self.rows], dtype=float)
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """Shape (n rows): the place of the label selected, -1 where there is none; empty without labels."""
+        places: dict[str | None, int] = {label: place for place, label in enumerate(self.labels)}
+        return np.array([places.get(row.selected, -1) for row in self.rows] if self.labels else [], dtype=np.intp)
+
+    @cached_property
+    def clusters(self) -> list[Hashable]:
+        """What each row belongs to: its cluster, or else the row of the data."""
+        return [("row", row.instance) if row.cluster is None else row.cluster for row in self.rows]

@@ -1,12 +1,151 @@
-"""Sentences that stand beneath more than one kind of result table."""
+"""Sentences beneath tables of results: what was bought, what is unscored, and what a reader could misread."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Self
 
 from evenhand.aggregation import REDRAW
-from evenhand.results.results import could_stop_early
+from evenhand.numbers import format_cost, format_count
+from evenhand.results.measures import UnscoredCounts, measure
+from evenhand.results.vote_columns import VoteColumns
+from evenhand.votes import Vote
+
+LIMITS: Final = ("max_calls", "max_cost")
+"""The options of a run of which something is left; results repeat those that were given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What the engines of a run that send something were asked, and what it cost.
+
+    Attributes:
+        bought: Replies newly bought.
+        requests: Requests sent, retries and calls that failed included.
+        cost: US dollars that the replies cost, at least where some are unreported; None where no price is known.
+        from_journal: Replies that the journal held, or that another request was asking for already.
+        wasted: Replies bought of which no vote came.
+        wasted_cost: US dollars that these cost; None where no price is known.
+        lost: Requests that brought no reply and may have been billed.
+        unreported: Replies whose usage the server did not report, or reported with fewer tokens than their texts have.
+        calls_left: Of ``max_calls``, in replies; None without.
+        cost_left: Of ``max_cost``, in US dollars, less what is reserved; None without.
+        cost_reserved: Of ``max_cost``, US dollars that the lost requests may have cost, and the unreported replies
+            beyond their cost; None without.
+        cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
+    """
+
+    bought: int
+    requests: int = measure("count")
+    cost: float | None
+    from_journal: int
+    wasted: int = measure("count", name="wasted_replies")
+    wasted_cost: float | None = measure("money")
+    lost: int = measure("count", name="lost_requests")
+    unreported: int = measure("count", name="unreported_replies")
+    calls_left: int | None = measure("count")
+    cost_left: float | None = measure("money")
+    cost_reserved: float | None = measure("money")
+    cached_tokens: int = 0
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """Of everything nothing."""
+        return cls(**{field.name: 0 for field in fields(cls)})
+
+    @classmethod
+    def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
+        """What the votes say; None where no engine was asked that sends anything.
+
+        Args:
+            votes: All of a run.
+            limits: ``max_calls`` and ``max_cost``, where they were given.
+        """
+        columns = votes if isinstance(votes, VoteColumns) else VoteColumns.of([list(votes)])
+        limits, sent = limits or {}, columns.sent
+        if not sent.any():
+            return None
+        used, wasted = columns.used(sent), columns.used(sent & ~columns.selected)
+        failed = int((sent & columns.because("engine_error")).sum())
+        calls, cost = limits.get("max_calls"), limits.get("max_cost")
+        return cls(
+            bought=used.calls,
+            requests=used.requests,
+            cost=used.cost,
+            from_journal=used.cached,
+            wasted=wasted.calls,
+            wasted_cost=None if used.cost is None else wasted.cost or 0.0,
+            lost=used.lost,
+            unreported=used.unreported,
+            calls_left=None if calls is None else max(0, calls - used.calls - failed),
+            cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
+            cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
+            cached_tokens=used.cached_tokens,
+        )
+
+    def __str__(self) -> str:
+        least = "at least " if self.unreported else ""
+        for_cost = "" if self.cost is None else f" for {least}{format_cost(self.cost)}"
+        bought = f"Bought {format_count(self.bought, 'reply')}{for_cost} with {format_count(self.requests, 'request')}"
+        said = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
+        if self.cached_tokens:
+            said.append(f"The servers' own caches held {format_count(self.cached_tokens, 'token')} of the prompts.")
+        if self.wasted:
+            cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
+            said.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost}, of which no vote came.")
+        said += self._uncertain()
+        if self.cost_left is not None:
+            said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
+        if self.calls_left is not None:
+            said.append(f"Left of max_calls: {format_count(self.calls_left)}.")
+        return " ".join(said)
+
+    def _uncertain(self) -> Iterator[str]:
+        """Say what may have cost more than is known, and what is reserved for it."""
+        replies, requests = format_count(self.unreported, "reply"), format_count(self.lost, "request")
+        if self.lost:
+            yield f"{requests} brought no reply and may be billed."
+        if self.unreported:
+            yield f"The server did not report the usage of {replies}, or less than their texts have."
+        if self.cost_reserved:
+            reserved_for = [f"{replies} whose usage the server did not report"] * bool(self.unreported)
+            reserved_for += [f"{requests} without a reply"] * bool(self.lost)
+            yield f"{format_cost(self.cost_reserved)} of max_cost is reserved for {' and '.join(reserved_for)}."
+
+
+def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str, ...]:
+    """What is said of this beneath a result; nothing where nothing was sent and nothing held back.
+
+    Args:
+        spent: What was bought.
+        reasons: Why votes selected nothing.
+    """
+    held_back = (said for reason, said in _HELD_BACK.items() if reason in reasons)
+    return (*(() if spent is None else (str(spent),)), *held_back)
+
+
+_HELD_BACK: Final = {
+    "mock_mode": "unitxt's mock_inference_mode was on: judges that send requests were not asked.",
+    "offline": "Offline: what the journal does not hold was not asked for, and is unscored.",
+}
+
+
+def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
+    """How many votes and verdicts are unscored, and why, beneath a table; nothing where all are scored.
+
+    >>> one = {"refusal": 2, "empty": 1}
+    >>> unscored_note(UnscoredCounts(votes=9, unscored_votes=3, rows=3, verdicts=9, unscored_verdicts=3, reasons=one))
+    ('3 of 9 votes unscored (3 rows affected), 3 verdicts unscored: 2 refusal, 1 empty. No score includes them.',)
+    """
+    return (f"{counts.with_reasons}. No score includes them.",) if counts else ()
+
+
+def could_stop_early(parameters: Mapping[str, Any]) -> bool:
+    """Whether a table's parameters say that draws could stop early."""
+    grid = parameters.get("grid", {})
+    return bool(grid.get("stop_early")) and grid["samples"] > 1
+
 
 BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "

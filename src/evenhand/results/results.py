@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from importlib import import_module
-from itertools import compress
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial, reduce, wraps
+from itertools import accumulate, compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast, overload
 
@@ -21,26 +21,38 @@ import numpy as np
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.data.rows import KINDS
+from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded
+from evenhand.files import check_path, expanded
+from evenhand.options import Aggregation
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
-from evenhand.results.findings import Finding, Reported, unscored_findings
-from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
-from evenhand.results.on_disk import EntriesOnDisk
-from evenhand.results.outcomes import Outcomes, QuestionName
-from evenhand.results.parts import Parts, listed
+from evenhand.results.looking import Key, QuestionAsked, RowView, VerdictList, VerdictView, prompts_of, verdict_view
+from evenhand.results.made_by import (
+    CONFOUNDED,
+    ConfoundedComparisonWarning,
+    Fingerprint,
+    absolute,
+    notes_on_changes,
+    relative,
+    run_yaml,
+    write_run,
+)
+from evenhand.results.measures import Finding, Outcomes, QuestionName, Reported, UnscoredCounts, unscored_findings
+from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables
-from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import Saved, cell_of, check_path, read, reading, write
-from evenhand.results.spending import LIMITS, Spending, spending_notes
-from evenhand.results.unscored import UnscoredCounts
-from evenhand.results.verdict_columns import VoteColumns
-from evenhand.results.verdict_list import Key, RowView, VerdictList
-from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
-from evenhand.results.votes_columns import Cell, check_left_out, votes_table
-from evenhand.run_options import Aggregation
+from evenhand.results.saved import (
+    OWN_LISTS,
+    Parts,
+    listed,
+    read,
+    read_abouts,
+    read_columns,
+    read_schema,
+    reading,
+    write,
+)
+from evenhand.results.vote_columns import OF_VOTES, TOLD, BoolArray, Cell, VoteColumns, check_left_out, votes_table
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE
 
@@ -50,6 +62,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Entry = TypeVar("Entry")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +172,7 @@ class Results(PrintedTables, Generic[Entry]):
         return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
 
     def findings(self) -> tuple[Finding, ...]:
-        """Every number of the result under a name: what gates, summaries and pictures are made of.
+        """Every number of the result under a name: what conditions, summaries and pictures are made of.
 
         The first are ``unscored``, the share of all votes that are unscored, and ``unscored_verdicts``, that of all
         verdicts.
@@ -196,14 +209,34 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If the data are not those that were judged.
         """
-        texts = None
-        if data is not None:
-            texts = import_module("evenhand.labels.judged_texts").JudgedTexts.of(self, data, None, None)
+        texts = None if data is None else self.texts(data)
         sheets: dict[Any, Any] = {}
         for cell, asked in zip(self.cells(), self.asked(), strict=True):
             named = self.row_name(cell.about["instance"])
             if row in {None, named}:
-                yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, texts)
+                shown = None
+                if texts is not None:
+                    shown = (texts.context(cell.about, partial(self.criterion_of, cell)), texts.shown(cell.about))
+                yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
+
+    def texts(self, data: object, response_field: str | None = None, context_fields: object = None) -> JudgedTexts:
+        """Read the texts again from the data that were judged: see :meth:`~evenhand.data.texts.JudgedTexts.of`.
+
+        Raises:
+            InvalidInputError: If the data are not those that were judged.
+        """
+        abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
+        found = JudgedTexts.of(header, abouts, data, response_field, context_fields)
+        if self.labelled_by == ("first", "second"):
+            found.check_lengths(abouts)
+        else:
+            found.check_prompts(
+                (cell.about, " ".join(str(message["content"]) for stage in sent.values() for message in stage))
+                for cell in self.cells()
+                for sent in [vote.prompts for vote in cell.votes[:1]]
+                if sent
+            )
+        return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Every verdict, to be looked at: printed as a table, filtered, sorted, and one by one whole.
@@ -214,7 +247,7 @@ class Results(PrintedTables, Generic[Entry]):
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
 
     def head(self, n: int = 5) -> VerdictList:
-        """The first verdicts; see :class:`~evenhand.results.verdict_list.VerdictList`, which is no result."""
+        """The first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is no result."""
         return self.verdict_list().head(n)
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
@@ -354,105 +387,24 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If there is no such column, or the groups are not those of these rows.
         """
-        return group_names(self, by, data)
+        rows = {about["instance"]: self.row_name(about["instance"]) for about in self.abouts()}
+        return group_names(rows, self.parameters, by, data)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """By what it was made: judges, models, prompts, criteria, options, labels, and what was shown of each row."""
-        return Fingerprint.of(self)
-
-    def correct(self, gold: object = None, *, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as there
-        """The scores that people would give, by their labels of some rows: see :func:`evenhand.correct`.
-
-        Args:
-            gold: What people say.
-            design: How the labelled rows were chosen.
-            **how: The other arguments of :func:`evenhand.correct`.
-        """
-        return import_module("evenhand").correct(self, gold, design=design, **how)
-
-    def check(self, *fail_if: str, gold: object = None, design: str | None = None, data: object = None) -> Any:  # noqa: ANN401 - a report of a layer above
-        """Check what would make this result fail, such as ``results.check("relevance.low < 0.7", "unscored > 2 %")``.
-
-        A measure is named as :meth:`findings` name it, then ``.low``, ``.high``, ``.n``, ``.unscored`` (the share of
-        its votes) or ``.unscored_verdicts`` of it: in brackets whose (``winrate[new].low <= 0.5``,
-        ``relevance.difference[new, old].high < 0``), and of which rows
-        (``relevance[language=de].low < 0.6``, ``[language=*]`` for each group). Without brackets it stands for every
-        system, as ``.corrected`` for what people would say. Comparisons are joined by ``and``, ``or``, ``not`` and
-        parentheses; names with spaces or other signs stand in quotes.
-
-        Args:
-            *fail_if: What must not be. A gate whose measure has no number fails, and so does one for which too many
-                votes are unscored to tell.
-            gold: Labels of people for ``.corrected``, as :meth:`correct` takes them; by default those held.
-            design: How the labelled rows were chosen.
-            data: The rows that were judged, where the result keeps no column of groups.
-
-        Returns:
-            A :class:`~evenhand.report.gates.GateReport`: it prints as a table, has those that ``failed``, and
-            ``raise_if_failed``.
-
-        Raises:
-            InvalidInputError: What is no gate, or names what this result does not have.
-        """
-        return import_module("evenhand.report.gates").check(self, fail_if, gold=gold, design=design, data=data)
-
-    def summarize(self, *fail_if: str, **known: Any) -> Any:  # noqa: ANN401 - of a layer above
-        """What it came to, for programs: ``to_json()``, ``to_junit()`` and ``to_markdown()``, with gates.
-
-        Args:
-            *fail_if: As :meth:`check` takes them.
-            **known: ``gold``, ``design`` and ``data``, likewise.
-
-        Returns:
-            A :class:`~evenhand.report.summaries.Summary`.
-        """
-        return import_module("evenhand.report.summaries").Summary(self, self.check(*fail_if, **known))
-
-    def by(self, by: object, *, data: object = None, gold: object = None, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as in by_group
-        """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
-
-        Args:
-            by: The groups: see :meth:`group_of`.
-            data: The rows that were judged, where the result keeps no such column.
-            gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
-            design: How the labelled rows were chosen; with it, scores and differences are corrected too.
-            **how: ``level`` of the intervals, ``seed`` of draws.
-
-        Returns:
-            A :class:`~evenhand.labels.by_group.GroupedScores`: means with intervals over rows or clusters, differences
-            by sign-flip tests with Holm's correction over all groups, systems and scores, and in words where a system
-            that is ahead on all rows is behind in a group.
-
-        Raises:
-            InvalidInputError: If there are no such groups, or labels that fit no row.
-        """
-        grouped = import_module("evenhand.labels.by_group").by_group
-        return grouped(self, by, data=data, gold=gold, design=design, **how)
-
-    def plot(self, kind: str | None = None, path: str | Path | None = None) -> Any:  # noqa: ANN401 - of an optional library
-        """A picture for a paper, by matplotlib (``pip install 'evenhand[plot]'``).
-
-        Args:
-            kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
-                ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
-            path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
-
-        Returns:
-            A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. The caption is that of
-            :func:`~evenhand.report.pictures.pictures_of`.
-
-        Raises:
-            MissingDependencyError: If matplotlib is not installed.
-            InvalidInputError: A kind that this result does not have, or another ending.
-            UnwritableFileError: If the file cannot be written.
-        """
-        return import_module("evenhand.report.plots").plot(self, kind, path)
+        models: dict[str, None] = {}
+        labels = []
+        for cell in self.cells():
+            models |= {vote.completion.model: None for vote in cell.votes if vote.completion and vote.completion.model}
+            gold = cell.about.get("gold", cell.about.get("reference"))
+            if gold is not None:
+                labels.append([*self.question_name(cell), gold])
+        return Fingerprint.of(self.judged(), self.parameters, models, labels)
 
     def named_cells(self) -> Iterator[Cell]:
         """The cells, with the id of the row where rows have ids of their own."""
-        for cell in self.cells():
-            yield cell._replace(about=self._with_id(cell.about))
+        return (cell._replace(about=self._with_id(cell.about)) for cell in self.cells())
 
     def _with_id(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """What a cell is about, with the id of its row where rows have ids of their own."""
@@ -661,15 +613,6 @@ class Results(PrintedTables, Generic[Entry]):
         said = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
         return (*said, *notes, *dict.fromkeys((*self.outcome_notes, *other.outcome_notes))), changed
 
-    def to_label(self, n: int, **how: Any) -> Any:  # noqa: ANN401 - as evenhand.to_label has it
-        """A blind sheet on which people label a sample of what was judged: see :func:`evenhand.to_label`.
-
-        Args:
-            n: How many rows are drawn for each score.
-            **how: ``data``, which must be given, ``design``, ``seed``, ``response_field`` and ``context_fields``.
-        """
-        return import_module("evenhand").to_label(self, n, **how)
-
     def to_pandas(self) -> pd.DataFrame:
         """One row an entry, without the votes."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
@@ -719,6 +662,10 @@ class Results(PrintedTables, Generic[Entry]):
             InvalidInputError: If the path ends otherwise, or something else is to be left out.
             UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
+        self.save_part(path, 0, leave_out)
+
+    def save_part(self, path: str | Path, first: int, leave_out: Collection[str] = ()) -> None:
+        """The same for some rows of a run, of which the first has an index of its own in the whole."""
         check_left_out(leave_out)
         header = {"parameters": listed(self.parameters), **self.judged(), **self.overview()}
         if self.run_file is not None:
@@ -728,7 +675,7 @@ class Results(PrintedTables, Generic[Entry]):
             cells = (cell.telling(row) for cell, row in zip(cells, self.verdict_rows(), strict=True))
         disk = self.entries if isinstance(self.entries, EntriesOnDisk) else None
         streamed: dict[str, Any] = {} if disk is None else {"rows": disk.cells, "schema": disk.schema()}
-        write(path, self.kind, header, (cell.without(leave_out) for cell in cells), **streamed)
+        write(path, self.kind, header, (cell.without(leave_out) for cell in cells), first=first, **streamed)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -741,28 +688,198 @@ class Results(PrintedTables, Generic[Entry]):
         folder = place if place.is_dir() else place.parent
         with reading(place):
             if place.is_dir():
-                result, header = cls._on_disk(Parts(place))
+                parts = Parts.of(place, cls.kind)
+                result, header = cast(Self, EntriesOnDisk(cls, parts, parts.header).whole()), parts.header
             else:
                 saved = read(path, cls.kind)
-                result, header = cls.of_cells(saved.header, cls.loaded_cells(saved)), saved.header
+                result, header = cls.of_cells(saved.header, saved.cells), saved.header
             if header.get("run"):
                 object.__setattr__(result, "run_file", absolute(header["run"], folder))
         return result
 
-    @classmethod
-    def _on_disk(cls, parts: Parts) -> tuple[Self, Mapping[str, Any]]:
-        """The result whose entries stay on disk, and what its parts say before their votes."""
-        if KINDS[cls.kind] != parts.kind:
-            raise InvalidInputError(
-                f"{str(parts.folder)!r} holds no {KINDS[cls.kind].holds}, but {parts.kind.holds}, which "
-                f"{parts.kind.class_name}.load reads"
-            )
-        return cast(Self, EntriesOnDisk(cls, parts, parts.header).whole()), parts.header
 
-    @classmethod
-    def loaded_cells(cls, saved: Saved) -> list[Cell]:
-        """The cells that a file holds, as tables make them."""
-        return [_without_id(cell) for cell in saved.cells]
+@dataclass(frozen=True, eq=False)
+class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
+    """The entries of all parts, one part after the other; in a part they are ordered as in any result of its kind.
+
+    Rows are numbered on from part to part. No more than one part is held for each walk.
+
+    Attributes:
+        held_as: The class of the result.
+        parts: The files.
+        header: What the parts say together, under the rules that apply.
+        kept: For each part, which of its cells are left; None where all are.
+        as_saved: The rules are those by which the parts were saved.
+    """
+
+    held_as: type[Results[Entry]]
+    parts: Parts
+    header: Mapping[str, Any]
+    kept: tuple[BoolArray, ...] | None = None
+    as_saved: bool = True
+    _last: dict[int, Results[Entry]] = field(default_factory=dict, repr=False)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The parts of which something is left."""
+        return [number for number in range(len(self.parts.paths)) if self.kept is None or self.kept[number].any()]
+
+    def part(self, number: int, *, texts: bool = True) -> Results[Entry]:
+        """The result of one part, whose rows have the numbers that they have in the whole.
+
+        Args:
+            number: Which part, from 0.
+            texts: Read the reasons and replies too, of which no score is made.
+
+        Raises:
+            InvalidInputError: A part that cannot be read.
+        """
+        with reading(self.parts.paths[number]):
+            saved = read(self.parts.paths[number], self.held_as.kind, texts=texts)
+            left = saved.cells if self.kept is None else compress(saved.cells, self.kept[number])
+            return self._made_of(number, saved.header, left)
+
+    def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Entry]:
+        placed = (cell._replace(about=self._placed(number, header, cell.about)) for cell in cells)
+        return self.held_as.of_cells(self.header, placed)
+
+    def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+        """What a cell is about, with the numbers that its row and what it was judged by have in the whole."""
+        found = {**about, "instance": about["instance"] + self.parts.firsts[number]}
+        for name, column in OWN_LISTS.get(self.held_as.kind, {}).items():
+            if column in about and header.get(name) != self.header.get(name):
+                found[column] = self.header[name].index(header[name][about[column]])
+        return found
+
+    def abouts(self) -> Iterator[dict[str, Any]]:
+        """What each cell is about, without its votes."""
+        for number in self.numbers:
+            header, abouts = read_abouts(self.parts.paths[number])
+            for place, about in enumerate(abouts):
+                if self.kept is None or self.kept[number][place]:
+                    yield self._placed(number, header, about)
+
+    def columns(self, number: int, names: Collection[str]) -> pyarrow.Table:
+        """Columns of one part, with all its cells, whose rows are counted from 0."""
+        return read_columns(self.parts.paths[number], names, self.parts.saved_firsts[number])
+
+    @property
+    def cells(self) -> int:
+        """How many cells are left."""
+        return sum(self.parts.cells) if self.kept is None else sum(int(each.sum()) for each in self.kept)
+
+    def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
+        """The columns of a file that holds all parts, with those that tell of verdicts or without."""
+        import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+
+        schemas = map(read_schema, self.parts.paths)
+        united = reduce(lambda one, other: pyarrow.unify_schemas([one, other]), schemas)
+        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
+
+    def vote_columns(self) -> VoteColumns:
+        """Every vote, as far as measures need it."""
+        found = []
+        for number in self.numbers:
+            votes = VoteColumns.of_table(self.columns(number, OF_VOTES))
+            found.append(votes if self.kept is None else votes.only(self.kept[number]))
+        return VoteColumns.joined(found)
+
+    def without_texts(self) -> tuple[Entry, ...]:
+        """All entries at once, without the reasons and replies, of which no score is made."""
+        return tuple(entry for number in self.numbers for entry in self.part(number, texts=False).entries)
+
+    def whole(self) -> Results[Entry]:
+        """The result with these entries."""
+        number = self.numbers[0]
+        if self.kept is None:  # one row shows what all are like
+            row = next(self.abouts())["instance"] - self.parts.firsts[number]
+            saved = read(self.parts.paths[number], self.held_as.kind, texts=False, row=row)
+            template = self._made_of(number, saved.header, saved.cells)
+        else:
+            template = self.part(number, texts=False)
+        held = next(each.name for each in fields(template) if getattr(template, each.name) is template.entries)
+        return replace(template, **{held: self})  # type: ignore[arg-type] # the field of its entries
+
+    def under(self, header: Mapping[str, Any]) -> Self:
+        """The same votes under other rules.
+
+        Args:
+            header: What is judged, and the parameters.
+        """
+        return replace(self, header={**self.header, **header}, as_saved=False, _last={})
+
+    def only(self, stays: Sequence[bool], header: Mapping[str, Any]) -> Self:
+        """The entries of some of the cells.
+
+        Args:
+            stays: Of each of :meth:`abouts`, whether it does.
+            header: What is judged, and the parameters, of what is left.
+        """
+        left = iter(stays)
+        masks = []
+        for number, cells in enumerate(self.parts.cells):
+            mask = np.ones(cells, dtype=bool) if self.kept is None else self.kept[number].copy()
+            mask[mask] = list(islice(left, int(mask.sum())))
+            masks.append(mask)
+        return replace(self, header={**self.header, **header}, kept=tuple(masks), _last={})
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        """How many entries each part has."""
+        names = self.held_as.names
+        counts = dict.fromkeys(range(len(self.parts.paths)), 0)
+        for number in self.numbers:
+            _, abouts = read_abouts(self.parts.paths[number])
+            kept = [True] * len(abouts) if self.kept is None else self.kept[number]
+            named = zip(abouts, kept, strict=True)
+            counts[number] = len({tuple(about[name] for name in names) for about, held in named if held})
+        return tuple(counts.values())
+
+    def __len__(self) -> int:
+        return sum(self._counts)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for number in self.numbers:
+            yield from self.part(number).entries
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Entry]: ...
+
+    def __getitem__(self, place: int | slice) -> Entry | Sequence[Entry]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        ends = list(accumulate(self._counts))
+        left = range(len(self))[place]
+        number = bisect_right(ends, left)
+        left -= ends[number] - self._counts[number]
+        if number not in self._last:
+            self._last.clear()
+            self._last[number] = self.part(number)
+        return self._last[number].entries[left]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment] # as a list
+
+
+def part_by_part(walk: Callable[..., Iterator[Row]]) -> Callable[..., Iterator[Row]]:
+    """Make a walk over a result go through one part after the other where it lies on disk."""
+
+    @wraps(walk)
+    def walked(self: Results[Any], *given: Any, **keyed: Any) -> Iterator[Row]:  # noqa: ANN401 - those of the walk
+        entries = self.entries
+        if not isinstance(entries, EntriesOnDisk):
+            yield from walk(self, *given, **keyed)
+            return
+        for number in entries.numbers:
+            yield from walk(entries.part(number), *given, **keyed)
+
+    return walked
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
@@ -782,11 +899,6 @@ def with_ids(records: Rows) -> Rows:
             yield named_row(row, self.ids) if self.ids else row
 
     return named
-
-
-def _without_id(cell: Cell) -> Cell:
-    """A cell as tables make it, which know their rows by their indices."""
-    return cell._replace(about={name: value for name, value in cell.about.items() if name != "id"})
 
 
 class Rules(TypedDict, total=False):
@@ -838,112 +950,3 @@ def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
                     f"row {row} is left for only one of {group!r} and {other!r} ({', '.join(groups)}): keep a row for "
                     "all of them, or for none"
                 )
-
-
-def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Whether a table's parameters say that draws could stop early."""
-    grid = parameters.get("grid", {})
-    return bool(grid.get("stop_early")) and grid["samples"] > 1
-
-
-_RUN, _VOTES = "_run", "_votes"
-
-
-def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> Results[Any]:
-    """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
-
-    A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
-
-    Args:
-        results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
-        name: Of the metric's main score, with its prefix, where there are several metrics.
-
-    Returns:
-        The results, of the kind that the function of the same mode gives.
-
-    Raises:
-        InvalidInputError: If the results hold no votes of evenhand, or those of several metrics and ``name`` is none of
-            them, or the instances were judged by criteria of their own, or they are of several subsets.
-
-    Example::
-
-        results = unitxt.evaluate(predictions=predictions, data=data)
-        print(evenhand.from_results(results).rescore(on_position_bias="first"))
-    """
-    given: object = results
-    rows = list(results) if isinstance(given, Iterable) else []
-    runs = _runs(rows) if all("score" in row for row in rows) else {}
-    if not runs:
-        raise InvalidInputError(
-            "the results hold no votes of evenhand: give what unitxt's evaluate returned for a recipe with a judge "
-            "metric of evenhand, such as metrics.evenhand.direct"
-        )
-    if name not in runs and (name is not None or len(runs) > 1):
-        raise InvalidInputError(
-            f"name is {name!r}, and the results are those of {len(runs)} metric(s); give the name of one: "
-            f"{', '.join(repr(each) for each in runs)}"
-        )
-    named = next(iter(runs)) if name is None else name
-    votes = [row["score"]["instance"].get(named + _VOTES) for row in rows]
-    if not all(isinstance(own, list) for own in votes):
-        raise InvalidInputError(
-            f"{named + _VOTES!r} of the instances holds no votes of {named!r}: another score has this name; give one "
-            "of the two metrics a score_prefix, or the record of the mode another name"
-        )
-    lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
-    run = _of_one_criterion(runs[named], lines, named)
-    cells = [cell_of(line, [key for key in line if key != "votes"]) for line in lines]
-    return results_of_run({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
-
-
-def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Any]:
-    """The result of what a metric says of its run, and of votes.
-
-    Args:
-        run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
-        cells: The votes.
-    """
-    held: type[Results[Any]] = getattr(import_module("evenhand"), KINDS[run["evenhand"]].class_name)
-    return held.of_cells(run, cells)
-
-
-def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Name of a main score -> what its metric says of the run; of a benchmark, in the subset that the rows are of."""
-    if not rows:
-        return {}
-    first, *others = dict.fromkeys(tuple(row.get("subset") or ()) for row in rows)
-    if others:
-        raise InvalidInputError(
-            f"the results are those of {1 + len(others)} subsets of a benchmark, and a result is about one: give the "
-            f"rows of one, as in [row for row in results if row['subset'] == {list(first)!r}]"
-        )
-    scores = rows[0]["score"]["subsets" if first else "global"]
-    for subset in first:
-        scores = scores[subset]
-    return {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
-
-
-def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
-    """What a metric says of the run, where all that is left was judged by the same.
-
-    Raises:
-        InvalidInputError: If instances were judged by criteria of their own.
-    """
-    if "rubric" in run and run["rubric"] is None:
-        left = {line["criterion"] for line in lines}
-        criteria = [each for each in run["criteria"] if each["name"] in left]
-        if len(criteria) == 1:
-            return {**run, "criteria": criteria}
-        how = "give the rows of one criterion alone"
-    elif run.get("criterion", run) is None:
-        how = "evaluate the instances of one criterion alone"
-    else:
-        return run
-    raise InvalidInputError(
-        f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
-        f"all rows: {how}"
-    )
-
-
-def _is_run(given: object) -> bool:
-    return isinstance(given, Mapping) and given.get("evenhand") in KINDS

@@ -16,10 +16,9 @@ from filelock import FileLock, Timeout
 
 from evenhand.errors import InvalidInputError
 from evenhand.results.measures import as_json
-from evenhand.results.parts import OF_ROWS
 from evenhand.results.results import Results
-from evenhand.results.saved import header_of, read_columns
-from evenhand.results.votes_columns import Cell
+from evenhand.results.saved import OF_ROWS, header_of, read_columns
+from evenhand.results.vote_columns import Cell
 
 RUN_FILE: Final = "run.yaml"
 NOT_JUDGED: Final = ("budget", "engine_error", "offline")
@@ -40,6 +39,7 @@ class RowsOfPart(NamedTuple):
         contents: Digits for what each row held when it was judged.
         not_judged: The ids of those of which a vote failed, or was not asked for.
         votes: How many votes there are on the others.
+        first: The index of its first row in the whole run.
     """
 
     number: int
@@ -47,6 +47,7 @@ class RowsOfPart(NamedTuple):
     contents: Sequence[str]
     not_judged: frozenset[str]
     votes: int
+    first: int
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -93,19 +94,20 @@ def held_alone(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def write_part(path: Path, result: Results[Any], run: Mapping[str, Any] | None = None) -> None:
+def write_part(path: Path, result: Results[Any], run: Mapping[str, Any] | None = None, first: int = 0) -> None:
     """Write a part: wholly, or not at all.
 
     Args:
         path: As :func:`part_path` says, or beside the parts; what is there is replaced.
         result: What some rows came to.
         run: The run that made it, as results keep it.
+        first: The index in the whole run of its first row.
 
     Raises:
         UnwritableFileError: If it cannot be written.
     """
     object.__setattr__(result, "run_file", run)
-    result.save(path)
+    result.save_part(path, first)
 
 
 def rows_of_part(folder: Path, number: int) -> RowsOfPart:
@@ -118,9 +120,10 @@ def rows_of_part(folder: Path, number: int) -> RowsOfPart:
 
     path = part_path(folder, number)
     try:
-        said = header_of(path)["parameters"]
+        header = header_of(path)
+        said, first = header["parameters"], header.get("first", 0)
         named = [] if "ids" in said else ["prompt_id"]
-        table = read_columns(path, ["instance", "unscored_reason", *named])
+        table = read_columns(path, ["instance", "unscored_reason", *named], first)
         digits = str(said["fingerprint"]["contents"])
     except (InvalidInputError, LookupError) as error:
         raise InvalidInputError(
@@ -133,7 +136,7 @@ def rows_of_part(folder: Path, number: int) -> RowsOfPart:
     ids = said.get("ids") or _in_order(table.column("instance").to_pylist(), table.column("prompt_id").to_pylist())
     contents = [digits[start : start + DIGITS] for start in range(0, len(digits), DIGITS)]
     not_judged = frozenset(ids[place] for place in places.to_pylist())
-    return RowsOfPart(number, ids, contents, not_judged, len(table) - again)
+    return RowsOfPart(number, ids, contents, not_judged, len(table) - again, first)
 
 
 def _in_order(rows: Sequence[int], names: Sequence[str]) -> list[str]:

@@ -1,28 +1,32 @@
-"""Results as files: Parquet with a row per vote, or JSON lines with a line per question."""
+"""Results as files: Parquet with a row per vote, or JSON lines with a line per question; and a folder of such parts.
+
+A part is a saved result of some rows of a run, ``part-000000.parquet`` and so on, whose votes carry the index that
+their row has in the whole run. What the headers of the parts say is joined here (:class:`Parts`). No part is opened by
+pyarrow before the types of its columns were checked, which a data set of pyarrow's would not do.
+"""
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from importlib import import_module
-from itertools import chain, repeat
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, chain, repeat
 from pathlib import Path
-from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self, overload
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
-from evenhand.data.arrow_files import bounded_table, opened_parquet, parquet_file
-from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.arrow_files import PARQUET_HEADER, bounded_table, opened_parquet, parquet_file
 from evenhand.data.rows import KINDS, SavedKind, saved_kind
-from evenhand.errors import EvenhandError, InvalidInputError, UnwritableFileError
-from evenhand.files import cache_folder, check_growth, check_layout, expanded, open_file, read_bytes
+from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
+from evenhand.results.made_by import DIGITS, NOTHING, digest
 from evenhand.results.measures import as_json
-from evenhand.results.votes_columns import (
+from evenhand.results.notes import LIMITS
+from evenhand.results.vote_columns import (
     CELL,
     PLACES,
     PROMPTS,
@@ -62,6 +66,7 @@ def write(
     *,
     rows: int | None = None,
     schema: pyarrow.Schema | None = None,
+    first: int = 0,
 ) -> None:
     """Write a result: Parquet with a row per vote, or JSON lines with a line per question, as the path ends.
 
@@ -73,6 +78,7 @@ def write(
         cells: The votes.
         rows: How many cells there are, where these are not to be held.
         schema: The columns of a Parquet file, likewise.
+        first: The index in the whole run of the row whose index is 0 here.
 
     Raises:
         InvalidInputError: If the path ends otherwise.
@@ -82,16 +88,35 @@ def write(
     if rows is None:
         cells = list(cells)
         rows = len(cells)
-    cells = iter(cells)
-    first = next(cells, None)
-    about = [] if first is None else list(first.about)
-    held = chain(() if first is None else (first,), cells)
-    head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": about, **header}
+    held = _moved(cells, first)
+    shown = next(held, None)
+    head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": [] if shown is None else list(shown.about)}
+    head |= {**({"first": first} if first else {}), **header}
+    held = held if shown is None else chain([shown], held)
     with written_whole(path) as beside:
         if parquet:
             _write_parquet(beside, head, votes_tables(held, schema))
         else:
             _write_lines(beside, chain([head], map(line_of, held)))
+
+
+def _moved(cells: Iterable[Cell], first: int) -> Iterator[Cell]:
+    """The cells, with the indices that their rows have in the whole run."""
+    for cell in cells:
+        yield cell._replace(about={**cell.about, "instance": cell.about["instance"] + first}) if first else cell
+
+
+def _as_made(cell: Cell, first: int) -> Cell:
+    """A cell as results make it, which number their rows from 0 and know these by their indices.
+
+    Raises:
+        ValueError: If an index is below 0.
+    """
+    about = {name: value for name, value in cell.about.items() if name != "id"}
+    about["instance"] -= first
+    if about["instance"] < 0:
+        raise ValueError("an index is below 0")
+    return cell._replace(about=about)
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
@@ -110,57 +135,6 @@ def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
     return Cell({name: line[name] for name in about if name in line}, tuple(map(Vote.model_validate, line["votes"])))
 
 
-@contextmanager
-def written_whole(path: str | Path) -> Iterator[Path]:
-    """A place beside a path, whose file is moved to it when all is written: until then, what was there stays.
-
-    A link leads to the file that is replaced, and a file that was there keeps its permissions.
-
-    Raises:
-        InvalidInputError: If no file can have this name.
-        UnwritableFileError: If the file cannot be written, as on a full disk.
-    """
-    path = check_path(path)
-    target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{token_hex(8)}")
-    try:
-        _create(beside)
-        try:
-            yield beside
-            if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
-                beside.chmod(0o600)
-            elif target.exists():
-                beside.chmod(stat.S_IMODE(target.stat().st_mode))
-            with beside.open("rb+") as file:
-                os.fsync(file.fileno())
-            beside.replace(target)
-        finally:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise UnwritableFileError(
-            f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
-            "or give another path"
-        ) from error
-
-
-def _create(path: Path) -> None:
-    """Make a file that was not there, and that is not a link."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
-
-
-def check_path(path: str | Path) -> Path:
-    """A path, if it is one.
-
-    Raises:
-        InvalidInputError: If no file can have this name.
-    """
-    given: object = path
-    if not isinstance(given, (str, Path)) or not str(given) or "\0" in str(given):
-        raise InvalidInputError(f"{path!r} is no path of a file; give a text or a pathlib.Path")
-    return Path(path)
-
-
 def check_suffix(path: str | Path) -> str:
     """How a path ends.
 
@@ -174,36 +148,6 @@ def check_suffix(path: str | Path) -> str:
             "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
         )
     return suffix
-
-
-def check_ending(path: str | Path, accepted: Collection[str]) -> str:
-    """How a path ends, if what is written can end so.
-
-    Raises:
-        InvalidInputError: If its ending says none of the formats accepted.
-    """
-    suffix = check_path(path).suffix.lower()
-    if suffix not in accepted:
-        raise InvalidInputError(
-            f"{str(path)!r} ends in {Path(path).suffix!r}. Accepted: {', '.join(map(repr, accepted))}"
-        )
-    return suffix
-
-
-def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]]) -> None:
-    """Write a text in the format that the path's ending says.
-
-    Args:
-        path: The file.
-        written: Ending -> what makes the text.
-
-    Raises:
-        InvalidInputError: If the name ends otherwise.
-        UnwritableFileError: If the file cannot be written.
-    """
-    text = written[check_ending(path, written)]
-    with written_whole(path) as beside:
-        beside.write_text(text() + "\n", encoding="utf-8")
 
 
 def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -252,6 +196,7 @@ class _Header(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     rows: NonNegativeInt
+    first: NonNegativeInt = 0
     about: list[str]
     parameters: _Parameters
 
@@ -318,18 +263,10 @@ def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = N
             cells = _parquet_cells(path, header, texts=texts, row=row)
         else:
             cells = [_checked_cell(cell_of(line, header["about"])) for line in _lines_after_header(path)]
+        cells = [_as_made(cell, header.get("first", 0)) for cell in cells]
         if row is None and header["rows"] != len(cells):
             raise ValueError(f"it has {len(cells)} of {header['rows']} rows")
     return Saved(header, cells)
-
-
-def kind_of_file(path: str | Path) -> SavedKind:
-    """What kind of result a file holds.
-
-    Raises:
-        InvalidInputError: If it cannot be read, or holds no result.
-    """
-    return KINDS[header_of(path)["evenhand"]]
 
 
 def header_of(path: str | Path) -> dict[str, Any]:
@@ -345,18 +282,6 @@ def header_of(path: str | Path) -> dict[str, Any]:
             "writes one, as Parquet or JSON lines"
         )
     return header
-
-
-def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind
-    """The result that a file holds, of whatever kind: what the ``save`` of any result wrote.
-
-    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
-    when they are asked for.
-
-    Raises:
-        InvalidInputError: If the file cannot be read, or holds no result.
-    """
-    return getattr(import_module("evenhand"), kind_of_file(check_path(path)).class_name).load(path)
 
 
 def kind_if_saved(path: str | Path) -> SavedKind | None:
@@ -433,22 +358,33 @@ def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool, row: i
     table = bounded_table(file, len(data), [name for name in file.schema_arrow.names if name not in left_out])
     check_votes(table, header["about"])
     if row is not None:
-        table = table.filter(pyarrow.compute.equal(table.column("instance"), row))
+        table = table.filter(pyarrow.compute.equal(table.column("instance"), row + header.get("first", 0)))
     prompts = PromptsOfFile(file, path, len(data)) if texts else repeat(None, len(table))
     return list(cells_of(table, prompts)) if len(table) else []
 
 
-def read_columns(path: str | Path, names: Collection[str]) -> pyarrow.Table:
+def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> pyarrow.Table:
     """Some columns of a saved result in Parquet, and the number of the cell of each row; those that it lacks are not.
+
+    Args:
+        path: The file.
+        names: Of the columns.
+        first: What its header says, which is taken from ``instance``.
 
     Raises:
         InvalidInputError: If it cannot be read.
     """
+    import pyarrow.compute as pc  # noqa: PLC0415 - half a second of import that only this needs
+
     path = expanded(path)
     with reading(path), open_file(path) as opened:
         file = parquet_file(opened, path, texts_once=True)
         table = bounded_table(file, path.stat().st_size, {CELL, *names})
         check_votes(table, ())
+        if first and "instance" in table.column_names:
+            rows = pc.subtract(table["instance"], first)
+            table = table.set_column(table.column_names.index("instance"), "instance", rows)
+            check_votes(table, ())
     return table.select([CELL, *(name for name in names if name in table.column_names)])
 
 
@@ -466,7 +402,8 @@ def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]
     """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
     header = header_of(path)
     with reading(path):
-        return header, abouts_of(read_columns(path, [name for name in header["about"] if name != "id"]))
+        names = [name for name in header["about"] if name != "id"]
+        return header, abouts_of(read_columns(path, names, header.get("first", 0)))
 
 
 def _lines_after_header(path: Path) -> Iterator[dict[str, Any]]:
@@ -484,3 +421,190 @@ def _checked_cell(cell: Cell) -> Cell:
     if any(isinstance(number, int) and number < 0 for number in numbers):
         raise ValueError("an index is below 0")
     return cell
+
+
+OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
+"""The parameters that differ from part to part."""
+
+_OF_RUN: Final = ("evenhand", "about", "systems", "criteria", "criterion", "rubric")
+"""What headers say of the run beside its parameters; the rest is what a part came to."""
+
+OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "checklist": {"checklists": "checklist"},
+    "mode_results": {"criteria": "criterion"},
+}
+"""Kind of result -> lists of headers that may differ from part to part, and the columns that count their entries."""
+
+
+class JoinedColumn(Sequence[Any]):
+    """A value for each row of all parts, held as Arrow holds it: a million ids take little more than their letters."""
+
+    def __init__(self, parts: Iterable[Sequence[Any]]) -> None:
+        """Join the values of the parts, in their order."""
+        import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+
+        self._values: pyarrow.ChunkedArray = pyarrow.chunked_array([pyarrow.array(list(each)) for each in parts])
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, row: int) -> Any: ...  # noqa: ANN401 - as the data have it
+    @overload
+    def __getitem__(self, row: slice) -> list[Any]: ...
+
+    def __getitem__(self, row: int | slice) -> Any:
+        return self._values[row].to_pylist() if isinstance(row, slice) else self._values[row].as_py()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values.to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # as a list
+
+    def twice(self) -> tuple[int, int] | None:
+        """The places of two equal values; None where there are none."""
+        import pyarrow.compute  # noqa: PLC0415 - as above
+
+        if pyarrow.compute.count_distinct(self._values).as_py() == len(self):
+            return None
+        known: dict[Any, int] = {}
+        pairs = ((known.setdefault(value, place), place) for place, value in enumerate(self))
+        return next((pair for pair in pairs if pair[0] != pair[1]), None)
+
+
+def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with lists in the place of joined columns, as files have them."""
+    return {
+        name: listed(value) if isinstance(value, Mapping) else list(value) if isinstance(value, JoinedColumn) else value
+        for name, value in parameters.items()
+    }
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of a result on disk, in the order of their rows, and what they say together.
+
+    Attributes:
+        folder: Where they lie.
+        paths: The files.
+        header: What they say together.
+        firsts: Of each part, the number of its first row in the result.
+        saved_firsts: The same in its file: they are greater where a part of the run is missing.
+        cells: How many cells each has.
+    """
+
+    folder: Path
+    paths: tuple[Path, ...]
+    header: Mapping[str, Any]
+    firsts: tuple[int, ...]
+    saved_firsts: tuple[int, ...]
+    cells: tuple[int, ...]
+
+    @classmethod
+    def of(cls, folder: str | Path, kind: str) -> Self:
+        """Read the headers of the parts in a folder.
+
+        Args:
+            folder: Where they lie.
+            kind: What they must hold: one of :data:`KINDS`.
+
+        Raises:
+            InvalidInputError: If it holds no parts, those of another kind or of two runs, or what is no saved result.
+        """
+        folder = expanded(folder).absolute()
+        found = [(path, header_of(path)) for path in sorted(folder.glob(PART))]
+        if not found:
+            raise InvalidInputError(
+                f"the folder {str(folder)!r} holds no parts of a result ({PART}), as stream_to writes them; give such "
+                "a folder, or the file of a saved result"
+            )
+        held = KINDS[found[0][1]["evenhand"]]
+        if held != KINDS[kind]:
+            raise InvalidInputError(
+                f"{str(folder)!r} holds no {KINDS[kind].holds}, but {held.holds}, which {held.class_name}.load reads"
+            )
+        found.sort(key=lambda each: each[1].get("first", 0))
+        saved_firsts = tuple(header.get("first", 0) for _, header in found)
+        paths, headers = zip(*found, strict=True)
+        lists: dict[str, list[Any]] = {}
+        run: dict[str, Any] = {}
+        for path, header in found:
+            own = OWN_LISTS.get(header["evenhand"], {}).keys() & header.keys()
+            said: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header and name not in own}
+            said["parameters"] = {name: each for name, each in header["parameters"].items() if name not in OF_ROWS}
+            run = run or said
+            _check_same(run, said, path, paths[0])
+            for name in own:
+                lists[name] = _united(lists.get(name, []), header[name])
+        of_rows = [{name: each for name, each in header["parameters"].items() if name in OF_ROWS} for header in headers]
+        parameters = {**joined(of_rows), **run["parameters"]}
+        ends = list(accumulate(each["n"] for each in of_rows))
+        _check_ids(parameters.get("ids"), ends, paths)
+        cells = tuple(header["rows"] for header in headers)
+        whole = {**run, "run": headers[0].get("run"), **lists, "rows": sum(cells), "parameters": parameters}
+        return cls(folder, paths, whole, (0, *ends[:-1]), saved_firsts, cells)
+
+
+def _check_same(run: Mapping[str, Any], said: Mapping[str, Any], path: Path, first: Path) -> None:
+    for name, value in said.items():
+        if run[name] != value:
+            other = name
+            if name == "parameters":
+                other = next(each for each in {**value, **run[name]} if value.get(each) != run[name].get(each))
+            raise InvalidInputError(
+                f"{str(path)!r} is of another run than {str(first)!r}: they differ in {other!r}; a folder holds the "
+                "parts of one run"
+            )
+
+
+def _check_ids(ids: JoinedColumn | None, ends: Sequence[int], paths: Sequence[Path]) -> None:
+    """Check that no row is counted twice, as where a part was copied."""
+    twice = None if ids is None else ids.twice()
+    if ids is not None and twice is not None:
+        one, other = (str(paths[bisect_right(ends, place)]) for place in twice)
+        raise InvalidInputError(
+            f"the row {ids[twice[0]]!r} is in {one!r} and in {other!r}, and would count twice: move one of the two "
+            "elsewhere"
+        )
+
+
+def _united(known: list[Any], own: list[Any]) -> list[Any]:
+    """A list with the entries of another that it lacks."""
+    if known == own:
+        return known
+    names = {digest(each): each for each in (*known, *own)}
+    return list(names.values())
+
+
+def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The parameters of parts that are about their rows, for all rows."""
+    first = parts[0]
+    found = {**first, "n": sum(each["n"] for each in parts)}
+    if "ids" in first:
+        found["ids"] = JoinedColumn(each["ids"] for each in parts)
+    if "groups" in first:
+        found["groups"] = {name: JoinedColumn(each["groups"][name] for each in parts) for name in first["groups"]}
+    if "fingerprint" in first:
+        found["fingerprint"] = _joined_fingerprint(parts)
+    return found
+
+
+def _joined_fingerprint(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Digits for the judges and prompts, and those of each row one after the other."""
+    prints = [each.get("fingerprint", {}) for each in parts]
+    shown = dict.fromkeys(name for each in prints for name in each.get("shown", {}))
+    said = {name: dict.fromkeys(each[name] for each in prints if name in each) for name in ("judge", "prompts")}
+    digits = {name: next(iter(found)) if len(found) == 1 else digest(*found) for name, found in said.items() if found}
+    return {
+        **digits,
+        "shown": {
+            name: "".join(
+                own.get("shown", {}).get(name, "").ljust(part["n"] * DIGITS, NOTHING[0])
+                for own, part in zip(prints, parts, strict=True)
+            )
+            for name in shown
+        },
+    }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics.agreement import root_of
@@ -335,41 +333,3 @@ def within_row_deviation(
     """
     (mean,) = ratio_intervals(variances, counts, level=level, bounds=(0.0, width**2 / 2))
     return None if mean is None else root_of(mean)
-
-
-def draws_to_settle(deviation: float, draws: int, rows: int, margin: float, *, level: float = 0.95) -> int | None:
-    r"""How many draws of each prompt it takes until drawing anew would not move a mean score past a threshold.
-
-    The mean of k draws on each of n rows has the standard error :math:`s / \sqrt{nk}` from drawing alone, the rows
-    held fixed. It is settled when that, times Student's quantile with the :math:`n(m - 1)` degrees of freedom of s,
-    is no more than the margin: :math:`k = \lceil (t s / \Delta)^2 / n \rceil`. Which rows were drawn is another
-    matter, which more draws do not settle: the interval of the score says that.
-
-    Args:
-        deviation: s, the standard deviation of one draw: ``draw_deviation``, in the units of the score.
-        draws: m, how many draws of each prompt it was estimated from, at least 2.
-        rows: n, the rows with a score; where each was asked in several orders or by several judges, fewer draws do.
-        margin: :math:`\Delta`, between the score and the threshold.
-        level: Of the quantile, two-sided.
-
-    Returns:
-        k, at least 1; None where the score lies on the threshold, as no number of draws settles that.
-
-    Raises:
-        InvalidInputError: Fewer than two draws, no row, a negative or infinite deviation or margin, a bad level.
-
-    Ten rows, s = 0.4, a margin of 0.1: (2.086 · 0.4 / 0.1)² / 10 = 6.96.
-
-    >>> draws_to_settle(0.4, draws=3, rows=10, margin=0.1)
-    7
-    """
-    check_level(level)
-    if draws < 2 or rows < 1 or not 0 <= deviation < math.inf or not 0 <= margin < math.inf:
-        raise InvalidInputError(
-            f"deviation={deviation!r}, draws={draws!r}, rows={rows!r}, margin={margin!r}: give two draws or more, one "
-            "row or more, and a deviation and a margin that are 0 or greater"
-        )
-    if margin == 0:
-        return None
-    quantile = float(stats.t.ppf((1 + level) / 2, rows * (draws - 1)))
-    return max(1, math.ceil((quantile * deviation / margin) ** 2 / rows - 1e-9))

@@ -127,7 +127,7 @@ class Meetings:
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """Outcomes of paired comparisons, a row per contest; :meth:`of` builds and checks them.
+    """LogitOutcomes of paired comparisons, a row per contest; :meth:`of` builds and checks them.
 
     Attributes:
         systems: The names; every array below refers to them by position.

@@ -19,7 +19,7 @@ from scipy import stats
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import Missing, format_number, format_percent
-from evenhand.run_options import Design
+from evenhand.options import Design
 from evenhand.statistics.intervals import (
     BoolArray,
     FloatArray,

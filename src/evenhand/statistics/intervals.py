@@ -25,7 +25,7 @@ from scipy.sparse import csc_array
 from scipy.special import expit, logit
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.run_options import INTERVALS
+from evenhand.options import INTERVALS
 from evenhand.statistics.anytime import ConfidenceSequence
 
 FloatArray = NDArray[np.float64]
@@ -56,7 +56,7 @@ class IntervalLevel:
     Attributes:
         level: In [0.5, 1).
         clusters: One label per row, in their order; None if every row stands for itself.
-        method: One of `evenhand.run_options.INTERVALS`; `ratio_intervals` says what each does.
+        method: One of `evenhand.options.INTERVALS`; `ratio_intervals` says what each does.
 
     Raises:
         InvalidInputError: A level out of range, or no such method.

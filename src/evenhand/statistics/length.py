@@ -13,7 +13,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, Interval, IntervalLevel, Level
 from evenhand.statistics.strengths import (
-    Outcomes,
+    LogitOutcomes,
     Parameter,
     Ties,
     expected_win_rates,
@@ -87,7 +87,7 @@ def length_controlled_win_rates(
     if reason is None:
         opponents = np.column_stack([used.first, used.second])
         design = np.column_stack([strength_design(opponents, placed), np.tanh(difference / scale)])
-        found = fit_logit(Outcomes.of(design, used.score, used.cluster, ties=False))
+        found = fit_logit(LogitOutcomes.of(design, used.score, used.cluster, ties=False))
         reason, fit = (_REASONS[found], None) if isinstance(found, str) else (None, found)
     rates: dict[int, Interval] = {}
     effect = None
@@ -262,7 +262,7 @@ def verbosity_slope(
     elif not columns["length"][usable].any():
         reason = "both responses of every contest have the same length: there is no length effect to estimate"
     else:
-        found = fit_logit(Outcomes.of(design[usable], won[usable], labels[usable], ties=undecided))
+        found = fit_logit(LogitOutcomes.of(design[usable], won[usable], labels[usable], ties=undecided))
         reason, fit = (_WHY_NO_SLOPE[found], None) if isinstance(found, str) else (None, found)
 
     def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Parameter:

@@ -47,7 +47,7 @@ _MOST_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Outcomes:
+class LogitOutcomes:
     """What a logit is fitted to.
 
     Attributes:
@@ -64,7 +64,7 @@ class Outcomes:
     @classmethod
     def of(
         cls, design: FloatArray, score: FloatArray, cluster: IntArray, *, ties: bool, pattern: IntArray | None = None
-    ) -> Outcomes:
+    ) -> LogitOutcomes:
         """Split scores in [0, 1] into outcome weights of sum 1 that keep the score.
 
         With ties as an outcome a score between a tie and a win is shared between these two: 0.75 is half a tie and half
@@ -88,7 +88,7 @@ class Outcomes:
         counts = csr_array((weights.ravel(), (np.repeat(labels, size), columns.ravel())), shape=shape)
         return cls(features_of(design, ties=ties), counts, np.zeros(shape[1]))
 
-    def with_half_wins(self, strengths: int) -> Outcomes:
+    def with_half_wins(self, strengths: int) -> LogitOutcomes:
         """The same and, for every two that met, a part of a contest that both won half of, shown in no order.
 
         The parts add up to one contest a strength and are shared out in proportion to the contests held. With them the
@@ -109,7 +109,9 @@ class Outcomes:
         plain = self.features.copy()
         plain[:, [0, -1], strengths:] = 0.0
         counts = hstack([self.counts, csr_array((self.counts.shape[0], halves.size))], format="csr")
-        return Outcomes(np.concatenate([self.features, plain]), counts, np.concatenate([self.added, halves.ravel()]))
+        return LogitOutcomes(
+            np.concatenate([self.features, plain]), counts, np.concatenate([self.added, halves.ravel()])
+        )
 
 
 def features_of(design: FloatArray, *, ties: bool) -> FloatArray:
@@ -182,7 +184,7 @@ class LogitFit:
         return variance**0.5 if variance > _NO_VARIANCE * of_contests else np.inf
 
 
-def fit_logit(outcomes: Outcomes) -> LogitFit | NotFinite:
+def fit_logit(outcomes: LogitOutcomes) -> LogitFit | NotFinite:
     """Maximise the likelihood by Newton's method, or say why it has no unique finite maximum.
 
     The log-likelihood is concave. A direction of the parameters in which it has no curvature at the start is not
@@ -196,7 +198,7 @@ def fit_logit(outcomes: Outcomes) -> LogitFit | NotFinite:
         EstimationError: No convergence.
 
     >>> won = np.array([1.0, 1.0, 1.0, 0.0])  # three of four: log-odds log 3
-    >>> fit = fit_logit(Outcomes.of(np.ones((4, 1)), won, np.arange(4), ties=False))
+    >>> fit = fit_logit(LogitOutcomes.of(np.ones((4, 1)), won, np.arange(4), ties=False))
     >>> round(float(np.exp(fit.parameters[0])), 6)
     3.0
     """
@@ -382,7 +384,7 @@ def fit_strengths(
         ties: ``davidson`` makes the tie an outcome; ``half`` counts it as half a win each.
         level: Of the intervals.
         place_all: Place all systems that a chain of contests connects. Where that leaves a strength infinite, one
-            contest a strength is added, half won by each side (:meth:`Outcomes.with_half_wins`).
+            contest a strength is added, half won by each side (:meth:`LogitOutcomes.with_half_wins`).
 
     >>> contests = Contests.of("ab", first=[0] * 3, second=[1] * 3, score=[1, 1, 0])  # the odds are 2 to 1
     >>> [round(2 * strength.log_strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
@@ -453,7 +455,7 @@ def _fit(core: Contests, placed: IntArray, *, ordered: bool, ties: bool, halves:
     design = strength_design(opponents, placed)
     if ordered:
         design = np.column_stack([design, np.ones(len(design))])
-    outcomes = Outcomes.of(design, core.score, core.cluster, ties=ties, pattern=pattern)
+    outcomes = LogitOutcomes.of(design, core.score, core.cluster, ties=ties, pattern=pattern)
     return fit_logit(outcomes.with_half_wins(len(placed) - 1) if halves else outcomes)
 
 
@@ -516,7 +518,7 @@ def expected_win_rates(
 def strengths_of_wins(wins: FloatArray) -> tuple[float | None, ...]:
     """Bradley-Terry strengths from the wins of each against each alone, with one contest a strength added.
 
-    Of few contests, as on one instance: what is added (see :meth:`Outcomes.with_half_wins`) keeps every strength
+    Of few contests, as on one instance: what is added (see :meth:`LogitOutcomes.with_half_wins`) keeps every strength
     finite, and those of systems with equal results equal.
 
     Args:
@@ -538,7 +540,7 @@ def strengths_of_wins(wins: FloatArray) -> tuple[float | None, ...]:
     if len(placed):
         features = features_of(strength_design(np.column_stack([first, second]), placed), ties=False)
         counts = csr_array(np.column_stack([wins[first, second], wins[second, first]]).reshape(1, -1))
-        fit = fit_logit(Outcomes(features, counts, np.zeros(counts.shape[1])).with_half_wins(len(placed) - 1))
+        fit = fit_logit(LogitOutcomes(features, counts, np.zeros(counts.shape[1])).with_half_wins(len(placed) - 1))
         if isinstance(fit, str):
             raise EstimationError(f"the likelihood has no unique finite maximum ({fit}); please report the data")
         for system, strength in zip(placed.tolist(), strength_basis(len(placed)) @ fit.parameters, strict=True):

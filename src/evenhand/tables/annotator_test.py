@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, Literal
 
-from evenhand.checked_options import takes
-from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
 from evenhand.data.fields import read_clusters
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.recorded_columns import VoteReader, columns_of
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import (
-    VoteColumn,
-    VoteReader,
-    categories_of,
-    columns_of,
-    read_column,
-)
-from evenhand.judge_reliability.raters import Scale
+from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_columns, said_of_results, stand_in_test
 from evenhand.labels.people import read_gold
-from evenhand.labels.stand_in import Said, StandInTest, check_epsilon, said_of_results, stand_in_test
+from evenhand.options import IntervalOptions, takes
 from evenhand.results.results import Results
-from evenhand.run_options import IntervalOptions
 from evenhand.statistics.alternative_annotator import Similarity
 from evenhand.unitxt.loading import load_criterion
-
-Reader = Callable[[VoteColumn, str], Sequence[Any]]
 
 
 @takes(IntervalOptions)
@@ -69,7 +59,7 @@ def alternative_annotator_test(
         label_field: Of labels for a result: the column with the label.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.IntervalOptions`. With ``cluster_field`` the
+        **options: Of the intervals; see :class:`~evenhand.options.IntervalOptions`. With ``cluster_field`` the
             tests are over clusters.
 
     Raises:
@@ -81,91 +71,34 @@ def alternative_annotator_test(
     >>> found["gpt"].passed, found["gpt"].winning_rate, found["gpt"].advantage.estimate
     (True, 1.0, 1.0)
     """
-    given, drawn = check_epsilon(epsilon), IntervalOptions(**options)
+    drawn = IntervalOptions.of_call(options, signature(alternative_annotator_test).parameters)
+    given = check_epsilon(epsilon)
     if not callable(scoring) and scoring not in ("auto", "exact", "rmse"):
         raise InvalidInputError(f"scoring is {scoring!r}; give 'auto', 'exact', 'rmse' or a function of two labels")
     if annotators is None:
         raise InvalidInputError("annotators is None; name the columns of people, or give their labels for a result")
     if isinstance(data, Results):
-        _refuse(votes=votes, criteria=criteria, split=split, cluster_field=drawn.cluster_field or None)
+        own = {"votes": votes, "criteria": criteria, "split": split, "cluster_field": drawn.cluster_field or None}
+        _refuse(own, "a result is tested, which has its own: leave it out")
         labels = read_gold(data, annotators, annotator_field=annotator_field, label_field=label_field)
         said = said_of_results(data, labels, scoring)
     else:
-        _refuse_of_labels(annotator_field=annotator_field, label_field=label_field)
+        fields = {"annotator_field": annotator_field, "label_field": label_field}
+        _refuse(fields, "that is for labels of a result: name columns in annotators")
+        if votes is None:
+            raise InvalidInputError("votes is None; name the columns with the judges' votes")
+        if as_index and criteria is None:
+            raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
         rows = read_rows(data, split)
-        judges, people = _columns(rows, votes, annotators)
+        judges = columns_of(rows, votes, "votes")
+        people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
-        read, how = _reader((*judges, *people), criteria, scoring, as_index=as_index)
-        told = {column.name: read(column, "human") for column in people}
-        said = [Said(column.name, "", read(column, "judge"), told, how, clusters or ()) for column in judges]
+        reader = None if criteria is None else VoteReader.of(load_criterion(criteria), as_index=as_index)
+        said = said_in_columns(judges, people, reader, scoring, clusters or ())
     return stand_in_test(said, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 
 
-def _refuse(**given: object) -> None:
+def _refuse(given: Mapping[str, object], why: str) -> None:
     for name, value in given.items():
         if value is not None:
-            raise InvalidInputError(f"{name} is {value!r}, and a result is tested, which has its own: leave it out")
-
-
-def _refuse_of_labels(**given: object) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidInputError(f"{name} is {value!r}: it is for labels of a result; name columns in annotators")
-
-
-def _columns(
-    rows: Sequence[Row], votes: str | Sequence[str] | None, annotators: object
-) -> tuple[tuple[VoteColumn, ...], tuple[VoteColumn, ...]]:
-    """Those of the judges and of the people."""
-    if votes is None:
-        raise InvalidInputError("votes is None; name the columns with the judges' votes")
-    judges = columns_of(rows, votes, "votes")
-    people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
-    names = [column.name for column in (*judges, *people)]
-    if len(people) < 2 or len(set(names)) < len(names):
-        raise InvalidInputError(
-            f"the annotators are {names[len(judges) :]!r} and the judges {names[: len(judges)]!r}: each is named once, "
-            "and an annotator is compared with the others, of whom there must be one at least, and should be two"
-        )
-    return judges, people
-
-
-def _reader(columns: Sequence[VoteColumn], criteria: object, scoring: Any, *, as_index: bool) -> tuple[Reader, Any]:
-    """What reads a column, and how near two of its labels are."""
-    if criteria is None and (callable(scoring) or scoring == "rmse"):
-        return _free(numbers=scoring == "rmse"), scoring
-    criterion = categories_of(columns) if criteria is None else load_criterion(criteria)
-    return _of_options(VoteReader.of(criterion, as_index=as_index), scoring)
-
-
-def _of_options(reader: VoteReader, scoring: Any) -> tuple[Reader, Any]:
-    """What reads a column of votes on a criterion, and how near two of them are."""
-    scale = Scale.of(reader.criterion)
-    rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)
-    if scoring == "rmse" and not rated:
-        raise InvalidInputError(f"the options of {reader.criterion.name!r} have no order: give scoring='exact'")
-    places = [None if each is None else float(each) for each in scale.ratings] if rated else list(scale.labels)
-
-    def read(column: VoteColumn, kind: str) -> Sequence[Any]:
-        return [None if place is None else places[place] for place in read_column(column, reader, kind)]
-
-    return read, scoring if callable(scoring) else "rmse" if rated else "exact"
-
-
-def _free(*, numbers: bool) -> Reader:
-    """What reads a column of numbers or of anything."""
-
-    def read(column: VoteColumn, kind: str) -> Sequence[Any]:
-        cells = [None if cell is NOT_ASKED or is_abstention(cell) else cell for cell in column.cells]
-        if not numbers:
-            return cells
-        found = [None if cell is None else number_of(cell) for cell in cells]
-        for row, (cell, number) in enumerate(zip(cells, found, strict=True)):
-            if cell is not None and number is None:
-                raise InvalidInputError(
-                    f"instance {row}: the {kind} {column.name!r} said {cell!r}, which is no number: give criteria, or "
-                    "scoring='exact'"
-                )
-        return found
-
-    return read
+            raise InvalidInputError(f"{name} is {value!r}, and {why}")

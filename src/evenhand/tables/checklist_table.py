@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
-from evenhand.judge_reliability.raters import Scale
 from evenhand.modes.checklist import (
     RANGES,
     ChecklistReport,
@@ -31,17 +30,23 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note
-from evenhand.results.on_disk import part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes
+from evenhand.options import ChecklistMetric
+from evenhand.result_methods import ResultMethods
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    Reported,
+    measures_table,
+    plain,
+)
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, with_ids
-from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
-from evenhand.run_options import ChecklistMetric
+from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, part_by_part, with_ids
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -95,7 +100,7 @@ class CheckedResponse:
 
 
 @dataclass(frozen=True)
-class ChecklistTable(Results[CheckedResponse]):
+class ChecklistTable(ResultMethods[CheckedResponse]):
     """The result of :func:`checklist`: every verdict, what each response comes to, and a report a system.
 
     Attributes:
@@ -262,7 +267,7 @@ class ChecklistTable(Results[CheckedResponse]):
         responses = [each for name in systems for each in self._of_system(name)]
         return compare_with_gold(
             [
-                JudgedRow(response.instance, response.system, None, result.score.primary_score, None, None, cluster)
+                JudgedRow(response.instance, response.system, None, result.scores.primary_score, None, None, cluster)
                 for response, result in responses
                 for cluster in [response.cluster]
             ]
@@ -281,7 +286,7 @@ class ChecklistTable(Results[CheckedResponse]):
     def differences(self) -> tuple[SystemDifference, ...]:
         """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
         scored = {
-            system: scored_rows((result.score.primary_score, result.bounds) for _, result in self._of_system(system))
+            system: scored_rows((result.scores.primary_score, result.bounds) for _, result in self._of_system(system))
             for system in self.systems
         }
         return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))
@@ -461,7 +466,7 @@ def _response_of(cells: Sequence[Cell], checklists: Sequence[Checklist], rules: 
 def _outcome(response: CheckedResponse, result: ChecklistResult, checklist: Checklist) -> Outcome:
     """What a response comes to."""
     questions = tuple((response.instance, response.system, item.name) for item in checklist.items)
-    score = result.score.primary_score
+    score = result.scores.primary_score
     return Outcome(response.instance, questions, score, na=result.na, cluster=response.cluster)
 
 

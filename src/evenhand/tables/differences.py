@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
-from evenhand.results.findings import Reported, leading_bounds, reported_difference
+from evenhand.results.measures import Reported, leading_bounds, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import Level, UnscoredBounds

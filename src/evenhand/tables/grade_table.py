@@ -19,15 +19,13 @@ from evenhand.numbers import (
     format_percent,
     format_range,
 )
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, measures_table
-from evenhand.results.notes import baseline_note
-from evenhand.results.on_disk import part_by_part
+from evenhand.result_methods import ResultMethods
+from evenhand.results.looking import NO_VERDICT, QuestionAsked
+from evenhand.results.measures import Column, Reported, measures_table
+from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, check_same_rows, with_ids
-from evenhand.results.unscored import unscored_note
-from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
-from evenhand.results.votes_columns import Cell, plain_vote, vote_row
+from evenhand.results.results import check_same_rows, part_by_part, with_ids
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
@@ -64,7 +62,7 @@ _ABOUT = ("instance", "prompt", "with_unrelated", "unrelated", "cluster")
 
 
 @dataclass(frozen=True)
-class GradeTable(Results[GradedInstance]):
+class GradeTable(ResultMethods[GradedInstance]):
     """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt.
 
     Attributes:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, Unpack, cast
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack, cast, overload
 
 import numpy as np
+import pyarrow.compute as pc
 
-from evenhand.aggregation import VoteRules, rubric_range
+from evenhand.aggregation import VoteRules, mean_covered_mass, rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
-from evenhand.judge_reliability.raters import Scale
-from evenhand.judge_reliability.report import panel_tables
+from evenhand.judge_reliability.tables import panel_tables
 from evenhand.modes.direct_assessment import covered_mass, verdict_record
 from evenhand.modes.rubric import (
     RubricResult,
@@ -29,24 +31,46 @@ from evenhand.modes.rubric import (
     with_spread,
 )
 from evenhand.numbers import format_range, format_share
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_table, plain, score_column
+from evenhand.result_methods import ResultMethods
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import (
+    UNSCORED_VOTES,
+    Column,
+    Measure,
+    Outcome,
+    Outcomes,
+    QuestionName,
+    Reported,
+    UnscoredCounts,
+    measures_table,
+    plain,
+    score_column,
+)
 from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
     spread_note,
     unscored_bounds_note,
+    unscored_note,
 )
-from evenhand.results.on_disk import EntriesOnDisk, part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, changed_rules, check_same_rows, with_ids
-from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
-from evenhand.results.verdict_columns import VoteColumns, told_for_measures
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.results import EntriesOnDisk, changed_rules, check_same_rows, part_by_part, with_ids
+from evenhand.results.vote_columns import (
+    CELL,
+    OF_VERDICTS,
+    OF_VOTES,
+    BoolArray,
+    Cell,
+    FloatArray,
+    IntArray,
+    VerdictColumns,
+    VoteColumns,
+    codes_of,
+    told_for_measures,
+    vote_row,
+)
 from evenhand.scoring import ScoreSummary, readings_note
-from evenhand.statistics import Interval
+from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.differences import (
     SystemDifference,
@@ -55,8 +79,10 @@ from evenhand.tables.differences import (
     scored_rows,
     system_differences,
 )
-from evenhand.tables.judged_columns import OF_JUDGEMENTS, JudgedColumns, JudgedOutcomes, columns_of_table
 from evenhand.votes import MISSING_RESPONSE, Verdict
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +108,165 @@ class Judgement:
     length_penalty: float | None = None
 
 
+_ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", "verdict_selected_option")
+OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
+"""The columns of a saved result that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedColumns:
+    """The judgements of one system by one criterion, one a row; shape (n,) each.
+
+    Attributes:
+        criterion: By which they were judged.
+        instances: The rows of the data.
+        selected: The place of the option that was selected; -1 where there is none.
+        gold: Likewise that of a person.
+        clusters: What the rows belong to; None where they do not depend on each other.
+        verdicts: The verdicts with their votes.
+    """
+
+    criterion: Criterion
+    instances: IntArray
+    selected: IntArray
+    gold: IntArray
+    clusters: tuple[str | None, ...]
+    verdicts: VerdictColumns
+
+    @classmethod
+    def of(cls, judged: Sequence[Judgement], criterion: Criterion, *, expected: bool) -> Self:
+        """Those of entries.
+
+        Args:
+            judged: The judgements.
+            criterion: By which they were judged.
+            expected: Scores are expected values, which rest on probabilities.
+        """
+        verdicts = [each.verdict for each in judged]
+        masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
+        return cls(
+            criterion=criterion,
+            instances=np.array([each.instance for each in judged], dtype=np.int64),
+            selected=_places([verdict.selected_label for verdict in verdicts], criterion),
+            gold=_places([each.gold for each in judged], criterion),
+            clusters=tuple(each.cluster for each in judged),
+            verdicts=VerdictColumns.of(verdicts, masses),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Those of all, one after the other."""
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("instances", "selected", "gold")
+        }
+        clusters = tuple(chain.from_iterable(part.clusters for part in parts))
+        verdicts = VerdictColumns.joined([part.verdicts for part in parts])
+        return cls(parts[0].criterion, **columns, clusters=clusters, verdicts=verdicts)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def gold_agreement(self, level: IntervalLevel) -> Interval | None:
+        """The share of the rows with a gold label and a selection whose labels are the same."""
+        both = (self.gold >= 0) & (self.selected >= 0)
+        (share,) = mean_intervals(np.where(both, self.gold == self.selected, np.nan), level=level)
+        return share
+
+    def scored(self) -> FloatArray:
+        """Shape (n, 3): the score of each, and between which it could have been."""
+        return np.column_stack([self.verdicts.score, self.verdicts.limits(self.ranges())])
+
+    def ranges(self) -> FloatArray:
+        """Shape (n, 2): that of the criterion for each."""
+        return np.tile(np.array(self.criterion.score_range, dtype=float), (len(self), 1))
+
+
 @dataclass(frozen=True)
-class JudgementTable(Results[Judgement]):
+class JudgedOutcomes(Sequence[Outcome]):
+    """The judgements of a system as outcomes, each made when it is asked for.
+
+    Attributes:
+        system: Whose.
+        columns: The judgements.
+    """
+
+    system: str
+    columns: JudgedColumns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, row: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Outcome]: ...
+
+    def __getitem__(self, row: int | slice) -> Outcome | list[Outcome]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        held, instance = self.columns, int(self.columns.instances[row])
+        score, place = float(held.verdicts.score[row]), int(held.selected[row])
+        return Outcome(
+            instance,
+            ((instance, self.system, held.criterion.name),),
+            None if math.isnan(score) else score,
+            None if place < 0 else held.criterion.labels[place],
+            na=bool(held.verdicts.na[row]),
+            cluster=held.clusters[row],
+        )
+
+
+def columns_of_table(
+    table: pyarrow.Table, criteria: Sequence[Criterion], first: int, kept: BoolArray | None
+) -> dict[tuple[str, str], JudgedColumns] | None:
+    """``(system, criterion name)`` -> the judgements of one part; None where it does not say what measures need.
+
+    Args:
+        table: Its columns :data:`OF_JUDGEMENTS`.
+        criteria: Of the whole.
+        first: The number of its first row in the whole.
+        kept: Which of its cells are left; None for all.
+    """
+    if not {*_ABOUT, *OF_VERDICTS} <= set(table.column_names):
+        return None
+    verdicts = VerdictColumns.of_table(table)
+    firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
+    about = table.select(_ABOUT) if len(firsts) == len(table) else table.select(_ABOUT).take(firsts)
+    asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
+    names = pc.unique(about.column("system")).to_pylist()
+    judged = codes_of(about.column("system"), names)
+    found = {}
+    for (place, system), (number, criterion) in product(enumerate(names), enumerate(criteria)):
+        own: BoolArray = (judged == place) & (asked == number)
+        own &= True if kept is None else kept
+        held = about if own.all() else about.filter(own)
+        found[system, criterion.name] = JudgedColumns(
+            criterion=criterion,
+            instances=held.column("instance").to_numpy() + first,
+            selected=_codes(held.column("verdict_selected_option"), criterion),
+            gold=_codes(held.column("gold"), criterion),
+            clusters=tuple(held.column("cluster").to_pylist()),
+            verdicts=verdicts.only(own),
+        )
+    return found
+
+
+def _codes(labels: pyarrow.ChunkedArray, criterion: Criterion) -> IntArray:
+    """The place of each label among those of a criterion."""
+    given = [label for label in pc.unique(labels).to_pylist() if label is not None]
+    places = np.array([*map(criterion.index_of, given), -1], dtype=np.int64)
+    return places[codes_of(labels, given)]
+
+
+def _places(labels: Sequence[str | None], criterion: Criterion) -> IntArray:
+    places: Mapping[str | None, int] = {
+        label: -1 if label is None else criterion.index_of(label) for label in dict.fromkeys(labels)
+    }
+    return np.array([places[label] for label in labels], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class JudgementTable(ResultMethods[Judgement]):
     """The result of :func:`judge`: every verdict, and a summary of each system and criterion.
 
     Attributes:

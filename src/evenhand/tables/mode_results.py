@@ -1,4 +1,4 @@
-"""What surrounds any way of judging: the function that runs a mode on a data set, and its table of results."""
+"""The result of any way of judging."""
 
 from __future__ import annotations
 
@@ -7,35 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Literal, Self, Unpack, overload
+from typing import Any, ClassVar, Self, Unpack
 
 from evenhand.aggregation import VoteRules, rubric_range
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
-from evenhand.data.rows import read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
-from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings
-from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.numbers import format_level
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note
-from evenhand.results.on_disk import part_by_part
-from evenhand.results.outcomes import Outcome, Outcomes
+from evenhand.options import RunOptions
+from evenhand.result_methods import ResultMethods
+from evenhand.results.looking import QuestionAsked
+from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table, plain
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, with_ids
-from evenhand.results.run_record import remembers
-from evenhand.results.unscored import unscored_note
-from evenhand.results.verdict_view import QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
-from evenhand.run_options import RunOptions, StreamOptions
-from evenhand.streams import streamed
-from evenhand.tables.responses import ResponseRows
-from evenhand.unitxt.loading import load_comparison, load_criterion
+from evenhand.results.results import Rules, changed_rules, part_by_part, with_ids
+from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 _MOST_COLUMNS = 10
@@ -65,8 +54,8 @@ class JudgedSubject:
 
 
 @dataclass(frozen=True)
-class ModeResults(Results[JudgedSubject]):
-    """The result of :func:`run_mode`: every subject with its votes, and the measures of each system.
+class ModeResults(ResultMethods[JudgedSubject]):
+    """The result of :func:`evenhand.run_mode`: every subject with its votes, and the measures of each system.
 
     Attributes:
         mode: The way of judging.
@@ -298,8 +287,13 @@ class ModeResults(Results[JudgedSubject]):
             InvalidInputError: If the mode is not known, or some questions about a subject are left out.
         """
         parameters = header["parameters"]
-        settings = RunSettings.from_parameters(parameters)
-        mode = find_mode(parameters["mode"]).from_options(parameters["mode_options"], settings.options.given())
+        held = {
+            **parameters,
+            **parameters["grid"],
+            **parameters["flow"],
+        }
+        options = RunOptions(**{name: held[name] for name in RunOptions.model_fields if name in held})
+        mode = find_mode(parameters["mode"]).from_options(parameters["mode_options"], options)
         criteria = [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in header["criteria"]]
         grouped = groupby(cells, key=lambda cell: (cell.about["system"], cell.about["instance"]))
         subjects = tuple(_judged(mode, criteria, list(own)) for _, own in grouped)
@@ -343,93 +337,3 @@ def _judged(mode: Mode[Any], criteria: Sequence[Criterion | Rubric], cells: Sequ
         facts=json.loads(about["facts"]),
     )
     return JudgedSubject(subject, about["system"], votes, mode.result(subject, votes))
-
-
-@overload
-def run_mode(
-    dataset: object, mode: object, engine: object, *, dry_run: Literal[True], **options: Any
-) -> RunEstimate: ...
-
-
-@overload
-def run_mode(
-    dataset: object, mode: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
-) -> ModeResults: ...
-
-
-@remembers
-@takes(RunOptions, StreamOptions)
-@streamed
-def run_mode(
-    dataset: object,
-    mode: object,
-    engine: object,
-    *,
-    mode_options: Mapping[str, Any] | None = None,
-    response_field: str | Sequence[str] = "response",
-    criteria: object = None,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
-    reference_field: str | None = None,
-    id_field: str | None = None,
-    split: str | None = None,
-    guidelines: str = "",
-    dry_run: bool = False,
-    **options: Any,
-) -> ModeResults | RunEstimate:
-    """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
-
-    Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
-            :func:`~evenhand.data.rows.read_rows`.
-        mode: A class derived from :class:`evenhand.Mode`, or the ``kind`` of one.
-        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
-            addresses with ``model``, catalog ids or engines.
-        mode_options: The mode's own options.
-        response_field: The column with what is judged; several columns are several systems.
-        criteria: The criterion, where the mode takes one.
-        context_fields: What the judge is shown beside it: a column, several, or name shown -> column.
-        reference_field: The column with a known good answer; ``reference`` when there is one.
-        id_field: The column with the id of each row, which records and saved files have beside its index.
-        split: Which split of a ``DatasetDict``.
-        guidelines: What the judge is told about judging.
-        dry_run: Return what the run would take, without a call.
-        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`.
-
-    Returns:
-        The results; with ``dry_run`` the estimated calls, tokens and cost.
-
-    Raises:
-        InvalidInputError: Data, fields, a mode or options that cannot be used; nothing has been called then.
-        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
-    """
-    rows, kind = read_rows(dataset, split), find_mode(mode)
-    if kind.function != "run_mode":
-        raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
-    options = one_step_in_batches(options, engine)
-    way = kind.from_options(mode_options or {}, options)
-    criterion = (
-        NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
-    )
-    data = ResponseRows.of(
-        rows,
-        response_field,
-        context_fields,
-        reference_field,
-        guidelines,
-        id_field=id_field,
-        group_fields=options.get("group_fields"),
-    )
-    if kind.compares and len(data.systems) < 2:
-        raise InvalidInputError(
-            f"response_field is {response_field!r}, and the mode {kind.kind!r} is about the responses of two or more: "
-            "name their columns"
-        )
-    clusters = data.clusters(way.settings.cluster_field)
-    systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
-    places = [(system, row) for system in systems for row in range(len(rows))]
-    subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for (_, named), row in places]
-    judges = judges_of(engine, options.get("model"), batch=options.get("batch"))
-    if dry_run:
-        return way.estimate(subjects, judges)
-    parameters = {**way.made_by(judges, subjects), **data.parameters(), "guidelines": guidelines, **way.parameters()}
-    return ModeResults.judged_now(way, subjects, [system for (system, _), _ in places], judges, parameters)

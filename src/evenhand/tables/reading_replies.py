@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 from evenhand.aggregation import check_rule
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
 from evenhand.data.fields import column_of, field_of, name_of, read_clusters, row_groups, row_ids, text_of
-from evenhand.data.rows import Row, read_rows
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import (
+from evenhand.data.recorded_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
+    named_weights,
     read_column,
     recorded_columns,
-    recorded_verdict,
 )
+from evenhand.data.rows import Row, read_rows
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judge_reliability.against_people import recorded_verdict
+from evenhand.options import RecordedOptions, takes
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
-from evenhand.results.run_record import remembers
-from evenhand.run_options import RecordedOptions
-from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
+from evenhand.results.made_by import remembers
+from evenhand.tables.recorded_votes import RecordedInstance, VoteTable
 from evenhand.tables.vote_rows import swapped_in
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
@@ -78,14 +79,14 @@ def read_replies(
             not match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.
         as_index: Gold labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
+        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, a pattern that is not a regular expression with one group, weights that do
             not fit, or rows of one instance that contradict each other.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
-    drawn = RecordedOptions(**options)
+    drawn = RecordedOptions.of_call(options, signature(read_replies).parameters)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
     log = _ReplyLog(
@@ -108,7 +109,7 @@ def read_replies(
         instances=tuple(
             RecordedInstance(
                 place,
-                recorded_verdict(own, criterion, rule, named, f"instance {place}"),
+                recorded_verdict(own, criterion, rule, named),
                 label,
                 None if clusters is None else clusters[place],
             )
@@ -131,7 +132,7 @@ def read_replies(
             "criteria_given": criteria is not None,
             "rule": rule,
             "weights": named,
-            **drawn.given(),
+            **dict(drawn),
         },
     )
 

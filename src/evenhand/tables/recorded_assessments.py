@@ -8,10 +8,10 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.cells import set_aside
 from evenhand.data.fields import field_of, name_of, text_of
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.asked import Asked, Questions
-from evenhand.judge_reliability.columns import VoteReader
-from evenhand.judging.settings import RunSettings
+from evenhand.judge_reliability.one_judge import Asked, Questions
+from evenhand.options import RunOptions
 from evenhand.tables.vote_rows import VoteRow, VoteRows, swapped_in
 from evenhand.votes import Vote, is_missing
 
@@ -22,7 +22,7 @@ def recorded_assessments(
     read: VoteRows,
     criterion: Criterion,
     rules: VoteRules,
-    settings: RunSettings,
+    options: RunOptions,
     *,
     gold_field: str | None = None,
     as_index: bool = False,
@@ -34,7 +34,7 @@ def recorded_assessments(
             called ``response`` tells how long the responses are.
         criterion: Whose options were voted on.
         rules: How a judge's own votes become its verdict.
-        settings: With the column of the clusters.
+        options: With the column of the clusters.
         gold_field: The column with the label that is right.
         as_index: Numbers are places of options.
 
@@ -62,9 +62,9 @@ def recorded_assessments(
         votes = cast.setdefault(places[vote.number], [])
         if vote.judge:
             order = own[::-1] if reversed_in[vote.number] else own
-            votes.append(read.cast(vote, criterion, index, order, settings))
+            votes.append(read.cast(vote, criterion, index, order, options.judge_weights))
     labels, lengths = _labels(read, places, reader, gold_field), _lengths(read, places)
-    clusters = read.clusters(settings.cluster_field, [each for each in (system, swapped, gold_field) if each])
+    clusters = read.clusters(options.cluster_field, [each for each in (system, swapped, gold_field) if each])
     numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     asked = tuple(
         Asked(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import OutOfScale, held_in, is_abstention, is_written_nothing, set_aside
 from evenhand.data.fields import field_of, name_of
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.modes.grade_scores import check_grade_settings
+from evenhand.modes.grade_scores import GradeMode
+from evenhand.options import RunOptions
 from evenhand.question import choice_criterion, comparison_criterion
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.vote_rows import VoteRow, VoteRows
 from evenhand.votes import Vote
@@ -23,7 +23,7 @@ RECORDED = "recorded"
 
 
 def recorded_grades(
-    read: VoteRows, candidates: Sequence[str] | None, criterion: Criterion | None, options: Mapping[str, Any]
+    read: VoteRows, candidates: Sequence[str] | None, criterion: Criterion | None, options: RunOptions
 ) -> GradeTable:
     """The table of recorded choices.
 
@@ -42,9 +42,7 @@ def recorded_grades(
             "a Grade Score is about the places at which candidates were shown: name the column with the list of their "
             f"names, in the order shown, with order_field=…; the data have the columns {list(read.rows[0])!r}"
         )
-    settings = read.settings(options, "pairwise", orders="cyclic")
-    rules = (settings.rules.aggregation, settings.rules.on_position_bias)
-    check_grade_settings(settings, unrelated_option=False, rules=rules)
+    options = GradeMode(read.run_options(options, orders="cyclic")).options
     judged = comparison_criterion("recorded votes", "") if criterion is None else criterion
     choice_of = cache(partial(choice_criterion, judged.name, judged.description))
     own: dict[int, tuple[str, ...]] = {}
@@ -62,10 +60,10 @@ def recorded_grades(
         chosen = _chosen(vote, shown)
         index = names.index(chosen) if isinstance(chosen, str) else chosen
         every.append(index)
-        cast.setdefault(vote.instance, []).append(read.cast(vote, choice, index, order, settings))
+        cast.setdefault(vote.instance, []).append(read.cast(vote, choice, index, order, options.judge_weights))
     set_aside(every)
     read.check_once(lambda vote: orders.get(id(vote)))
-    clusters = read.clusters(settings.cluster_field, [column])
+    clusters = read.clusters(options.cluster_field, [column])
     cells = [
         Cell(
             {
@@ -82,7 +80,7 @@ def recorded_grades(
         for instance in range(len(read.ids))
     ]
     parameters = {
-        **read.parameters(settings),
+        **read.parameters(options),
         "ids": list(read.ids),
         "prompts": [RECORDED],
         "candidates": None if candidates is None else list(candidates),

@@ -10,18 +10,17 @@ from evenhand.aggregation import Answer
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, fold_label, yes_no_criterion
 from evenhand.data.cells import NOT_ASKED, LabelReader, OutOfScale, held_in, is_abstention, set_aside
 from evenhand.data.fields import field_of, field_or, name_of
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.results.votes_columns import Cell
-from evenhand.run_options import ChecklistOptions
+from evenhand.options import ChecklistOptions
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.vote_rows import VoteRow, VoteRows, recorded_rows
 from evenhand.votes import Vote
 
 ITEM, SYSTEM = "item", "system"
-OF_RECORDED_ITEMS = {"primary_metric", "allow_na"}
 IN_ORDER = (0, 1)
 _ANSWERS = LabelReader.of(yes_no_criterion("gold", "The answer that a person gave.", na=True))
 _ANSWERED: tuple[Answer, ...] = ("yes", "no", "na")
@@ -42,7 +41,7 @@ def recorded_checklist(
     votes: object,
     fields: Mapping[str, Any],
     checklist: Checklist | None,
-    options: Mapping[str, Any],
+    options: ChecklistOptions,
     *,
     gold_field: str | None = None,
     split: str | None = None,
@@ -62,12 +61,6 @@ def recorded_checklist(
     Raises:
         InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
     """
-    defaults = ChecklistOptions.defaults()
-    for name, value in options.items():
-        if name in defaults and name not in OF_RECORDED_ITEMS and value != defaults[name]:
-            raise InvalidInputError(
-                f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
-            )
     rows, named = recorded_rows(dataset, votes, split)
     item = fields.get("item_field") or ITEM
     if not any(field_or(row, item, NOT_ASKED) is not NOT_ASKED for row in rows):
@@ -75,9 +68,7 @@ def recorded_checklist(
             VoteRows(rows, (), (), fields, ()).column("item_field")  # refuses it
         rows = _item_rows(rows, [named] if isinstance(named, str) else list(named), fields, checklist)  # type: ignore[call-overload] # what is no list is refused below
     read = VoteRows.of(rows, named, fields, each=True)
-    own = ChecklistOptions(**{name: value for name, value in options.items() if name in OF_RECORDED_ITEMS})
-    of_run = {name: value for name, value in options.items() if name not in defaults}
-    mode = ChecklistMode(read.settings(of_run, "binary"), own)
+    mode = ChecklistMode(read.run_options(options))
     asked = mode.offered(_checklist_of(read, item) if checklist is None else checklist)
     systems = read.column("systems_field", SYSTEM)
     responses = {
@@ -90,7 +81,7 @@ def recorded_checklist(
     keys = {vote.number: (*responses[vote.number], items[vote.number]) for vote in read.votes}
     names = tuple(dict.fromkeys(system for system, _ in responses.values()))
     apart = [column for column in (item, systems, gold_field) if column is not None]
-    clusters = read.clusters(mode.settings.cluster_field, apart)
+    clusters = read.clusters(mode.options.cluster_field, apart)
     cast, gold = _cast(read, keys, asked, mode), _gold(read, keys, gold_field)
     cells = [
         Cell(
@@ -109,8 +100,8 @@ def recorded_checklist(
         for each in asked.items
     ]
     parameters = {
-        **read.parameters(mode.settings),
-        **{name: getattr(mode.options, name) for name in sorted(OF_RECORDED_ITEMS)},
+        **read.parameters(mode.options),
+        **{name: getattr(mode.options, name) for name in ("allow_na", "primary_metric")},
         "ids": list(read.ids),
         "gold_fields": gold_field,
     }
@@ -211,7 +202,8 @@ def _cast(read: VoteRows, keys: Mapping[int, Key], checklist: Checklist, mode: C
         every += said
         for vote, index in zip(votes, said, strict=True):
             if vote.judge:
-                cast = read.cast(vote, criterion, index, tuple(range(len(criterion.options))), mode.settings)
+                order = tuple(range(len(criterion.options)))
+                cast = read.cast(vote, criterion, index, order, mode.options.judge_weights)
                 found.setdefault(keys[vote.number], []).append(cast)
                 judges.setdefault(keys[vote.number][:2], {})[vote.judge] = vote
     set_aside(every)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import OutOfScale, as_text, is_abstention, is_written_nothing, number_of, plain_cell, set_aside
 from evenhand.data.fields import field_of, field_or, name_of, text_of
-from evenhand.data.plain_data import briefly
+from evenhand.data.plain import briefly
+from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.contest import check_reduction, is_graded
+from evenhand.options import WinratesArguments
 from evenhand.question import comparison_criterion, swapped_index
-from evenhand.results.votes_columns import Cell
+from evenhand.results.vote_columns import Cell
 from evenhand.tables.vote_rows import VoteRow, VoteRows, swapped_in
 from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.votes import Vote, is_missing
@@ -228,10 +230,7 @@ def recorded_winrates(
     read: VoteRows,
     systems: tuple[str, ...] | None,
     criterion: Criterion | None,
-    reduced: Mapping[str, Any],
-    options: Mapping[str, Any],
-    *,
-    allow_ties: bool,
+    given: WinratesArguments,
 ) -> WinrateTable:
     """The table of recorded comparisons.
 
@@ -239,26 +238,25 @@ def recorded_winrates(
         read: The votes.
         systems: In the order of the table; None for that of the rows.
         criterion: Whose options were offered; None where votes name systems, places or a tie.
-        reduced: ``reduction``, ``resamples`` and ``gold_field``.
-        options: Of a run, those that say what votes come to.
-        allow_ties: Ties were offered, though perhaps nobody chose one.
+        given: What votes come to, and whether ties were offered, though perhaps no vote is for one.
 
     Raises:
         InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
     """
     held = _Comparisons.of(read, systems)
-    ties = allow_ties or held.has_ties
+    ties = given.allow_ties or held.has_ties
     offered = comparison_criterion("recorded votes", "", allow_ties=ties) if criterion is None else criterion
     shown = {id(vote): (*pair.systems, pair.order) for vote, pair in held}
     read.check_once(lambda vote: shown[id(vote)])
     about: dict[tuple[int, str, str], dict[str, Any]] = {}
     cast: dict[tuple[int, str, str], list[Vote]] = {}
-    settings = read.settings(options, "pairwise", check_positional_bias=_both_orders(held))
-    clusters = read.clusters(settings.cluster_field)
+    options = read.run_options(given, check_positional_bias=_both_orders(held))
+    VoteRules.from_parameters(dict(options)).check("pairwise")
+    clusters = read.clusters(options.cluster_field)
     selected = held.selected(offered, labels=criterion is not None)
     for (vote, pair), index in zip(held, selected, strict=True):
         key = (vote.instance, *pair.systems)
-        told = _told(held, vote, pair, reduced["gold_field"])
+        told = _told(held, vote, pair, given.gold_field)
         known = about.setdefault(key, told)
         for name, value in told.items():
             if known[name] is None:
@@ -270,7 +268,7 @@ def recorded_winrates(
                 )
         votes = cast.setdefault(key, [])
         if vote.judge:
-            votes.append(read.cast(vote, offered, index, pair.order, settings))
+            votes.append(read.cast(vote, offered, index, pair.order, options.judge_weights))
     places = {system: place for place, system in enumerate(held.systems)}
     keys = sorted(about, key=lambda key: (key[0], places[key[1]], places[key[2]]))
     cells = [
@@ -290,9 +288,10 @@ def recorded_winrates(
     ]
     graded = is_graded(offered)
     parameters = {
-        **read.parameters(settings),
-        **reduced,
-        "reduction": check_reduction(reduced["reduction"], graded=graded),
+        **read.parameters(options),
+        "reduction": check_reduction(given.reduction, graded=graded),
+        "resamples": given.resamples,
+        "gold_field": given.gold_field,
         "design": "recorded",
         "allow_ties": any(option.value == 0.5 for option in offered.options),
         "scale": "graded" if graded else "choice",

@@ -5,50 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, NoReturn, Self
 
 from evenhand.aggregation import check_rule
-from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters, row_groups, row_ids
-from evenhand.data.rows import Row, read_rows
-from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.columns import (
+from evenhand.data.recorded_columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
     cast_votes,
     categories_of,
     columns_of,
+    named_weights,
     read_column,
     recorded_columns,
-    recorded_verdict,
 )
-from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
-from evenhand.judge_reliability.raters import (
+from evenhand.data.rows import Row, read_rows
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.against_people import (
     Drawing,
+    GoldComparison,
+    JudgedRow,
     PanelAgreement,
     Rater,
     RaterPair,
     Scale,
     VoteSummary,
     all_pairs,
+    compare_with_gold,
     panels,
+    recorded_verdict,
     summarize_votes,
 )
-from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
+from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
-from evenhand.results.findings import Reported
-from evenhand.results.measures import Measure, measures_of, plain, score_entries
-from evenhand.results.notes import unscored_bounds_note
-from evenhand.results.outcomes import Outcome, Outcomes
+from evenhand.options import RecordedOptions, takes
+from evenhand.result_methods import ResultMethods
+from evenhand.results.looking import NO_VERDICT, QuestionAsked
+from evenhand.results.made_by import remembers
+from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
+from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, with_ids
-from evenhand.results.run_record import remembers
-from evenhand.results.unscored import unscored_note
-from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
-from evenhand.results.votes_columns import Cell, vote_row
-from evenhand.run_options import RecordedOptions
+from evenhand.results.results import with_ids
+from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
@@ -78,7 +79,7 @@ class RecordedInstance:
 
 
 @dataclass(frozen=True)
-class VoteTable(Results[RecordedInstance]):
+class VoteTable(ResultMethods[RecordedInstance]):
     """The result of :func:`aggregate_votes`.
 
     Attributes:
@@ -288,9 +289,7 @@ class VoteTable(Results[RecordedInstance]):
             instances=tuple(
                 RecordedInstance(
                     **cell.about,
-                    verdict=recorded_verdict(
-                        cell.votes, criterion, said["rule"], said["weights"], f"instance {cell.about['instance']}"
-                    ),
+                    verdict=recorded_verdict(cell.votes, criterion, said["rule"], said["weights"]),
                 )
                 for cell in cells
             ),
@@ -324,7 +323,7 @@ class VoteTable(Results[RecordedInstance]):
 
 
 @dataclass(frozen=True)
-class AgreementTable(Results[RaterPair]):
+class AgreementTable(ResultMethods[RaterPair]):
     """The result of :func:`agreement`.
 
     Attributes:
@@ -511,13 +510,13 @@ def aggregate_votes(
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
+        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
-    drawn = RecordedOptions(**options)
+    drawn = RecordedOptions.of_call(options, signature(aggregate_votes).parameters)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, lambda _: criterion, as_index=as_index)
@@ -537,7 +536,7 @@ def aggregate_votes(
             **read.parameters(drawn),
             **row_ids(read.rows, id_field),
             **said,
-            **drawn.given(),
+            **dict(drawn),
         },
     }
     return VoteTable.of_cells(header, cells)
@@ -570,7 +569,7 @@ def agreement(
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
+        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
@@ -587,7 +586,7 @@ def agreement(
             raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
         return categories_of(columns) if criteria is None else load_criterion(criteria)
 
-    drawn = RecordedOptions(**options)
+    drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
     clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
     judges = cast_votes(read.judges, len(read.rows), read.reader)
@@ -599,7 +598,7 @@ def agreement(
         **row_ids(read.rows, id_field),
         **named,
         "numbers_read_as": read.note,
-        **drawn.given(),
+        **dict(drawn),
     }
     return AgreementTable.of_cells({"criterion": read.reader.criterion, "parameters": parameters}, cells)
 
@@ -651,21 +650,3 @@ class _RecordedVotes:
             "votes": [column.name for column in self.judges],
             "as_index": self.reader.as_index,
         }
-
-
-def named_weights(weights: Mapping[str, float] | Sequence[float] | None, names: list[str]) -> dict[str, float] | None:
-    """The weights by judge; None for none.
-
-    Raises:
-        InvalidInputError: If they are not one per judge, or name somebody else.
-    """
-    if weights is None:
-        return None
-    if not isinstance(weights, Mapping):
-        if len(weights) != len(names):
-            raise InvalidInputError(f"there are {len(weights)} weights for the judges {names!r}; give one per judge")
-        return dict(zip(names, weights, strict=True))
-    unknown = [judge for judge in weights if judge not in names]
-    if unknown:
-        raise InvalidInputError(f"the weights name {unknown!r}, who did not vote; the judges are {names!r}")
-    return dict(weights)

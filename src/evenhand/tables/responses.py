@@ -13,14 +13,13 @@ from evenhand.data.fields import (
     field_of,
     read_clusters,
     reference_column,
-    response_columns,
     row_groups,
     row_ids,
     text_of,
-    warn_of_left_out_context,
 )
 from evenhand.data.rows import Row
 from evenhand.modes.mode import Subject, subject_of_row
+from evenhand.options import ChecklistArguments, JudgeArguments, RunModeArguments
 from evenhand.votes import is_missing
 
 
@@ -46,26 +45,17 @@ class ResponseRows:
     kept: Mapping[str, Any]
 
     @classmethod
-    def of(
-        cls,
-        rows: Sequence[Row],
-        response_field: str | Sequence[str],
-        context_fields: str | Sequence[str] | Mapping[str, str] | None,
-        reference_field: str | None,
-        guidelines: str,
-        *,
-        id_field: str | None = None,
-        group_fields: object = None,
-    ) -> Self:
-        """Rows with the columns as users name them.
+    def of(cls, rows: Sequence[Row], options: JudgeArguments | ChecklistArguments | RunModeArguments) -> Self:
+        """Return rows with the columns that the options name.
 
         Raises:
-            InvalidInputError: If a column is named in a way that cannot be used.
+            InvalidInputError: If a row has no id, or one that another has.
         """
-        systems, context = response_columns(response_field), context_columns(context_fields)
-        reference = reference_column(reference_field, rows[0], systems)
-        kept = {**row_ids(rows, id_field), **row_groups(rows, group_fields)}
-        return cls(rows, systems, context, reference, guidelines, kept)
+        named, context = options.response_field, options.context_fields
+        systems = (named,) if isinstance(named, str) else named
+        reference = reference_column(options.reference_field, rows[0], systems)
+        kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
+        return cls(rows, systems, context_columns(context), reference, options.guidelines, kept)
 
     def text(self, instance: int, system: str) -> str | None:
         """A response; None where there is none.
@@ -117,11 +107,6 @@ class ResponseRows:
         named = {column.replace("{system}", system) for column in labels for system in self.systems}
         found = read_clusters(self.rows, field, apart={*self.systems, *named, *others})
         return (None,) * len(self.rows) if found is None else found
-
-    def warn_of_left_out_context(self, judged: Iterable[Criterion | Checklist]) -> None:
-        """Warn of what is judged by fields that ``context_fields`` leaves out."""
-        for each in judged:
-            warn_of_left_out_context(each, self.context_fields)
 
     def parameters(self) -> dict[str, Any]:
         """What a result repeats of them."""

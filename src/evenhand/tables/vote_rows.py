@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, get_args
+from typing import Any, Self, TypeVar, get_args
 
-from evenhand.criteria import Criterion, Scale
+from evenhand.aggregation import VoteRules
+from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED, OutOfScale
 from evenhand.data.fields import field_of, field_or, group_columns, name_of, named_groups, read_clusters
+from evenhand.data.recorded_columns import VoteReader, columns_of, named_weights
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.columns import VoteReader, columns_of
-from evenhand.judging.settings import RunSettings
-from evenhand.run_options import GroupOptions, IntervalOptions, RunOptions, Seeded, VoteFields
-from evenhand.tables.recorded_votes import named_weights
+from evenhand.judging.run import parameters_of
+from evenhand.options import (
+    ChecklistOptions,
+    RecordedOptions,
+    RunOptions,
+    VoteFields,
+)
 from evenhand.version import __version__
 from evenhand.votes import UnscoredReason, Vote, is_missing
 
@@ -26,11 +31,14 @@ OF_RECORDED = {
     "aggregation",
     "on_position_bias",
     "judge_weights",
-    *IntervalOptions.model_fields,
-    *GroupOptions.model_fields,
-    *Seeded.model_fields,
+    "primary_metric",
+    "allow_na",
+    *RecordedOptions.model_fields,
 }
-"""The options of a run that say what votes come to, and not how judges are asked."""
+ASKING = tuple(name for name in ChecklistOptions.model_fields if name not in OF_RECORDED)
+"""The options of a run, and of a checklist, that say how judges are asked, and not what votes come to."""
+
+Given = TypeVar("Given", bound=RunOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,7 @@ class VoteRows:
         Args:
             dataset: The data, of which ``votes`` names columns; None where ``votes`` are the data.
             votes: One column or several, or the data.
-            fields: The columns that are named: ``id_field``, and those of :class:`~evenhand.run_options.VoteFields`.
+            fields: The columns that are named: ``id_field``, and those of :class:`~evenhand.options.VoteFields`.
             split: Which split of a ``DatasetDict``.
             each: Several rows are about one instance, which must be named then.
 
@@ -247,37 +255,31 @@ class VoteRows:
         found = read_clusters(list(first.values()), field, apart={*self.columns, *apart}, what="instance")
         return [None] * len(first) if found is None else list(found)
 
-    def settings(self, options: Mapping[str, Any], scale: Scale, **grid: Any) -> RunSettings:
-        """The options, as those of a run that asked for these votes, in the orders that ``grid`` says.
+    def run_options(self, given: Given, **grid: Any) -> Given:
+        """Return the options of a run that asked for these votes, in the orders that ``grid`` says.
 
         Raises:
             InvalidInputError: An option that says how judges are asked, or weights that are not one per judge.
-            UnknownRuleError: A rule that does not fit the scale.
         """
-        defaults = RunOptions.defaults()
-        for name, value in options.items():
-            if name in defaults and name not in OF_RECORDED and value != defaults[name]:
-                raise InvalidInputError(
-                    f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
-                )
-        named_weights(options.get("judge_weights"), list(self.judges))
-        own = {name: value for name, value in options.items() if name in OF_RECORDED}
-        return RunSettings.from_options(
-            {**own, "samples": self.samples, "check_positional_bias": False, **grid}, [scale]
-        )
+        asking = given.changed_from_default(*(name for name in ASKING if name in given.model_fields_set))
+        for name, value in asking.items():
+            raise InvalidInputError(
+                f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
+            )
+        named_weights(given.judge_weights, list(self.judges))
+        return given.model_copy(update={"samples": self.samples, "check_positional_bias": False, **grid})
 
-    def parameters(self, settings: RunSettings) -> dict[str, Any]:
-        """What a result repeats of the votes, and of the settings but for those that say how a judge is asked."""
-        grouping = settings.options.group_fields
+    def parameters(self, options: RunOptions) -> dict[str, Any]:
+        """What a result repeats of the votes, and of the options but for those that say how a judge is asked."""
         return {
             "evenhand_version": __version__,
             "judges": list(self.judges),
             "n": len(self.ids),
-            **named_groups({each: self.told(each, "group_fields") for each in group_columns(grouping)}),
+            **named_groups({each: self.told(each, "group_fields") for each in group_columns(options.group_fields)}),
             "votes": list(self.columns),
             "id_field": self.column("id_field", "id", "prompt_id", "instance"),
             **{name: value for name, value in self.fields.items() if name != "id_field"},
-            **{name: value for name, value in settings.parameters().items() if name != "flow"},
+            **parameters_of(options, VoteRules.from_parameters(dict(options)), None),
         }
 
     def cast(
@@ -286,7 +288,7 @@ class VoteRows:
         criterion: Criterion,
         index: int | OutOfScale | None,
         order: tuple[int, ...],
-        settings: RunSettings,
+        judge_weights: tuple[float, ...] | None,
     ) -> Vote:
         """A vote for an option, in the criterion's own order; unscored where there is none.
 
@@ -295,9 +297,9 @@ class VoteRows:
             criterion: Whose options were offered.
             index: The option.
             order: The order in which they, or the responses, were shown.
-            settings: With the weights of the judges.
+            judge_weights: One per judge, or None for equal weights.
         """
-        weights = named_weights(settings.judge_weights, list(self.judges)) or {}
+        weights = named_weights(judge_weights, list(self.judges)) or {}
         changes: dict[str, Any] = {"order": order, "sample": vote.sample, "weight": weights.get(vote.judge, 1.0)}
         if index is None:
             changes["unscored_reason"] = vote.reason or "abstained"
@@ -365,21 +367,20 @@ def refuse_asking(**given: object) -> None:
             raise InvalidInputError(f"{name} is {value!r}, and recorded votes ask no judge: leave it out, or votes")
 
 
-def of_run(options: Mapping[str, Any], fields: type[VoteFields]) -> dict[str, Any]:
-    """The options of a run, where no votes are given.
+def vote_columns(options: RunOptions, fields: type[VoteFields]) -> dict[str, Any]:
+    """Return the columns of recorded votes that are named: ``id_field``, and those of a model."""
+    return {name: getattr(options, name) for name in dict.fromkeys(("id_field", *fields.model_fields))}
+
+
+def refuse_vote_columns(options: RunOptions, fields: type[VoteFields]) -> None:
+    """Refuse columns of recorded votes, where no votes are given.
 
     Raises:
-        InvalidInputError: If a column of recorded votes is named.
+        InvalidInputError: If one is named.
     """
     for name in fields.model_fields:
-        if options.get(name) is not None:
+        if (column := getattr(options, name)) is not None:
             raise InvalidInputError(
-                f"{name} is {options[name]!r}, which names a column of recorded votes: give these with votes=…, or "
-                "leave it out"
+                f"{name} is {column!r}, which names a column of recorded votes: give these with votes=…, or leave it "
+                "out"
             )
-    return {name: value for name, value in options.items() if name not in fields.model_fields}
-
-
-def vote_fields(options: dict[str, Any], fields: type[VoteFields], **more: str | None) -> dict[str, Any]:
-    """The columns that are named, taken out of the options."""
-    return {**more, **fields(**{name: options.pop(name, None) for name in fields.model_fields}).given()}

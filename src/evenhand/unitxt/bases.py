@@ -7,22 +7,19 @@ import os
 import random
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field, fields
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin
 
-from evenhand.checked_options import Options, kinds_of, with_attributes
 from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.options import Options, kinds_of, with_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from dataclasses import dataclass
     from typing import Any, Self, dataclass_transform
     from typing import Optional as Maybe
-
-    from _typeshed import DataclassInstance
 
     @dataclass_transform(kw_only_default=True)
     class Artifact:
@@ -182,43 +179,35 @@ else:
 def fields_class(
     name: str,
     base: "type[Artifact]",
-    options: "type[Options | DataclassInstance]",
+    options: "type[Options]",
     *,
     module: str,
     left_out: Collection[str] = (),
+    **more: object,
 ) -> "type[Artifact]":
     """A class below ``base`` whose fields are the options of a model, with their defaults, as unitxt declares fields.
 
     Args:
         name: Of the class.
         base: Its base.
-        options: The model, or a dataclass, whose required options are None until they are given.
+        options: The model, whose required options are None until they are given.
         module: Where the class stands.
         left_out: Options that do not become fields.
+        **more: Attributes of the class: other defaults, further fields, methods.
     """
-    text = f"The fields of :class:`{options.__module__}.{options.__name__}`."
-    if issubclass(options, Options):
-        text = with_attributes(text, options, left_out)
-        declared = {field: (info.annotation, info.default) for field, info in options.model_fields.items()}
-    else:
-        kinds = get_type_hints(options)
-        declared = {each.name: (kinds[each.name], _default(each)) for each in fields(options)}
-    declared = {field: each for field, each in declared.items() if field not in left_out}
+    declared = {field: info for field, info in options.model_fields.items() if field not in left_out}
     namespace = {
         "__module__": module,
         "__qualname__": name,
-        "__doc__": text,
-        "__annotations__": {field: _field_type(annotation) for field, (annotation, _) in declared.items()},
-        **{field: default for field, (_, default) in declared.items()},
+        "__doc__": with_attributes(
+            f"The fields of :class:`{options.__module__}.{options.__name__}`.", options, left_out
+        ),
+        "__annotations__": {field: _field_type(info.annotation) for field, info in declared.items()},
+        **{field: info.default for field, info in declared.items()},
+        **more,
     }
     made: type[Artifact] = type(base)(name, (base,), namespace)  # type: ignore[misc] # a metaclass is called
     return made
-
-
-def _default(field: "Field[object]") -> object:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return None if field.default is MISSING else field.default
 
 
 def _field_type(annotation: object) -> object:

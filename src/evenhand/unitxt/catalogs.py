@@ -1,62 +1,38 @@
-"""Where the catalog lies, and what a reference to a criterion, a rubric or a checklist stands for, as plain data.
+"""What a reference to a criterion, a rubric or a checklist stands for, as plain data; and unitxt's catalogs.
 
 A reference is a catalog id, the path of a JSON or YAML file, a JSON text, a mapping or a list; and, where a criterion
 may stand, a plain sentence, which is a yes/no criterion. Nothing is built. Data in the format of another tool are
-translated (:mod:`evenhand.data.formats`).
+translated (:mod:`evenhand.data.formats`), and so are artifacts of unitxt. unitxt is imported only for ids that are not
+evenhand's own, for what stands in brackets behind an id, and for artifacts.
 """
 
+from __future__ import annotations
+
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
+from evenhand.catalog import catalog_path, own_entry, read_entry, unknown_id
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
 from evenhand.data.cells import plain_cell
-from evenhand.data.documents import derived_name
-from evenhand.data.formats import translated
-from evenhand.data.plain_data import briefly, parse_json, plain, read_document
+from evenhand.data.documents import ROWS_ENDING, derived_name, is_worded, names_a_file
+from evenhand.data.formats.rubrics import translated
+from evenhand.data.plain import briefly, is_of, parse_json, plain, read_document
 from evenhand.errors import ArtifactError
 from evenhand.files import expanded
-from evenhand.known_ids import ROWS_ENDING, catalog_path, is_worded, names_a_file, unknown_id
-from evenhand.unitxt.bases import (
-    Artifact,
-    Catalogs,
-    LocalCatalog,
-    own_words,
-    register_local_catalog,
-    separate_overrides,
-    with_numbers,
-)
 
-ARTIFACT_MODULES = (
-    "evenhand.engines.artifacts",
-    "evenhand.metrics.choice_judges",
-    "evenhand.metrics.checklist_judge",
-    "evenhand.metrics.direct",
-    "evenhand.metrics.mode_judge",
-    "evenhand.metrics.pairwise_judge",
-    "evenhand.metrics.recorded_votes_metric",
-    "evenhand.metrics.rubric_judge",
-    "evenhand.unitxt.loading",
-)
-"""The modules of the classes that the catalog names: a class is known to unitxt once its module is imported."""
-
-
-def register() -> Path:
-    """Let unitxt find evenhand's metrics, engines and criteria by their ids; return the catalog's folder.
-
-    Call it once before a recipe names an id of evenhand. Calling it again is harmless.
-    """
-    for module in ARTIFACT_MODULES:
-        import_module(module)
-    return register_catalog()
+FURTHER_CATALOGS: Final = ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES")
+"""The settings of unitxt that name further catalogs, which may hold ids of the form ``….evenhand.…`` too."""
 
 
 def register_catalog() -> Path:
     """Add the catalog to those that unitxt searches, and return its folder. Doing it twice is harmless."""
+    from evenhand.unitxt.bases import register_local_catalog  # noqa: PLC0415 - imports unitxt
+
     path = catalog_path()
     register_local_catalog(str(path))
     return path
@@ -71,36 +47,42 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
         LookupError: If no local catalog has the id.
         ArtifactError: If what is behind the id is not ``[name=value,…]``.
     """
-    register_catalog()
+    name, overrides = _with_overrides(identifier) if {"[", "]"} & set(identifier) else (identifier, {})
+    path = own_entry(name)
+    if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
+        path = _entry_for_unitxt(name)
+    if path is None:
+        raise LookupError(f"no local catalog holds {name!r}")
+    return path, overrides
+
+
+def _with_overrides(identifier: str) -> tuple[str, dict[str, Any]]:
+    """An id, and what is behind it in brackets."""
+    from evenhand.unitxt.bases import own_words, separate_overrides, with_numbers  # noqa: PLC0415 - imports unitxt
+
     try:
         name, overrides = separate_overrides(identifier)
     except ValueError as error:
         raise ArtifactError(f"{identifier!r} is not of the form id[name=value,…]: {own_words(error)}") from error
+    return name, cast(dict[str, Any], with_numbers(overrides or {}))
+
+
+def _entry_for_unitxt(name: str) -> Path | None:
+    """The file of an id in the catalogs that unitxt has on this machine."""
+    from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
+
+    register_catalog()
     for catalog in Catalogs():
         if name.strip() and isinstance(catalog, LocalCatalog) and catalog.is_local and name in catalog:
-            return Path(catalog.path(name)), cast(dict[str, Any], with_numbers(overrides or {}))
-    raise LookupError(f"no local catalog holds {name!r}")
-
-
-def read_object(path: Path, what: str) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Args:
-        path: The file.
-        what: It is called in messages.
-
-    Raises:
-        ArtifactError: If it cannot be read, or is something else.
-    """
-    value = read_document(path, what)
-    if not isinstance(value, dict):
-        raise ArtifactError(f"{what} is a JSON {type(value).__name__}; it must be an object")
-    return value
+            return Path(catalog.path(name))
+    return None
 
 
 def check_entry(path: Path) -> str | None:
     """What is wrong with a catalog entry, or None: it must build, say what it is, and come back from its own JSON."""
-    entry = read_object(path, f"the catalog entry {str(path)!r}")
+    from evenhand.unitxt.bases import Artifact, own_words  # noqa: PLC0415 - imports unitxt
+
+    entry = read_entry(path)
     for field in ("__description__", "__tags__"):
         if not entry.get(field):
             return f"has no {field}"
@@ -128,7 +110,8 @@ class Referent:
     """What a reference stands for. It is a reference itself: what was read once is not read again.
 
     Attributes:
-        data: The frozen value or artifact that is given; else a mapping, or a list where the reference is or holds one.
+        data: The frozen value that is given; else a mapping, or a list where the reference is or holds one. Of an
+            artifact, its fields with their ``__type__``.
         reference: As it was given.
         path: The file that it names outside catalogs.
         name: What it may be called when it does not say so itself: the name of its file or entry.
@@ -141,6 +124,8 @@ class Referent:
 
     def what(self, kind: Kind | None = None) -> str:
         """What messages call it, where a kind is expected."""
+        if is_artifact(self.reference):
+            return f"the {kind or 'artifact'} {self.data['name']!r}"
         return shown(self.reference) if self.path is None else _called(self.path, kind)
 
 
@@ -157,19 +142,38 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     """
     if isinstance(reference, Referent):
         return reference
-    if isinstance(reference, (Artifact, VALUES[kind] if kind else tuple(VALUES.values()))):
+    if isinstance(reference, VALUES[kind] if kind else tuple(VALUES.values())):
         return Referent(reference, reference)
     if isinstance(reference, (Mapping, list, tuple)):
         data = dict(reference) if isinstance(reference, Mapping) else list(reference)
         return Referent(translated(plain(data, shown(reference)), shown(reference)), reference)
     if isinstance(reference, (str, Path)):
         return _named(reference, kind)
+    if is_artifact(reference):
+        return Referent(_data_of_artifact(reference, kind), reference)
     wanted = kind or "criterion"
     given = f"no {wanted} was given" if reference is None else f"{shown(reference)} is a {type(reference).__name__}"
     raise ArtifactError(
         f"{given}; give a catalog id such as "
         f"{EXAMPLES[wanted]!r}, the path of a JSON or YAML file, a dict, or a {wanted}"
     )
+
+
+def is_artifact(value: object) -> bool:
+    """Whether a value is an artifact of unitxt, such as its criteria and its engines."""
+    return is_of(value, "unitxt")
+
+
+def _data_of_artifact(artifact: object, kind: Kind | None) -> dict[str, Any]:
+    from evenhand.unitxt.criteria_artifacts import data_of  # noqa: PLC0415 - imports unitxt
+
+    data = data_of(artifact)
+    named = None if data is None else str(data["__type__"]).removeprefix("evenhand_")
+    found = named if named in {None, "rubric", "checklist"} else "criterion"
+    if data is None or found != (kind or found):
+        wanted = kind or "criterion, a rubric or a checklist"
+        raise ArtifactError(f"{shown(artifact)} is a {type(artifact).__name__}, not a {wanted}")
+    return data
 
 
 _OF_ROWS: Mapping[Kind, tuple[str, str]] = {
@@ -197,7 +201,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
         ArtifactError: If it is something else, or no catalog holds the id.
     """
     given = plain_cell(given)
-    if isinstance(given, (Artifact, VALUES[kind], Mapping, list, tuple)) and given:
+    if (isinstance(given, (VALUES[kind], Mapping, list, tuple)) or is_artifact(given)) and given:
         return resolve(given, kind)
     said = given.strip() if isinstance(given, str) else ""
     inline = said.startswith(("{", "[")) or (kind == "criterion" and is_worded(said))
@@ -260,7 +264,7 @@ def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
         path, overrides = local_entry(identifier)
     except LookupError as error:
         raise unknown_id(identifier, kind) from error
-    entry = read_object(path, f"the catalog entry {str(path)!r}")
+    entry = read_entry(path)
     if entry.get("__type__") == "artifact_link":
         entry = _catalog_object(str(entry.get("to")), kind)
     return {**entry, **overrides}

@@ -8,8 +8,8 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
+from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
-from evenhand.tables import read_file
 from tests.support.shared import shared_path
 
 

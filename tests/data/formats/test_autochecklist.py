@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.aggregation.checklist_score import score_answers
 from evenhand.criteria import ChecklistItem
-from evenhand.data.formats import LeftOutWarning
+from evenhand.data.formats.rubrics import LeftOutWarning
 from evenhand.errors import InvalidCriterionError
 
 WRITTEN = {

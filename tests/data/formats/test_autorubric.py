@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.aggregation import rubric_score
 from evenhand.criteria import Option
-from evenhand.data.formats import LeftOutWarning, data_set_rows, format_of
+from evenhand.data.formats.rubrics import LeftOutWarning, data_set_rows, format_of
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.votes import Verdict
 

@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.aggregation import rubric_score
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.formats import FORMATS, format_of
+from evenhand.data.formats.rubrics import FORMATS, format_of
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.votes import Verdict
 

@@ -4,7 +4,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Option
-from evenhand.data.formats import LeftOutWarning
+from evenhand.data.formats.rubrics import LeftOutWarning
 from evenhand.errors import InvalidCriterionError
 from evenhand.unitxt.loading import UndefinedScoreWarning, load_comparison
 

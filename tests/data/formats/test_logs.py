@@ -11,8 +11,8 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.data.formats.logs import ZSTANDARD
+from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
-from evenhand.tables import read_file
 
 LONG = "Is the answer right? " * 20
 

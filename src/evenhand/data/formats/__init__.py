@@ -1,4 +1,4 @@
-"""The files of other tools: told by their own shape, and read as they are there.
+"""The files of other tools: recognised by their shape, and read as documents or rows of evenhand's own.
 
 =============  =======================================================  ==========
 format         what is recognised                                       what it is
@@ -13,29 +13,7 @@ prometheus     ``criteria`` and ``score1_description`` …                criter
 wildbench      a row with a ``checklist`` of questions                  checklist
 =============  =======================================================  ==========
 
-Logs and recorded preferences of other tools are rows: :func:`~evenhand.data.formats.annotations.read_log`.
+Logs and recorded preferences of other tools are rows: :func:`~evenhand.data.rows.read_log`.
 
 unitxt's own criteria are read wherever criteria are (:mod:`evenhand.data.documents`).
 """
-
-from __future__ import annotations
-
-from evenhand.data.formats.autorubric import data_set_rows
-from evenhand.data.formats.importing import (
-    FORMATS,
-    ImportedRows,
-    LeftOutWarning,
-    format_of,
-    import_file,
-    translated,
-)
-
-__all__ = [
-    "FORMATS",
-    "ImportedRows",
-    "LeftOutWarning",
-    "data_set_rows",
-    "format_of",
-    "import_file",
-    "translated",
-]

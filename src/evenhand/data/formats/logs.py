@@ -1,21 +1,33 @@
-"""Logs of inspect_ai and lm-eval as rows: what was asked, the reply texts, and the scores that the tool gave them."""
+"""Logs and recorded preferences of other tools as rows of data.
+
+- inspect_ai and lm-eval: what was asked, the texts of the replies, and the scores that the tool gave them.
+- AlpacaEval, MT-Bench and Chatbot Arena: a row of a comparison has ``first`` and ``second`` (the systems), ``winner``
+  (a system, ``tie``, or None where there is no verdict), ``vote`` (``first``, ``tie``, ``second`` or None) and
+  ``judge``.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from evenhand.data.formats.translation import OTHER_SHAPE
+import pyarrow
+
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_growth, open_file
+from evenhand.votes import is_missing
 
 Row = Mapping[str, Any]
+
+OTHER_SHAPE = (AttributeError, KeyError, TypeError)
+"""What reading data of a known shape raises where a part of them has another one."""
 
 ZSTANDARD = 93
 """The number of the compression in a zip archive, which Python's ``zipfile`` reads from 3.14 on."""
@@ -26,12 +38,12 @@ _FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 
 
 def is_inspect_log(data: object) -> bool:
-    """Whether a JSON object is a log of inspect_ai."""
+    """Return whether a JSON object is a log of inspect_ai."""
     return isinstance(data, Mapping) and {"eval", "status", "version"} <= data.keys()
 
 
 def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
-    """A row per sample and epoch of a log of inspect_ai, ``.eval`` or ``.json``, in the order of its data set.
+    """Return a row per sample and epoch of a log of inspect_ai, ``.eval`` or ``.json``, in the order of its data set.
 
     A row has ``id``, ``epoch``, ``task``, ``model``, ``input``, ``choices``, ``target``, ``output`` (the model's text),
     ``reasoning``, ``finish_reason``, ``error``, ``metadata`` and ``scores``: scorer -> ``value``, ``answer``,
@@ -39,19 +51,22 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
 
     Args:
         path: The file.
-        log: What it holds, where it is one JSON text; None for an archive, which is read.
+        log: Its content where it is one JSON text; None for an archive, which is read.
 
     Raises:
         InvalidInputError: If the file is damaged, holds no samples, or something else than them.
     """
-    header, samples = _archived(path) if log is None else (log, list(log.get("samples") or ()))
+    header, samples = _read_archive(path) if log is None else (log, list(log.get("samples") or ()))
     if not samples:
         raise InvalidInputError(
             f"the log {str(path)!r} holds no samples (its status is {header.get('status')!r}): a log of inspect_ai has "
             "them once a sample was run, unless it was written with --no-log-samples"
         )
+    spec = header.get("eval") or {}
     try:
-        return _inspect_rows(samples, header.get("eval") or {})
+        order = {str(name): place for place, name in enumerate((spec.get("dataset") or {}).get("sample_ids") or ())}
+        samples.sort(key=lambda sample: (order.get(str(sample.get("id")), len(order)), sample.get("epoch", 1)))
+        return [_inspect_row(sample, spec) for sample in samples]
     except OTHER_SHAPE as error:
         raise InvalidInputError(
             f"{str(path)!r} begins as a log of inspect_ai, but not all of it has that shape: {type(error).__name__}: "
@@ -59,13 +74,7 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
         ) from error
 
 
-def _inspect_rows(samples: list[dict[str, Any]], spec: Mapping[str, Any]) -> list[Row]:
-    order = {str(name): place for place, name in enumerate((spec.get("dataset") or {}).get("sample_ids") or ())}
-    samples.sort(key=lambda sample: (order.get(str(sample.get("id")), len(order)), sample.get("epoch", 1)))
-    return [_inspect_row(sample, spec) for sample in samples]
-
-
-def _archived(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
     """The header and the samples; of a log that was not finished, what was written."""
     try:
         with open_file(path) as file, ZipFile(file) as archive:
@@ -85,13 +94,11 @@ def _archived(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
 
 def _member(path: Path, archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - JSON
     info = archive.getinfo(name)
-    return json.loads(archive.read(info) if info.compress_type != ZSTANDARD else _unpacked(path, info))
+    return json.loads(archive.read(info) if info.compress_type != ZSTANDARD else _decompress(path, info))
 
 
-def _unpacked(path: Path, info: ZipInfo) -> bytes:
+def _decompress(path: Path, info: ZipInfo) -> bytes:
     """A member of an archive that is compressed with Zstandard."""
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     with open_file(path) as file:
         file.seek(info.header_offset)
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
@@ -105,19 +112,20 @@ def _unpacked(path: Path, info: ZipInfo) -> bytes:
 
 
 def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
-    sample = _attached(sample, sample.get("attachments") or {})
+    sample = _with_attachments(sample, sample.get("attachments") or {})
     output = sample.get("output") or {}
     choice: Mapping[str, Any] = next(iter(output.get("choices") or ()), {})
-    text, reasoning = _said((choice.get("message") or {}).get("content"))
-    reason = choice.get("stop_reason")
-    error = sample.get("error")
-    asked = sample.get("input")
+    text, reasoning = _text_and_reasoning((choice.get("message") or {}).get("content"))
+    reason, error, given = choice.get("stop_reason"), sample.get("error"), sample.get("input")
+    messages = [] if isinstance(given, str) else given or ()
     return {
         "id": sample.get("id"),
         "epoch": sample.get("epoch", 1),
         "task": spec.get("task"),
         "model": output.get("model") or spec.get("model"),
-        "input": asked if isinstance(asked, str) else [_message(message) for message in asked or ()],
+        "input": given
+        if isinstance(given, str)
+        else [{"role": each.get("role"), "content": _text_and_reasoning(each.get("content"))[0]} for each in messages],
         "choices": sample.get("choices"),
         "target": sample.get("target"),
         "output": text,
@@ -132,18 +140,17 @@ def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str
     }
 
 
-def _attached(value: Any, attachments: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
-    """The value with the long texts that stand beside it in its places."""
+def _with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    """The value with long texts, which are stored once in the attachments, in their places."""
     if isinstance(value, str):
         return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
     if isinstance(value, Mapping):
         skipped = {"attachments", "events", "events_data", "messages"}
-        return {name: _attached(each, attachments) for name, each in value.items() if name not in skipped}
-    return [_attached(each, attachments) for each in value] if isinstance(value, list) else value
+        return {name: _with_attachments(each, attachments) for name, each in value.items() if name not in skipped}
+    return [_with_attachments(each, attachments) for each in value] if isinstance(value, list) else value
 
 
-def _said(content: object) -> tuple[str | None, str | None]:
-    """The text of a message, and its reasoning."""
+def _text_and_reasoning(content: object) -> tuple[str | None, str | None]:
     if not isinstance(content, list):
         return (content if isinstance(content, str) else None), None
     parts = [part for part in content if isinstance(part, Mapping)]
@@ -152,26 +159,22 @@ def _said(content: object) -> tuple[str | None, str | None]:
     return ("\n".join(texts) if texts else None), ("\n".join(thoughts) or None)
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    return {"role": message.get("role"), "content": _said(message.get("content"))[0]}
-
-
-_OF_LM_EVAL = frozenset(
+_LM_EVAL_FIELDS = frozenset(
     {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
     | {"doc_hash", "prompt_hash", "target_hash"}
 )
 
 
-def lm_eval_rows(records: Iterable[Mapping[str, Any]], what: str) -> list[Row]:
-    """A row per document and draw of the samples that lm-eval logs (``samples_*.jsonl``).
+def lm_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return a row per document and draw of the samples that lm-eval logs (``samples_*.jsonl``).
 
     A row has ``id`` (the document's), ``sample`` (0 for the first draw), ``doc``, ``input`` (the prompt), ``target``,
     ``output`` (the model's text), ``filtered`` (filter -> what it made of the replies) and ``metrics`` (filter ->
-    metric -> value). A task with several filters logs each document once for each of them; the replies are the same.
+    metric -> value). A task with several filters logs each document once per filter; the replies are the same.
 
     Args:
         records: The lines.
-        what: The file, for messages.
+        what: The name of the file in messages.
 
     Raises:
         InvalidInputError: If the samples have no texts, because choices were compared by their likelihood.
@@ -179,33 +182,31 @@ def lm_eval_rows(records: Iterable[Mapping[str, Any]], what: str) -> list[Row]:
     found: dict[Any, dict[str, Any]] = {}
     for number, record in enumerate(records):
         document = record.get("doc_id", number)
-        row = found.get(document)
-        if row is None:
+        if document not in found:
             replies = list(_texts(record.get("resps")))
             if not replies:
                 raise InvalidInputError(
                     f"line {number + 1} of {what} has no reply text in 'resps': its task compares the likelihoods of "
                     "choices, and there is nothing to read"
                 )
-            row = found[document] = {
+            found[document] = {
                 "id": document,
                 "doc": record.get("doc"),
-                "input": next(_texts(_argument(record.get("arguments"))), None),
+                "input": next(_texts(_lm_eval_prompt(record.get("arguments"))), None),
                 "target": record.get("target"),
                 "output": replies,
                 "filtered": {},
                 "metrics": {},
             }
-        name = str(record.get("filter", "none"))
-        filtered = record.get("filtered_resps")
+        row, name, filtered = found[document], str(record.get("filter", "none")), record.get("filtered_resps")
         row["filtered"][name] = filtered[0] if isinstance(filtered, list) and len(filtered) == 1 else filtered
-        row["metrics"][name] = {key: value for key, value in record.items() if key not in _OF_LM_EVAL}
+        row["metrics"][name] = {key: value for key, value in record.items() if key not in _LM_EVAL_FIELDS}
     return [
         {**row, "sample": sample, "output": text} for row in found.values() for sample, text in enumerate(row["output"])
     ]
 
 
-def _argument(arguments: object) -> object:
+def _lm_eval_prompt(arguments: object) -> object:
     """The prompt among the arguments of a request: ``[[prompt, {…}]]``, or ``{"gen_args_0": {"arg_0": prompt}}``."""
     first = next(iter(arguments.values()), None) if isinstance(arguments, Mapping) else arguments
     return first.get("arg_0") if isinstance(first, Mapping) else first
@@ -218,3 +219,203 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, Sequence):
         for each in value:
             yield from _texts(each)
+
+
+TIE = "tie"
+FAILED = "$ERROR$"
+"""What FastChat writes where its call of the judge brought no reply."""
+
+_VOTES = {
+    "model_1": "first",
+    "model_2": "second",
+    "model_a": "first",
+    "model_b": "second",
+    "tie": TIE,
+    "tie (inconsistent)": TIE,
+    "tie (bothbad)": TIE,
+    "both_bad": TIE,
+    "error": None,
+}
+
+
+def alpaca_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return a row per annotation of AlpacaEval (``annotations.json``).
+
+    In addition to the columns of a comparison it has ``instruction``, ``dataset``, ``first_response``,
+    ``second_response``, ``preference`` as it is (1 for the first output, 2 for the second, 1.5 or 0 for a tie, numbers
+    between for weighted annotators), ``swapped`` (None: not known) and ``reply``, the judge's text. The reply names the
+    outputs by the places in which they were shown, in a random order that AlpacaEval does not record: it explains a
+    vote, and cannot be read as one.
+
+    Args:
+        records: The annotations.
+        what: The name of the file in messages.
+
+    Raises:
+        InvalidInputError: If a preference is not valid.
+    """
+    found: list[Row] = []
+    for number, record in enumerate(records):
+        preference = record.get("preference")
+        is_number = isinstance(preference, int | float) and not isinstance(preference, bool)
+        value = float(preference or 0) if is_number else math.nan
+        vote: str | None = None
+        if is_missing(preference):
+            preference = None
+        elif value in (0, 1.5):
+            vote = TIE
+        elif 1 <= value <= 2:
+            vote = "first" if value < 1.5 else "second"
+        else:
+            raise InvalidInputError(
+                f"annotation {number} of {what} has the preference {preference!r}; accepted: a number from 1 to 2, 0 "
+                "or null"
+            )
+        first, second = (str(record.get(f"generator_{place}") or f"output_{place}") for place in (1, 2))
+        if first == second:
+            first, second = "output_1", "output_2"
+        reply = record.get("raw_completion")
+        if isinstance(reply, Mapping) and isinstance(reply.get("text"), str):
+            reply = reply["text"]
+        found.append(
+            {
+                "instruction": record.get("instruction"),
+                "dataset": record.get("dataset"),
+                **_comparison(vote, first, second),
+                "first_response": record.get("output_1"),
+                "second_response": record.get("output_2"),
+                "swapped": None,  # it is not recorded
+                "judge": record.get("annotator"),
+                "preference": preference,
+                "reply": reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False),
+            }
+        )
+    return found
+
+
+def mt_bench_pair_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return two rows per comparison of MT-Bench's ``gen_judgment.py`` (``*_pair.jsonl``), one for each order.
+
+    In addition to the columns of a comparison they have ``id`` (the question's), ``turn``, ``pair`` (names the
+    comparison, for ``id_field``), ``swapped`` (the second system was shown first), ``reply`` (the judge's text, in
+    which A is what was shown first) and ``prompt`` (the name of the judge's prompt). Read them again with the options
+    A (1), C (a tie, 0.5) and B (0), ``id_field="pair"``, ``swapped_field="swapped"`` and ``judge_field="judge"``.
+
+    Args:
+        records: The judgements.
+        what: The name of the file in messages.
+
+    Raises:
+        InvalidInputError: If a winner is not known.
+    """
+    found: list[Row] = []
+    for number, record in enumerate(records):
+        shared = _mt_bench_columns(record)
+        first, second = str(record["model_1"]), str(record["model_2"])
+        shared["pair"] = "/".join(map(str, (shared["id"], shared["turn"], first, second, shared["prompt"])))
+        is_rated = "m1_score" in record  # each response was graded alone, once: the replies compare nothing
+        for game, swapped in (("g1", False), ("g2", True))[: 1 if is_rated else 2]:
+            vote = _vote(record.get(f"{game}_winner"), f"{game}_winner", f"line {number + 1} of {what}")
+            reply = None if is_rated else record.get(f"{game}_judgment")
+            comparison = _comparison(vote, first, second)
+            found.append({**shared, "swapped": swapped, **comparison, "reply": None if reply == FAILED else reply})
+    return found
+
+
+def mt_bench_single_rows(records: Sequence[Row], _: str) -> list[Row]:
+    """Return a row per grade of MT-Bench's ``gen_judgment.py`` (``*_single.jsonl``).
+
+    A row has ``id`` (the question's), ``turn``, ``system``, ``judge``, ``prompt`` (the name of the judge's prompt),
+    ``score`` (1 to 10; None where MT-Bench read none, which it writes as -1) and ``reply``, the judge's text.
+    """
+    return [
+        {
+            **_mt_bench_columns(record),
+            "system": record.get("model"),
+            "score": None if record.get("score") == -1 else record.get("score"),
+            "reply": None if record.get("judgment") == FAILED else record.get("judgment"),
+        }
+        for record in records
+    ]
+
+
+def arena_rows(records: Sequence[Row], what: str) -> list[Row]:
+    """Return a row per preference of MT-Bench's people, its published GPT-4 votes, or Chatbot Arena.
+
+    In addition to the columns of a comparison it has ``id`` (the question's) and ``turn``.
+
+    Raises:
+        InvalidInputError: If a winner is not known.
+    """
+    found: list[Row] = []
+    for number, record in enumerate(records):
+        columns = _mt_bench_columns(record)
+        del columns["prompt"]
+        vote = _vote(record.get("winner"), "winner", f"row {number} of {what}")
+        found.append({**columns, **_comparison(vote, str(record["model_a"]), str(record["model_b"]))})
+    return found
+
+
+def _mt_bench_columns(record: Row) -> dict[str, Any]:
+    judge, prompt = record.get("judge"), None
+    if isinstance(judge, (list, tuple)) and len(judge) == 2:
+        judge, prompt = judge[0], str(judge[1])
+    judge = None if judge is None else str(judge)
+    return {"id": record.get("question_id"), "turn": record.get("turn", 1), "judge": judge, "prompt": prompt}
+
+
+def _vote(winner: object, field: str, where: str) -> str | None:
+    if is_missing(winner):
+        return None
+    if str(winner) not in _VOTES:
+        raise InvalidInputError(f"{where} has the {field} {winner!r}; accepted: {', '.join(map(repr, _VOTES))}")
+    return _VOTES[str(winner)]
+
+
+def _comparison(vote: str | None, first: str, second: str) -> dict[str, Any]:
+    winner = None if vote is None else {"first": first, "second": second, TIE: TIE}[vote]
+    return {"first": first, "second": second, "winner": winner, "vote": vote}
+
+
+LOGS: Sequence[tuple[str, frozenset[str], Callable[[Sequence[Row], str], list[Row]]]] = (
+    ("samples of inspect_ai (.eval, .json)", frozenset({"id", "epoch", "output", "scores"}), lambda rows, _: [*rows]),
+    ("samples of lm-eval (samples_*.jsonl)", frozenset({"doc", "resps", "filtered_resps"}), lm_eval_rows),
+    (
+        "annotations of AlpacaEval (annotations.json)",
+        frozenset({"instruction", "output_1", "output_2", "preference"}),
+        alpaca_eval_rows,
+    ),
+    (
+        "comparisons of MT-Bench (*_pair.jsonl)",
+        frozenset({"model_1", "model_2", "g1_winner", "g2_winner"}),
+        mt_bench_pair_rows,
+    ),
+    (
+        "grades of MT-Bench (*_single.jsonl)",
+        frozenset({"question_id", "model", "judgment", "score"}),
+        mt_bench_single_rows,
+    ),
+    ("preferences of MT-Bench's people or of Chatbot Arena", frozenset({"model_a", "model_b", "winner"}), arena_rows),
+)
+"""What a file holds, the columns by which it is recognised, and its reader."""
+
+
+def rows_of_log(records: Sequence[Row], what: str) -> list[Row]:
+    """Return the rows of a log as :func:`~evenhand.data.rows.read_log` describes them.
+
+    Raises:
+        InvalidInputError: If it has no shape that is known, or not throughout.
+    """
+    for name, columns, reader in LOGS:
+        if columns <= records[0].keys():
+            try:
+                return reader(records, what)
+            except OTHER_SHAPE as error:
+                raise InvalidInputError(
+                    f"{what} begins as {name}, but not all of it has that shape: {type(error).__name__}: {error}"
+                ) from error
+    known = "; ".join(f"{name}: {', '.join(sorted(columns))}" for name, columns, _ in LOGS)
+    raise InvalidInputError(
+        f"{what} has the columns {list(records[0])!r}, by which no log is known. Known by their columns are {known}. "
+        "Rows of any other shape are data as they are, without read_log"
+    )

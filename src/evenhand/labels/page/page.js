@@ -33,14 +33,23 @@
     told();
   }
 
-  function told() {
+  function counted(number, noun) {
+    return `${number} ${noun}${number === 1 ? "" : "s"}`;
+  }
+
+  function unanswered() {
+    return sheet.cards.filter((card) => card.questions.some((each) => !(each.id in state.answers))).length;
+  }
+
+  function told(saved) {
     const done = questions.filter((id) => id in state.answers).length;
+    const open = unanswered();
     at("bar").max = questions.length;
     at("bar").value = done;
     at("status").textContent =
-      `Item ${state.card + 1} of ${sheet.cards.length} · ${done} of ${questions.length} ` +
-      (questions.length === 1 ? "question answered" : "questions answered") +
-      (done === questions.length ? " · all done: save the file and hand it in" : "");
+      `Item ${state.card + 1} of ${sheet.cards.length} · ${done} of ${counted(questions.length, "question")} answered` +
+      (open ? ` · ${counted(open, "item")} unanswered` : "") +
+      (saved ? ` · saved as ${saved}` : open ? "" : " · all done: save the file and hand it in");
     if (!kept) complain("This browser keeps nothing for this page: save the file before you close it.");
     at("previous").disabled = state.card === 0;
     at("next").disabled = state.card === sheet.cards.length - 1;
@@ -146,6 +155,7 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     complain("");
+    told(link.download);
   }
 
   // The question that a digit answers: the one that has the focus, else the first one without an answer.

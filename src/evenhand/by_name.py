@@ -1,0 +1,163 @@
+"""What is found by its name: the functions that verbs run, and the class of a saved result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from evenhand.data.rows import KINDS
+from evenhand.errors import InvalidInputError
+from evenhand.files import check_path
+from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
+from evenhand.reliability_report import reliability
+from evenhand.result_methods import ResultMethods
+from evenhand.results.saved import cell_of, header_of
+from evenhand.results.vote_columns import Cell
+from evenhand.tables.checklist_table import ChecklistTable
+from evenhand.tables.grade_table import GradeTable
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.mode_results import ModeResults
+from evenhand.tables.reading_replies import read_replies
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
+from evenhand.tables.winrate_table import WinrateTable
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "aggregate_votes": aggregate_votes,
+    "agreement": agreement,
+    "checklist": checklist,
+    "grade_scores": grade_scores,
+    "judge": judge,
+    "read_replies": read_replies,
+    "reliability": reliability,
+    "run_mode": run_mode,
+    "winrates": winrates,
+}
+"""What verbs and run files run."""
+
+RESULTS: Final[Mapping[str, type[ResultMethods[Any]]]] = {
+    table.kind: table
+    for table in (
+        JudgementTable,
+        WinrateTable,
+        ChecklistTable,
+        GradeTable,
+        ModeResults,
+        VoteTable,
+        AgreementTable,
+    )
+}
+"""What the header of a saved result calls it -> its class."""
+
+_RUN, _VOTES = "_run", "_votes"
+
+
+def open(path: str | Path) -> ResultMethods[Any]:  # noqa: A001 - the public name is evenhand.open
+    """Open a saved result of any kind: what ``save`` wrote.
+
+    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
+    when they are asked for.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, or holds no result.
+    """
+    return RESULTS[header_of(check_path(path))["evenhand"]].load(path)
+
+
+def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> ResultMethods[Any]:
+    """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
+
+    A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
+
+    Args:
+        results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
+        name: Of the metric's main score, with its prefix, where there are several metrics.
+
+    Returns:
+        The results, of the kind that the function of the same mode gives.
+
+    Raises:
+        InvalidInputError: If the results hold no votes of evenhand, or those of several metrics and ``name`` is none of
+            them, or the instances were judged by criteria of their own, or they are of several subsets.
+
+    Example::
+
+        results = unitxt.evaluate(predictions=predictions, data=data)
+        print(evenhand.from_results(results).rescore(on_position_bias="first"))
+    """
+    given: object = results
+    rows = list(results) if isinstance(given, Iterable) else []
+    runs = _runs(rows) if all("score" in row for row in rows) else {}
+    if not runs:
+        raise InvalidInputError(
+            "the results hold no votes of evenhand: give what unitxt's evaluate returned for a recipe with a judge "
+            "metric of evenhand, such as metrics.evenhand.direct"
+        )
+    if name not in runs and (name is not None or len(runs) > 1):
+        raise InvalidInputError(
+            f"name is {name!r}, and the results are those of {len(runs)} metric(s); give the name of one: "
+            f"{', '.join(repr(each) for each in runs)}"
+        )
+    named = next(iter(runs)) if name is None else name
+    votes = [row["score"]["instance"].get(named + _VOTES) for row in rows]
+    if not all(isinstance(own, list) for own in votes):
+        raise InvalidInputError(
+            f"{named + _VOTES!r} of the instances holds no votes of {named!r}: another score has this name; give one "
+            "of the two metrics a score_prefix, or the record of the mode another name"
+        )
+    lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
+    run = _of_one_criterion(runs[named], lines, named)
+    cells = [cell_of(line, [key for key in line if key != "votes"]) for line in lines]
+    return results_of_run({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
+
+
+def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> ResultMethods[Any]:
+    """The result of what a metric says of its run, and of votes.
+
+    Args:
+        run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
+        cells: The votes.
+    """
+    return RESULTS[run["evenhand"]].of_cells(run, cells)
+
+
+def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Name of a main score -> what its metric says of the run; of a benchmark, in the subset that the rows are of."""
+    if not rows:
+        return {}
+    first, *others = dict.fromkeys(tuple(row.get("subset") or ()) for row in rows)
+    if others:
+        raise InvalidInputError(
+            f"the results are those of {1 + len(others)} subsets of a benchmark, and a result is about one: give the "
+            f"rows of one, as in [row for row in results if row['subset'] == {list(first)!r}]"
+        )
+    scores = rows[0]["score"]["subsets" if first else "global"]
+    for subset in first:
+        scores = scores[subset]
+    return {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
+
+
+def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
+    """What a metric says of the run, where all that is left was judged by the same.
+
+    Raises:
+        InvalidInputError: If instances were judged by criteria of their own.
+    """
+    if "rubric" in run and run["rubric"] is None:
+        left = {line["criterion"] for line in lines}
+        criteria = [each for each in run["criteria"] if each["name"] in left]
+        if len(criteria) == 1:
+            return {**run, "criteria": criteria}
+        how = "give the rows of one criterion alone"
+    elif run.get("criterion", run) is None:
+        how = "evaluate the instances of one criterion alone"
+    else:
+        return run
+    raise InvalidInputError(
+        f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
+        f"all rows: {how}"
+    )
+
+
+def _is_run(given: object) -> bool:
+    return isinstance(given, Mapping) and given.get("evenhand") in KINDS

@@ -1,0 +1,99 @@
+"""evenhand's own catalog: its folder, its ids and its entries, read without unitxt."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from evenhand.data.plain import read_document
+from evenhand.errors import ArtifactError, did_you_mean
+
+KINDS: Final = {
+    "criteria": "criterion",
+    "rubrics": "rubric",
+    "checklists": "checklist",
+    "engines": "engine",
+    "metrics": "metric",
+}
+"""The folders of the catalog, and what lies in each."""
+
+HOW_TO_GIVE_AN_ENGINE: Final = (
+    "Give one in any of four ways: the name of a model as litellm has it, such as 'openai/gpt-4.1-mini', or the "
+    "address of a server with its model, such as 'http://localhost:8000/v1[model=qwen3-8b]'; a catalog id such as "
+    "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]'; an engine of unitxt or evenhand, such as "
+    "CrossProviderInferenceEngine(model=…); or an object with the methods of evenhand.engines.base.JudgeEngine"
+)
+
+_ID = re.compile(r"[\w-]+(\.[\w-]+)+")
+
+
+def catalog_path() -> Path:
+    """The folder of the catalog, in an installed wheel and in an editable install alike.
+
+    Raises:
+        ArtifactError: If the installation has none.
+    """
+    package = Path(__file__).resolve().parent
+    for candidate in (package / "catalog", package.parents[1] / "catalog"):
+        if (candidate / "criteria" / "evenhand").is_dir():
+            return candidate
+    raise ArtifactError(f"this installation of evenhand has no catalog in {str(package)!r}: install it again")
+
+
+def catalog_entries() -> dict[str, Path]:
+    """The ids of everything in evenhand's own catalog, sorted, and their files."""
+    root = catalog_path()
+    return {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
+
+
+def entry_ids(prefix: str) -> list[str]:
+    """The ids of evenhand's own entries below a prefix such as ``rubrics``, sorted."""
+    return sorted(identifier for identifier in catalog_entries() if identifier.startswith(f"{prefix}.evenhand."))
+
+
+def own_entry(identifier: str) -> Path | None:
+    """The file of an id of evenhand's own catalog; None where it has no such id.
+
+    >>> own_entry("criteria.evenhand.direct.relevance").name, own_entry("metrics.accuracy")
+    ('relevance.json', None)
+    """
+    if _ID.fullmatch(identifier) is None:
+        return None
+    path = catalog_path().joinpath(*identifier.split(".")).with_suffix(".json")
+    return path if path.is_file() else None
+
+
+def read_entry(path: Path) -> dict[str, Any]:
+    """The JSON object in the file of a catalog entry.
+
+    Raises:
+        ArtifactError: If it cannot be read, or is something else.
+    """
+    what = f"the catalog entry {str(path)!r}"
+    entry = read_document(path, what)
+    if not isinstance(entry, dict):
+        raise ArtifactError(f"{what} is a JSON {type(entry).__name__}; it must be an object")
+    return entry
+
+
+def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
+    """The error for an id that no catalog holds, with the nearest that there is.
+
+    Args:
+        identifier: As it was given, without what stands in brackets behind it.
+        kind: What is expected; by default what the id's first word says, or anything that can be judged by.
+    """
+    kind = kind or KINDS.get(identifier.partition(".")[0])
+    folders = [folder for folder in KINDS if kind == KINDS[folder]] or ["criteria", "rubrics", "checklists"]
+    known = [entry for folder in folders for entry in entry_ids(folder)]
+    last_words = {entry.rpartition(".")[2]: entry for entry in reversed(known)}
+    meant = get_close_matches(identifier, last_words, n=1)  # where only the last word of an id is given
+    nearest = did_you_mean(last_words[meant[0]] if meant else identifier, known)
+    return ArtifactError(f"no local catalog holds the {kind or 'entry'} {identifier!r}. {nearest}")
+
+
+def unknown_engine(name: str) -> ArtifactError:
+    """The error for a text that is no engine."""
+    return ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}")

@@ -1,0 +1,179 @@
+"""``evenhand catalog`` and ``evenhand unitxt``: the entries of the catalog, and unitxt's own command line with them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from evenhand.catalog import catalog_entries, catalog_path
+from evenhand.cli.output import check_out, complain, say
+from evenhand.errors import InvalidInputError, Terminated, did_you_mean
+from evenhand.files import expanded, written_whole
+from evenhand.visible import visible
+
+if TYPE_CHECKING:
+    from evenhand.data.formats.rubrics import Imported
+
+EXIT_UNSOUND = 1
+
+
+def catalog(
+    action: Literal["list", "show", "path", "check", "import"],
+    entry: Annotated[
+        str | None,
+        Parameter(name="ID", help="An id; for list, a part of one; for check, or a file; for import, a file."),
+    ] = None,
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="For import: the file to write, .json, .yaml or .jsonl.")
+    ] = None,
+) -> int:
+    """List, show, locate and check the entries of the catalog; translate the files of other tools into evenhand's."""
+    if action == "import":
+        return _import(entry, out)
+    if out is not None:
+        raise InvalidInputError(f"catalog {action} takes no --out; catalog import does")
+    entries = catalog_entries()
+    if action == "path":
+        say(str(catalog_path() if entry is None else _entry(entries, entry)))
+    elif action == "list":
+        say(
+            *(
+                f"{identifier:<58} {json.loads(path.read_text(encoding='utf-8')).get('__description__', '')}"
+                for identifier, path in entries.items()
+                if entry is None or entry in identifier
+            )
+        )
+    elif action == "show":
+        if entry is None:
+            raise InvalidInputError("catalog show needs an id, such as criteria.evenhand.direct.relevance")
+        say(_entry(entries, entry).read_text(encoding="utf-8").rstrip("\n"))
+    else:
+        return _check_entries(entries if entry is None else _entry_or_file(entries, entry))
+    return 0
+
+
+def _import(entry: str | None, out: Path | None) -> int:
+    """Translate a file from the format of another tool."""
+    from evenhand.data.formats.rubrics import import_file  # noqa: PLC0415 - seconds of import
+
+    if entry is None:
+        raise InvalidInputError("catalog import needs a file")
+    out = check_out(out, ())  # a file may be translated in its own place
+    found = import_file(expanded(entry))
+    complain(f"{entry} is {found.holds}")
+    _put(found, out)
+    for each in found.left_out:
+        complain(f"left out: {each}")
+    return 0
+
+
+def _put(found: Imported, out: Path | None) -> None:
+    """Write data to a file of the kind that its name says, or print them as JSON."""
+    endings = (".jsonl",) if found.are_rows else (".json", ".yaml", ".yml")
+    if out is not None and out.suffix.lower() not in endings:
+        kind = "rows of data" if found.are_rows else "a rubric, a checklist or a criterion"
+        raise InvalidInputError(
+            f"--out is {str(out)!r}; {kind} are written to a file that ends in {' or '.join(endings)}"
+        )
+    if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
+        from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
+
+        with written_whole(out) as beside, beside.open("w", encoding="utf-8") as file:
+            yaml = YAML(pure=True)
+            yaml.default_flow_style = False
+            yaml.dump(found.data, file)
+        return
+    text = "\n".join(map(_json, found.data)) if found.are_rows else _json(found.data, indent=2)
+    if out is None:
+        say(text)
+    else:
+        with written_whole(out) as beside:
+            beside.write_text(text + "\n", encoding="utf-8")
+
+
+def _json(data: object, indent: int | None = None) -> str:
+    """JSON that a terminal shows as it is: what it would obey or not show is escaped as JSON does it."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    return text if visible(text) == text else json.dumps(data, indent=indent).replace("\x7f", r"\u007f")
+
+
+def _entry(entries: Mapping[str, Path], identifier: str) -> Path:
+    if identifier not in entries:
+        raise InvalidInputError(f"the catalog has no entry {identifier!r}. {did_you_mean(identifier, entries)}")
+    return entries[identifier]
+
+
+def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path]:
+    """The one entry of an id, or the file of an entry to be."""
+    path = expanded(given)
+    return {given: path if given not in entries and path.exists() else _entry(entries, given)}
+
+
+def _check_entries(entries: Mapping[str, Path]) -> int:
+    """Build every entry; name those that cannot be built."""
+    from evenhand.metrics import register  # noqa: PLC0415 - seconds of import
+
+    register()
+    faults = {identifier: fault for identifier, path in entries.items() if (fault := _fault(path))}
+    for identifier, fault in faults.items():
+        complain(f"{identifier}: {fault}")
+    say(f"{len(entries) - len(faults)} of {len(entries)} {'entry is' if len(entries) == 1 else 'entries are'} sound")
+    return EXIT_UNSOUND if faults else 0
+
+
+def _fault(path: Path) -> str | None:
+    """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
+    from evenhand.data.plain import read_document  # noqa: PLC0415 - as above
+    from evenhand.unitxt.catalogs import check_entry  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
+
+    data = read_document(path, f"the file {str(path)!r}")
+    try:
+        if isinstance(data, dict) and any(field.startswith("__") for field in data):
+            return check_entry(path)
+        load(path)
+    except InvalidInputError as error:
+        return str(error)
+    return None
+
+
+def run_unitxt(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
+    """unitxt-evaluate with evenhand's catalog registered; takes its options."""
+    code = (
+        "import sys; from evenhand.cli.catalog_verb import register_or_exit; register_or_exit(); "
+        "from unitxt.evaluate_cli import main; sys.argv[0] = 'evenhand unitxt'; sys.exit(main())"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, *arguments]) as child:  # noqa: S603 - the user's own words
+        return wait_for(child)
+
+
+def wait_for(child: subprocess.Popen[bytes]) -> int:
+    """The exit code of a process that ends its runs itself: an interrupt is its own matter, and is passed on."""
+    while True:
+        try:
+            code = child.wait()
+        except KeyboardInterrupt:  # the terminal has told it too
+            continue
+        except Terminated as ended:
+            child.send_signal(ended.signal)
+        else:
+            return code if code >= 0 else 128 - code
+
+
+def register_or_exit() -> None:
+    """Make evenhand known to unitxt; bad input is one message and exit code 2, as for every verb."""
+    try:
+        from evenhand.metrics import register  # noqa: PLC0415 - seconds of import
+
+        register()
+    except InvalidInputError as error:
+        complain(error)
+        sys.exit(2)

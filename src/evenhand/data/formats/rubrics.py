@@ -1,0 +1,562 @@
+"""Rubrics, checklists and criteria of other tools, read into the plain data of evenhand's own documents.
+
+- autorubric (https://pypi.org/project/autorubric): a list of criteria, or a mapping that holds one under ``rubric``,
+  ``sections`` or ``criteria``. A criterion without options is met, not met, or cannot be assessed; a missing weight is
+  10. evenhand's own form has ``requirement`` and ``scale_type`` too, so a file is autorubric's if every criterion in it
+  is a mapping with a ``requirement`` and nothing in it is only ours: a name of the rubric, a text as a criterion, an
+  option with a description, an option that is not NA and has no value in [0, 1]. One criterion alone is autorubric's if
+  it has an ``aggregation``, or ``options`` that are null.
+- autochecklist (https://pypi.org/project/autochecklist): a checklist with ``source_method`` or ``generation_level``,
+  or whose items have an ``id``; or what its generators reply, ``{"questions": […]}``. A missing weight is 100.
+- EvalAssist (https://github.com/IBM/eval-assist): a criterion whose options have scores; one without options is for
+  comparisons; several with weights are a rubric.
+- HealthBench (arXiv:2505.08775, section 3): ``rubrics``, a list of ``{criterion, points, tags}``. The score is the
+  points that are met divided by all positive points, and only the mean over rows is clipped.
+- PaperBench (arXiv:2504.01848, section 2): a tree of ``{id, requirements, weight, sub_tasks}``, whose leaves are met or
+  not and whose inner scores are weighted means.
+- BiGGen Bench (arXiv:2406.05761) and Prometheus (arXiv:2310.08491): ``criteria`` with ``score1_description`` to
+  ``score5_description``, one ordinal criterion.
+- WildBench (arXiv:2406.04770): a row with a ``checklist`` of questions.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evenhand.data.documents import (
+    checklist_document,
+    criterion_document,
+    derived_name,
+    read_checklist,
+    read_criterion_or_fields,
+    read_rubric,
+    rubric_document,
+)
+from evenhand.data.formats.logs import OTHER_SHAPE
+from evenhand.data.plain import briefly, parse_json, read_document, read_text
+from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
+
+AUTORUBRIC_WEIGHT = 10.0
+AUTOCHECKLIST_WEIGHT = 100.0
+AUTORUBRIC_OPTIONS = (
+    {"label": "MET", "value": 1.0, "description": "The requirement is satisfied."},
+    {"label": "UNMET", "value": 0.0, "description": "The requirement is not satisfied."},
+    {"label": "CANNOT_ASSESS", "na": True, "description": "What is there does not let one tell."},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of another tool.
+
+    Attributes:
+        name: Its name in messages.
+        holds: What data in it are, as in "a rubric of autorubric".
+        fits: Whether data have its shape.
+        read: Makes a document of the data; its other arguments are the name of the data in messages, and a list to
+            which it adds what it does not read, each in a few words.
+    """
+
+    name: str
+    holds: str
+    fits: Callable[[Any], bool]
+    read: Callable[[Any, str, list[str]], dict[str, Any]]
+
+
+def _are_mappings(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
+    """Whether data are a list of at least one mapping, each with the needed fields and only accepted ones."""
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and all(
+            isinstance(each, dict) and each.keys() >= set(needed) and (accepted is None or each.keys() <= set(accepted))
+            for each in data
+        )
+    )
+
+
+def _kept(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    """The fields that are neither null nor empty."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidCriterionError(f"{what} is {briefly(value)}; it must be a number")
+    return value
+
+
+_HOLDERS = ("rubric", "sections", "criteria")
+_AUTORUBRIC_FIELDS = {"name", "weight", "requirement", "options", "scale_type", "aggregation"}
+
+
+def _is_autorubric(data: object) -> bool:
+    """Whether data are a rubric of autorubric."""
+    if isinstance(data, list):
+        return bool(data) and all(map(_is_autorubric_part, data))
+    held = [data[holder] for holder in _HOLDERS if holder in data] if isinstance(data, dict) else []
+    return len(held) == 1 and data.keys() <= {*_HOLDERS, "guidelines"} and _is_autorubric(held[0])  # type: ignore[attr-defined] # a dict
+
+
+def _is_autorubric_part(data: object) -> bool:
+    """Whether data are a criterion or a section of autorubric."""
+    if isinstance(data, dict) and "criteria" in data:
+        return (
+            data.keys() <= {"name", "criteria"}
+            and isinstance(data["criteria"], list)
+            and _is_autorubric(data["criteria"])
+        )
+    if not isinstance(data, dict) or not _are_mappings([data], {"requirement"}, _AUTORUBRIC_FIELDS):
+        return False
+    options = data.get("options")
+    return options is None or (
+        _are_mappings(options, {"label"}, {"label", "value", "na"})
+        and all(option.get("na") or _is_autorubric_value(option.get("value")) for option in options)
+    )
+
+
+def _is_autorubric_value(value: object) -> bool:
+    return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
+
+
+def _is_autorubric_criterion(data: object) -> bool:
+    """Whether data are one criterion as autorubric writes it: with its rule, or with options that are null."""
+    return (
+        isinstance(data, dict)
+        and "criteria" not in data
+        and _is_autorubric_part(data)
+        and ("aggregation" in data or data.get("options", ()) is None)
+    )
+
+
+def is_data_set(data: object) -> bool:
+    """Whether data are a data set of autorubric: submissions, each of which may have a rubric of its own."""
+    return (
+        isinstance(data, dict)
+        and "rubric" in data
+        and _are_mappings(data.get("items"), {"submission"})
+        and (data["rubric"] is None or _is_autorubric(data["rubric"]))
+    )
+
+
+def _read_autorubric(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    if _is_autorubric_criterion(data):
+        return _autorubric_criterion(data, left_out)
+    rubric = data["rubric"] if is_data_set(data) else data
+    if rubric is None:
+        raise ArtifactError(
+            f"{what} is a data set of autorubric in which each item has a rubric of its own: make rows of it with "
+            "`evenhand catalog import FILE --out rows.jsonl`, and judge them with rubric_field='rubric'"
+        )
+    name = data.get("name") if is_data_set(data) else None
+    document = {"name": name} if isinstance(name, str) else {}
+    return {**document, "criteria": list(_autorubric_criteria(rubric, left_out))}
+
+
+def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") -> Iterator[dict[str, Any]]:  # noqa: ANN401 - plain data
+    if isinstance(rubric, dict):
+        if rubric.get("guidelines"):
+            left_out.append("guidelines (give them to the run: guidelines=…)")
+        rubric = next(rubric[holder] for holder in _HOLDERS if holder in rubric)
+        yield from _autorubric_criteria(rubric, left_out, section)
+        return
+    for part in rubric:
+        if "criteria" in part:
+            yield from _autorubric_criteria(part["criteria"], left_out, part.get("name") or section)
+        else:
+            yield {**_autorubric_criterion(part, left_out), **_kept(section=section)}
+
+
+def _autorubric_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
+    if given.get("aggregation") is not None:
+        left_out.append(f"aggregation: {given['aggregation']} (a panel's rule is that of the run: aggregation=…)")
+    weight, scale = given.get("weight"), given.get("scale_type") or "ordinal"
+    document = _kept(name=given.get("name"), requirement=given["requirement"])
+    document["weight"] = AUTORUBRIC_WEIGHT if weight is None else weight
+    if given.get("options") is None:
+        return {**document, "scale": "binary", "options": [dict(option) for option in AUTORUBRIC_OPTIONS]}
+    options = [{**option, "label": str(option["label"])} for option in given["options"]]
+    return {**document, "scale": scale, "options": options}
+
+
+def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    """Return the rows of a data set of autorubric.
+
+    They have ``prompt``, ``response``, ``description``, ``reference``, ``gold`` (criterion name -> the label that a
+    person gave, or null) and ``rubric``, a document.
+
+    Raises:
+        InvalidCriterionError: If an item has no rubric, or not one label per criterion.
+    """
+    rows = []
+    for number, item in enumerate(data["items"]):
+        where = f"item {number} of {what}"
+        given = data["rubric"] if item.get("rubric") is None else item["rubric"]
+        if not _is_autorubric(given):
+            raise InvalidCriterionError(f"{where} has the rubric {briefly(given)}; give it one of autorubric's")
+        rubric = read_rubric({"criteria": list(_autorubric_criteria(given, []))}, f"the rubric of {where}")
+        count, labels = len(rubric.criteria), item.get("ground_truth")
+        labels = [None] * count if labels is None else labels
+        if not isinstance(labels, list) or len(labels) != count:
+            raise InvalidCriterionError(
+                f"{where} has the ground_truth {briefly(labels)}; give a list of {count}: one label per criterion"
+            )
+        reference = item.get("reference_submission")
+        row = _kept(
+            prompt=item.get("prompt", data.get("prompt")),
+            response=item.get("submission"),
+            description=item.get("description"),
+            reference=data.get("reference_submission") if reference is None else reference,
+        )
+        gold = {
+            criterion.name: None if label is None else criterion.labels[criterion.index_of(str(label))]
+            for criterion, label in zip(rubric.criteria, labels, strict=True)
+        }
+        rows.append({**row, "gold": gold, "rubric": rubric_document(rubric)})
+    return rows
+
+
+_AUTOCHECKLIST_ITEM = {"id", "question", "weight", "category", "metadata"}
+
+
+def _is_autochecklist(data: object) -> bool:
+    if not isinstance(data, dict):
+        return _are_mappings(data, {"id", "question"}, _AUTOCHECKLIST_ITEM)
+    if "questions" in data:
+        return data.keys() == {"questions"} and _are_mappings(data["questions"], {"question"}, _AUTOCHECKLIST_ITEM)
+    items = data.get("items")
+    told = {"source_method", "generation_level"} & data.keys() or _are_mappings(items, {"id"})
+    return bool(told) and _are_mappings(items, {"question"}, _AUTOCHECKLIST_ITEM)
+
+
+def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    fields = data if isinstance(data, dict) else {"items": data}
+    if fields.get("input"):
+        left_out.append("input (the judge is shown the columns that context_fields names: make it a column)")
+    items = []
+    for given in fields["questions"] if "questions" in fields else fields["items"]:
+        weight = given.get("weight")
+        item = _kept(name=given.get("id"), question=given["question"], category=given.get("category"))
+        items.append({**item, "weight": AUTOCHECKLIST_WEIGHT if weight is None else weight})
+    return {**_kept(description=fields.get("corpus_description")), "items": items}
+
+
+_EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "prediction_field", "context_fields"} | {
+    "examples",
+    "metadata",
+}
+
+
+def _is_evalassist(data: object) -> bool:
+    """Whether data are several criteria of EvalAssist, or one with what unitxt's has not: scores, its field's name."""
+    if not isinstance(data, dict):
+        return False
+    if _are_mappings(data.get("items"), {"criterion"}):
+        return True
+    if not {"name", "description"} <= data.keys() <= _EVALASSIST_FIELDS:
+        return False
+    options = data.get("options")
+    if not options:
+        return "to_evaluate_field" in data or "options" in data
+    return _are_mappings(options, {"name"}, {"name", "description", "score"}) and (
+        "to_evaluate_field" in data or any("score" in option for option in options)
+    )
+
+
+def _read_evalassist(data: Any, what: str, left_out: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    if not _are_mappings(data.get("items"), {"criterion"}):
+        return _evalassist_criterion(data, left_out)
+    items = data["items"]
+    weights = [item.get("weight") for item in items]
+    if all(weight is None for weight in weights):
+        weights = [1 / len(items)] * len(items)
+    criteria = []
+    for number, (item, weight) in enumerate(zip(items, weights, strict=True), start=1):
+        where, given = f"item {number} of {what}", item["criterion"]
+        if item.get("required"):
+            raise InvalidCriterionError(
+                f"{where} is required, so that a response that misses it scores 0 whatever else it has; no rubric here "
+                "counts so: leave 'required' out, or judge by this criterion alone"
+            )
+        if not isinstance(given, dict) or not given.get("options"):
+            raise InvalidCriterionError(f"{where} has no options; each criterion of several needs some with scores")
+        values = _evalassist_values(item, where, normalize=data.get("normalize_scores", True))
+        options = [
+            _kept(label=option["name"], description=option.get("description")) | {"value": value}
+            for option, value in zip(given["options"], values, strict=True)
+        ]
+        shared = _kept(name=given.get("name"), requirement=given.get("description"), **_evalassist_shared(given))
+        criteria.append({**shared, "options": options, "weight": _number(weight, f"the weight of {where}")})
+    return {"criteria": criteria}
+
+
+def _evalassist_values(item: Mapping[str, Any], where: str, *, normalize: bool) -> list[float]:
+    """The values of the options of one of several criteria, as they count in a rubric."""
+    options = item["criterion"]["options"]
+    if item.get("target_option") is not None:
+        return [float(option["name"] == item["target_option"]) for option in options]
+    scores = [_number(option.get("score"), f"the score of {option['name']!r} in {where}") for option in options]
+    if normalize:
+        low, high = min(scores), max(scores)
+        if low == high:
+            raise InvalidCriterionError(f"all options of {where} have the score {low!r}; they must differ")
+        scores = [(score - low) / (high - low) for score in scores]
+    threshold = item.get("score_threshold")
+    if threshold is None and not all(0 <= score <= 1 for score in scores):
+        raise InvalidCriterionError(
+            f"{where} has the scores {scores!r}, which count as they are (normalize_scores: false); a criterion "
+            "counts a share of its range here: leave normalize_scores out, or rescale the scores to [0, 1]"
+        )
+    return scores if threshold is None else [float(score > threshold) for score in scores]
+
+
+def _evalassist_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
+    """The criterion as unitxt writes it."""
+    if given.get("examples"):
+        left_out.append("examples (give them to the run: examples=…)")
+    fields = _kept(name=given["name"], description=given["description"], **_evalassist_shared(given))
+    if not given.get("options"):
+        return {"__type__": "criteria", **fields}
+    options = [{"name": option["name"], "description": option.get("description") or ""} for option in given["options"]]
+    scores = {option["name"]: option["score"] for option in given["options"] if option.get("score") is not None}
+    return {"__type__": "criteria_with_options", **fields, "options": options, **_kept(option_map=scores or None)}
+
+
+def _evalassist_shared(given: Mapping[str, Any]) -> dict[str, Any]:
+    judged = given.get("to_evaluate_field", given.get("prediction_field"))
+    return {"prediction_field": judged, "context_fields": given.get("context_fields")}
+
+
+def _healthbench_points(data: Any) -> Any:  # noqa: ANN401 - plain data
+    return data.get("rubrics") if isinstance(data, dict) else data
+
+
+def _read_healthbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    criteria: dict[str, dict[str, Any]] = {}
+    for number, given in enumerate(_healthbench_points(data), start=1):
+        text = given["criterion"]
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidCriterionError(f"rubric {number} of {what} has the criterion {briefly(text)}; give it a text")
+        name = derived_name(text, criteria)
+        points = _number(given["points"], f"the points of rubric {number} of {what}")
+        criteria[name] = {"name": name, "requirement": text, "weight": points, **_kept(tags=given.get("tags"))}
+    return {"clip": "mean", "criteria": list(criteria.values())}
+
+
+_PAPERBENCH_NODE = {"id", "requirements", "weight", "sub_tasks"}
+
+
+def _is_paperbench(data: object) -> bool:
+    return isinstance(data, dict) and data.keys() >= _PAPERBENCH_NODE
+
+
+def _read_paperbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    sections: list[dict[str, Any]] = []
+    criteria: list[dict[str, Any]] = []
+    for node, within in _paperbench_nodes(data["sub_tasks"] or [data], "", what):
+        named = {"name": node["id"], "weight": _number(node["weight"], f"the weight of {node['id']!r} in {what}")}
+        if node["sub_tasks"]:
+            sections.append(named | _kept(within=within, description=node["requirements"]))
+        else:
+            tags = [node[field] for field in ("task_category", "finegrained_task_category") if node.get(field)]
+            criteria.append(named | {"requirement": node["requirements"]} | _kept(section=within, tags=tags))
+    if not sections and any(each["weight"] < 0 for each in criteria):
+        raise InvalidCriterionError(f"{what} has a negative weight; a tree of PaperBench has weights from 0 on")
+    return {**_kept(description=data["requirements"], sections=sections), "criteria": criteria}
+
+
+def _paperbench_nodes(nodes: Any, within: str, what: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
+    """The nodes of a tree, each before those below it, with the id of the one above."""
+    for number, node in enumerate(nodes, start=1):
+        if not _is_paperbench(node):
+            raise InvalidCriterionError(
+                f"sub-task {number} of {within or what!r} is {briefly(node)}; give a mapping with "
+                f"{sorted(_PAPERBENCH_NODE)!r}"
+            )
+        yield node, within
+        yield from _paperbench_nodes(node["sub_tasks"], node["id"], what)
+
+
+_SCORE_DESCRIPTION = re.compile(r"(?:orig_)?score(\d+)_description")
+
+
+def _score_rubric(data: Any) -> Mapping[str, Any]:  # noqa: ANN401 - plain data
+    """The part of a row, or the data themselves, that describes the scores."""
+    if not isinstance(data, dict):
+        return {}
+    held = data.get("score_rubric", data.get("rubric"))
+    return held if isinstance(held, dict) else data
+
+
+def _score_descriptions(data: object) -> dict[int, str]:
+    found = ((_SCORE_DESCRIPTION.fullmatch(str(name)), text) for name, text in _score_rubric(data).items())
+    return dict(sorted((int(match[1]), str(text)) for match, text in found if match and text is not None))
+
+
+def _read_prometheus(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # noqa: ANN401 - plain data
+    given = _score_rubric(data)
+    text = given.get("criteria", given.get("orig_criteria"))
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidCriterionError(f"{what} has the criteria {briefly(text)}; give a text: what the scores are about")
+    options = [
+        {"label": str(score), "value": float(score), "description": description}
+        for score, description in _score_descriptions(data).items()
+    ]
+    return {"name": derived_name(text), "requirement": text, "scale": "ordinal", "options": options}
+
+
+def _is_wildbench(data: object) -> bool:
+    questions = data.get("checklist") if isinstance(data, dict) else None
+    return isinstance(questions, list) and bool(questions) and all(isinstance(each, str) for each in questions)
+
+
+FORMATS: Mapping[str, Format] = {
+    each.name: each
+    for each in (
+        Format(
+            "autorubric",
+            "a rubric of autorubric",
+            lambda data: _is_autorubric(data) or is_data_set(data) or _is_autorubric_criterion(data),
+            _read_autorubric,
+        ),
+        Format("autochecklist", "a checklist of autochecklist", _is_autochecklist, _read_autochecklist),
+        Format("evalassist", "a criterion of EvalAssist", _is_evalassist, _read_evalassist),
+        Format(
+            "healthbench",
+            "a row or a rubric of HealthBench",
+            lambda data: _are_mappings(_healthbench_points(data), {"criterion", "points"}),
+            _read_healthbench,
+        ),
+        Format("paperbench", "a tree of PaperBench", _is_paperbench, _read_paperbench),
+        Format(
+            "prometheus",
+            "a score rubric of BiGGen Bench or Prometheus",
+            lambda data: len(_score_descriptions(data)) >= 2,
+            _read_prometheus,
+        ),
+        Format("wildbench", "a row of WildBench", _is_wildbench, lambda data, *_: {"items": list(data["checklist"])}),
+    )
+}
+"""The formats that are recognised, by name."""
+
+
+class LeftOutWarning(EvenhandWarning):
+    """A part of a file of another tool is not read."""
+
+
+def format_of(data: object) -> Format | None:
+    """The format of another tool that data are in; None where they are in none, or in evenhand's own."""
+    return next((each for each in FORMATS.values() if each.fits(data)), None)
+
+
+def translated(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anything
+    """Translate data in the format of another tool to a document of evenhand's; return all others as they are.
+
+    Warns (:class:`LeftOutWarning`) of what is not read.
+    """
+    found = format_of(data)
+    if found is None:
+        return data
+    document, left_out = _read(found, data, what)
+    if left_out:
+        warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(left_out)}", LeftOutWarning, 3)
+    return document
+
+
+def _read(found: Format, data: object, what: str) -> tuple[dict[str, Any], list[str]]:
+    left_out: list[str] = []
+    try:
+        return found.read(data, what, left_out), list(dict.fromkeys(left_out))
+    except OTHER_SHAPE as error:
+        raise InvalidCriterionError(
+            f"{what} has the shape of {found.holds}, but not all of it: {type(error).__name__}: {error}"
+        ) from error
+
+
+class Imported(NamedTuple):
+    """A file of another tool in evenhand's own form.
+
+    Attributes:
+        holds: What the file is.
+        data: A document, or a list of rows.
+        left_out: What was not read.
+        are_rows: Whether the data are rows.
+    """
+
+    holds: str
+    data: Any
+    left_out: list[str]
+    are_rows: bool = False
+
+
+def import_file(path: Path) -> Imported:
+    """Read a file in the format of another tool.
+
+    A file of rows becomes rows with one more column: ``rubric``, ``checklist`` or ``criterion``. The rows of a data set
+    of autorubric are those of :func:`data_set_rows`.
+
+    Raises:
+        ArtifactError: If it cannot be read, or is in no format that is known.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    what = f"the file {str(path)!r}"
+    if path.suffix.lower() == ".jsonl":
+        lines = read_text(path, what, None).split("\n") if path.is_file() else []
+        rows = [parse_json(line, f"line {place} of {what}") for place, line in enumerate(lines, 1) if line.strip()]
+        if not rows:
+            raise ArtifactError(f"{what} does not exist, or is empty")
+        return _import_rows(rows, what)
+    data = read_document(path, what)
+    found = format_of(data)
+    if found is None and isinstance(data, list) and data and format_of(data[0]) is not None:
+        return _import_rows(data, what)
+    if found is None:
+        raise _unknown(data, what)
+    if is_data_set(data):
+        _, left_out = _read(found, {**data, "rubric": data["rubric"] or []}, what)
+        return Imported(found.holds, data_set_rows(data, what), left_out, are_rows=True)
+    _, document, left_out = _document(found, data, what, path.stem)
+    return Imported(found.holds, document, left_out)
+
+
+def _import_rows(data: list[Any], what: str) -> Imported:
+    rows: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    first = format_of(data[0])
+    for number, row in enumerate(data):
+        where = f"row {number} of {what}"
+        if first is None or format_of(row) != first or not isinstance(row, dict):
+            raise _unknown(row, where)
+        column, document, not_read = _document(first, row, where, None)
+        left_out += not_read
+        rows.append({**row, column: document})
+    return Imported(first.holds if first else "", rows, list(dict.fromkeys(left_out)), are_rows=True)
+
+
+def _document(found: Format, data: object, what: str, name: str | None) -> tuple[str, dict[str, Any], list[str]]:
+    """The kind of document that data are, the document as evenhand writes it, and what is not read."""
+    document, left_out = _read(found, data, what)
+    if "items" in document:
+        return "checklist", checklist_document(read_checklist(document, what, name=name or "checklist")), left_out
+    if {"criteria", "sections"} & document.keys():
+        return "rubric", rubric_document(read_rubric(document, what, name=name or "rubric")), left_out
+    criterion = read_criterion_or_fields(document, what)
+    return "criterion", criterion if isinstance(criterion, dict) else criterion_document(criterion), left_out
+
+
+def _unknown(data: object, what: str) -> ArtifactError:
+    if isinstance(data, dict):
+        shape = f"an object with the fields {sorted(data)!r}"
+    elif isinstance(data, list) and data and isinstance(data[0], dict):
+        shape = f"a list of objects, the first with the fields {sorted(data[0])!r}"
+    else:
+        shape = briefly(data)
+    return ArtifactError(
+        f"{what} holds {shape}, which is in no format of another tool that is known by its shape: "
+        f"{', '.join(FORMATS)}; what is in evenhand's own form needs no import"
+    )

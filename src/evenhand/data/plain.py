@@ -1,0 +1,278 @@
+"""YAML and JSON as plain data: dicts with different keys, lists, texts, numbers, true, false and null.
+
+YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts. Dates are texts too, and so are the names of
+fields and the values of fields that hold a text: ``label: 5`` is the label ``"5"``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import BaseModel
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.files import MOST_BYTES, read_bytes
+
+YAML_ENDINGS = frozenset({".yaml", ".yml"})
+TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question", "requirement", "section"})
+"""The fields whose plain YAML scalars are never read as a number or a truth value."""
+
+MOST_NODES = 100_000
+"""The most values in a YAML document; those that an alias repeats are counted each time."""
+
+MOST_YAML_BYTES = 1024**2
+"""The most bytes of a YAML document: reading one takes a minute then. JSON is read a hundred times as fast."""
+
+_TAG = "tag:yaml.org,2002:"
+_TEXT = f"{_TAG}str"
+_ALWAYS_TEXT = frozenset({f"{_TAG}timestamp", f"{_TAG}value"})
+_TEXT_IN_TEXT_FIELDS = frozenset({f"{_TAG}bool", f"{_TAG}int", f"{_TAG}float"})
+_READ = _ALWAYS_TEXT | _TEXT_IN_TEXT_FIELDS | {_TEXT, f"{_TAG}null", f"{_TAG}map", f"{_TAG}seq"}
+
+
+def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a document holds is checked by its reader
+    """Return the data in a file: YAML where its name ends in ``.yaml`` or ``.yml``, else JSON.
+
+    Args:
+        path: The file.
+        what: Its name in messages.
+
+    Raises:
+        ArtifactError: If it cannot be read.
+    """
+    if path.suffix.lower() in YAML_ENDINGS:
+        return parse_yaml(read_text(path, what, MOST_YAML_BYTES), what)
+    return parse_json(read_text(path, what), what)
+
+
+def read_text(path: Path, what: str, most: int | None = MOST_BYTES) -> str:
+    """Return the text in a file.
+
+    Args:
+        path: The file.
+        what: Its name in messages.
+        most: The most bytes it may hold; None for any number.
+
+    Raises:
+        ArtifactError: If it cannot be read.
+    """
+    try:
+        return read_bytes(path, most).decode("utf-8-sig")
+    except OSError as error:
+        raise ArtifactError(f"{what} cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{what} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
+
+
+def unique_keys(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """Return a mapping of pairs whose keys differ.
+
+    Raises:
+        InvalidInputError: If two pairs have the same key: nothing says which of their values counts.
+    """
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInputError(f"{what} has {key!r} twice, and only one of them could count: rename or drop one")
+        found[key] = value
+    return found
+
+
+def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
+    """Return the data that a JSON text is.
+
+    Raises:
+        ArtifactError: If it is not JSON, or an object in it has a field twice.
+
+    >>> parse_json('["Is it polite?"]', "the text")
+    ['Is it polite?']
+    """
+
+    def refuse(constant: str) -> NoReturn:
+        raise ArtifactError(f"{what} holds {constant}, which is not valid JSON")
+
+    with _errors_in_one_line(what):
+        return parse_json_value(text, what, parse_constant=refuse)
+
+
+def parse_json_value(text: str, what: str, **hooks: Any) -> Any:  # noqa: ANN401 - as above
+    """Return the value that a JSON text is, with the hooks of ``json.loads``.
+
+    Raises:
+        JSONDecodeError: If it is not JSON.
+        InvalidInputError: If an object in it has a key twice, a number is too large, or it is nested too deeply.
+    """
+    try:
+        return json.loads(
+            text, object_pairs_hook=lambda pairs: unique_keys(pairs, what), parse_float=_finite_number, **hooks
+        )
+    except (json.JSONDecodeError, InvalidInputError):
+        raise
+    except ValueError as error:
+        raise InvalidInputError(f"{what} holds a number that cannot be read: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{what} is nested too deeply to be read") from error
+
+
+def _finite_number(written: str) -> float:
+    number = float(written)
+    if math.isinf(number):
+        raise ValueError(f"the number {briefly(written)}, which is too large")
+    return number
+
+
+def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
+    """Return the data that a YAML text is.
+
+    Raises:
+        ArtifactError: If it is not YAML, has a field twice, names a type, or repeats itself without bounds.
+
+    >>> parse_yaml("{label: no, na: false, value: 1}", "the text")
+    {'label': 'no', 'na': False, 'value': 1}
+    """
+    with _errors_in_one_line(what):
+        yaml = YAML(typ="safe", pure=True)
+        node = yaml.compose(text)
+        if node is None:
+            return None
+        return yaml.constructor.construct_document(_TextFields().mark(node))
+
+
+@contextmanager
+def _errors_in_one_line(what: str) -> Iterator[None]:
+    """Raise errors of JSON and YAML as ArtifactError."""
+    try:
+        yield
+    except ArtifactError:
+        raise
+    except InvalidInputError as error:
+        raise ArtifactError(str(error)) from error
+    except json.JSONDecodeError as error:
+        raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise ArtifactError(
+            f"{what} is not valid YAML ({place}{' '.join(str(error.problem).split())[:200]})"
+        ) from error
+    except YAMLError as error:
+        raise ArtifactError(f"{what} is not YAML ({' '.join(str(error).split())})") from error
+    except (ValueError, KeyError) as error:
+        raise ArtifactError(f"{what} holds a number or a truth value that cannot be read") from error
+    except RecursionError as error:
+        raise ArtifactError(f"{what} is nested too deeply to be read") from error
+
+
+class _TextFields:
+    """Makes texts of the scalars that are texts here; refuses types, and aliases that repeat too much."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._within: set[Node] = set()
+
+    def mark(self, node: Node) -> Node:
+        """Return a node in which every scalar that is a text here has the tag of a text.
+
+        Raises:
+            MarkedYAMLError: If a type is named, the name of a field is not a scalar, or there are too many values.
+        """
+        self._count += 1
+        if self._count > MOST_NODES or node in self._within:
+            raise _problem(node, f"its aliases make more than {MOST_NODES} values")
+        if node.tag not in _READ:
+            raise _problem(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
+        self._within.add(node)
+        if isinstance(node, MappingNode):
+            node.value = [self._field(key, value) for key, value in node.value]
+        elif isinstance(node, SequenceNode):
+            node.value = [self.mark(each) for each in node.value]
+        self._within.remove(node)
+        return _as_text(node) if node.tag in _ALWAYS_TEXT else node
+
+    def _field(self, key: Node, value: Node) -> tuple[Node, Node]:
+        if not isinstance(key, ScalarNode):
+            raise _problem(key, "a field's name is a text")
+        value = self.mark(value)
+        if key.tag == f"{_TAG}merge":
+            return key, value
+        is_text = key.value in TEXT_FIELDS and isinstance(value, ScalarNode) and value.tag in _TEXT_IN_TEXT_FIELDS
+        return _as_text(key), _as_text(value) if is_text else value
+
+
+def _as_text(node: Node) -> ScalarNode:
+    return ScalarNode(_TEXT, str(node.value), node.start_mark, node.end_mark)
+
+
+def _problem(node: Node, problem: str) -> MarkedYAMLError:
+    return MarkedYAMLError(None, None, problem, node.start_mark)
+
+
+CONTEXT_FORMS = "give a field name, a list of them, or a mapping name shown -> field"
+
+
+def context_mapping(fields: object) -> dict[str, str]:
+    """Return context fields in any of unitxt's forms as name shown -> field read; none for None.
+
+    Raises:
+        InvalidInputError: If they are in none of the forms.
+
+    >>> context_mapping(["question", "context"])
+    {'question': 'question', 'context': 'context'}
+    """
+    if fields is None or fields == "":
+        return {}
+    if isinstance(fields, Mapping):
+        mapped = dict(fields)
+    else:
+        names = [fields] if isinstance(fields, str) else fields if isinstance(fields, (list, tuple)) else [None]
+        mapped = {name: name for name in names} if all(isinstance(name, str) for name in names) else {None: None}
+    if not all(isinstance(name, str) and name for pair in mapped.items() for name in pair):
+        raise InvalidInputError(f"context_fields is {fields!r}; {CONTEXT_FORMS}, all of them texts that are not empty")
+    return mapped
+
+
+def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anything
+    """A value as JSON would hold it; frozen values inside it become objects.
+
+    Raises:
+        ArtifactError: If JSON cannot say it.
+    """
+
+    def described(item: object) -> Any:  # noqa: ANN401 - as above
+        if isinstance(item, BaseModel):
+            return item.model_dump(mode="json")
+        raise TypeError(f"a {type(item).__name__} is neither text, number, list nor mapping")
+
+    try:
+        return json.loads(json.dumps(value, default=described))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArtifactError(f"{what} holds what JSON cannot say: {error}") from error
+
+
+def is_of(value: object, library: str) -> bool:
+    """Whether a value's class, or one that it is derived from, is a library's; the library is not imported to tell.
+
+    >>> is_of(Path(), "pathlib"), is_of("rows.jsonl", "datasets")
+    (True, False)
+    """
+    return any(each.__module__.partition(".")[0] == library for each in type(value).__mro__)
+
+
+def briefly(value: object) -> str:
+    """A value as messages show it in one line, however large it is; where it cannot say what it is, its type."""
+    shortened = reprlib.Repr()
+    shortened.maxlevel = shortened.maxlist = shortened.maxdict = 2
+    shortened.maxstring = shortened.maxother = 80
+    try:
+        return " ".join(shortened.repr(value).split())
+    except Exception:  # noqa: BLE001 - a number too long to be written, or whatever a type of a program raises
+        return f"a value of the type {type(value).__name__}"

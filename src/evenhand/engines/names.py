@@ -1,0 +1,259 @@
+"""From what a user gives as an engine to the judge: a model's name, a server's address, a catalog id, or an object.
+
+unitxt is imported only for what is not ours: its engines, and the ids of other catalogs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, catalog_entries, unknown_id
+from evenhand.data.documents import FILE_ENDINGS
+from evenhand.engines.base import Engine, JudgeEngine
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.batches import BatchJudge
+from evenhand.engines.calls import classifications_set
+from evenhand.engines.http import normalized_base_url
+from evenhand.engines.litellm import LiteLLMEngine
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.replay import ReplayEngine
+from evenhand.engines.replies import redact
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import ArtifactError, InvalidInputError
+
+TYPES: Final[Mapping[str, type[Engine]]] = {
+    "baseline_engine": BaselineEngine,
+    "lite_llm_engine": LiteLLMEngine,
+    "open_ai_compatible_engine": OpenAICompatibleEngine,
+    "replay_engine": ReplayEngine,
+    "simulated_engine": SimulatedEngine,
+}
+"""``__type__`` in our catalog -> the engine."""
+
+_ADDRESS = re.compile(r"(?i)(?P<name>https?://.*?)(?P<fields>\[\s*\w+\s*=.*\])?", re.DOTALL)  # IPv6 has brackets too
+_MODEL_NAME = re.compile(r"[\w.-]+(/[\w.:@-]+)+")
+_OWN_ID = re.compile(r"\w+\.evenhand\.[\w.]+")
+_CONSTANTS = {"None": None, "True": True, "true": True, "False": False, "false": False}
+_BATCH = re.compile(r"[\[,]\s*batch\s*=\s*[Tt]rue")
+
+
+def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeEngine:
+    """Return the judge that an engine or a text stands for.
+
+    Args:
+        engine: A catalog id; the name of a model as litellm has it (``openai/gpt-4.1-mini``); the address of a server
+            with its model (``http://localhost:8000/v1[model=…]``); an engine of ours; any inference engine of unitxt;
+            or a judge, which is returned as it is.
+        marked: For an inference engine of unitxt's: see :class:`~evenhand.unitxt.engines.UnitxtBridge`.
+
+    Raises:
+        ArtifactError: If the id names nothing, or something that is not an engine.
+        InvalidInputError: If it is none of these, or lacks something that a judge needs.
+    """
+    found = engine_of(engine)
+    if isinstance(found, Engine):
+        policy = classifications_set(str(engine).partition("[")[0], type(found).__name__)  # by its id, as unitxt has it
+        return (found if policy is None else found.changed(data_classification_policy=policy)).to_judge()
+    if isinstance(found, JudgeEngine) and not isinstance(found, type):
+        return found
+    if not any(kind.__module__.startswith("unitxt.") for kind in type(found).__mro__):
+        kind = f"the class {found.__name__} (make an object of it)" if isinstance(found, type) else ""
+        raise InvalidInputError(
+            f"{kind or f'an object of the type {type(found).__name__}'} is not a judge. {HOW_TO_GIVE_AN_ENGINE}"
+        )
+    from evenhand.unitxt.engines import judge_of  # noqa: PLC0415 - unitxt, where something of it is given
+
+    return judge_of(found, marked=marked)
+
+
+def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
+    """Return the engine that an address or the name of a model stands for; None for anything else, such as an id.
+
+    Options of the engine may stand behind it in brackets, as behind a catalog id: ``openai/gpt-4.1[temperature=1]``. An
+    address may lack its model, which an option then gives.
+
+    Raises:
+        InvalidInputError: If an option cannot be what it is.
+
+    >>> engine_named("http://localhost:8000[model=qwen3-8b]").to_judge().judge_id
+    'qwen3-8b'
+    """
+    text = text.strip()
+    if (found := _ADDRESS.fullmatch(text)) is not None:
+        address = normalized_base_url(found["name"].strip())  # one with a password in it is not shown
+        return OpenAICompatibleEngine(**{"base_url": address, **read_brackets(redact(address), found["fields"] or "")})
+    name, bracket, rest = text.partition("[")
+    name = name.strip()
+    if not _MODEL_NAME.fullmatch(name) or name.endswith(FILE_ENDINGS):
+        return None
+    return LiteLLMEngine(**{"model": name, **read_brackets(name, bracket + rest)})
+
+
+def engine_of(given: object) -> object:
+    """Return the engine that a text stands for, of ours or of unitxt; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    named = engine_named(given)
+    if named is not None:
+        return named
+    name, bracket, rest = given.strip().partition("[")
+    if _OWN_ID.fullmatch(name):
+        path = catalog_entries().get(name)
+        if path is None:
+            raise unknown_id(name)
+        if not name.startswith("engines."):
+            raise ArtifactError(f"{name!r} is not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        fields = {field: value for field, value in entry.items() if not field.startswith("__")}
+        return TYPES[entry["__type__"]](**{**fields, **read_brackets(name, bracket + rest)})
+    from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
+
+    return fetch_engine(given)
+
+
+def read_brackets(name: str, brackets: str) -> dict[str, Any]:
+    """Return what stands in brackets behind an engine's name, as unitxt reads it: ``[a=1,b=[x,y],c={d=None}]``.
+
+    Raises:
+        ArtifactError: If it is something else than options; it is not shown, in case it is a key.
+
+    >>> read_brackets("engines.mine", "[temperature=1e-5, stop=[END,2], extra={top_k=1}, seed=None]")
+    {'temperature': 1e-05, 'stop': ['END', 2], 'extra': {'top_k': 1}, 'seed': None}
+    """
+    if not brackets:
+        return {}
+    tokens = [token for each in re.findall(r"[\[\]{},=]|[^\[\]{},=]+", brackets) if (token := each.strip())]
+    tokens = ["", *reversed(tokens)]
+    try:
+        fields = _read_options(tokens, "[", "]")
+        _expect(tokens, "")
+    except (ValueError, IndexError):
+        raise ArtifactError(
+            f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
+            "in case it is secret)"
+        ) from None
+    return fields
+
+
+def _read_options(tokens: list[str], opening: str, closing: str) -> dict[str, Any]:
+    """Options between brackets, from the end of the reversed tokens; a ValueError where they are none."""
+    _expect(tokens, opening)
+    options: dict[str, Any] = {}
+    while tokens[-1] != closing:
+        if options:
+            _expect(tokens, ",")
+        name = tokens.pop()
+        _expect(tokens, "=")
+        options[name] = _read_value(tokens)
+    tokens.pop()
+    return options
+
+
+def _read_value(tokens: list[str]) -> Any:  # noqa: ANN401 - of any type
+    if tokens[-1] == "{":
+        return _read_options(tokens, "{", "}")
+    if tokens[-1] == "[":
+        tokens.pop()
+        values: list[Any] = []
+        while tokens[-1] != "]":
+            if values:
+                _expect(tokens, ",")
+            values.append(_read_value(tokens))
+        tokens.pop()
+        return values
+    text = tokens.pop()
+    if text in "]},=":
+        raise ValueError(text)
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text) else text
+
+
+def _expect(tokens: list[str], token: str) -> None:
+    if tokens.pop() != token:
+        raise ValueError(token)
+
+
+def listed(given: object) -> list[object]:
+    """Return one thing or a list of them as a list."""
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> tuple[JudgeEngine, ...]:
+    """Return the judge, or the judges of a panel.
+
+    Args:
+        engine: An engine as :func:`as_judge` takes it, or a list of them.
+        model: The model of the servers whose addresses are given without one.
+        batch: Whether they are asked in batches; None leaves it to each.
+
+    Raises:
+        InvalidInputError: If there is none, or it is something else, or nothing needs the model.
+    """
+    if engine is None:
+        raise InvalidInputError(
+            "no engine was given, and a judge has no default: give the name of a model such as 'openai/gpt-4.1-mini', "
+            "the address of a server such as 'http://localhost:8000/v1' with model=…, a catalog id, an engine object, "
+            "or, offline and without a model, 'engines.evenhand.baseline'"
+        )
+    given = listed(engine)
+    return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
+
+
+def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
+    """Return the engines, asked in batches or not; None leaves it to each.
+
+    Raises:
+        InvalidInputError: If one is to be asked in batches and has none.
+    """
+    return engines if batch is None else [_with_batch(engine, batch) for engine in engines]
+
+
+def _with_batch(engine: object, batch: bool) -> object:
+    found: Any = engine_of(engine)
+    if hasattr(found, "batch_interval"):  # an engine that has batches, or its artifact
+        return found.changed(batch=batch)
+    if isinstance(found, BatchJudge):
+        return found if batch else found.judge
+    if batch:
+        shown = redact(engine) if isinstance(engine, str) else type(engine).__name__
+        raise InvalidInputError(
+            f"batch=True, and the engine {shown!r} has no batches: take engines.evenhand.openai_compatible or "
+            "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
+        )
+    return found
+
+
+def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str, Any]:
+    """Return the options of a run, with ``flow="one_step"`` where batches and no flow are asked for: each is a wave."""
+    batch = options.get("batch")
+    if batch is None:
+        batch = any(_asks_in_batches(each) for each in listed(engine))
+    return {"flow": "one_step", **options} if batch else dict(options)
+
+
+def _asks_in_batches(engine: object) -> bool:
+    if isinstance(engine, str):
+        return _BATCH.search(engine) is not None
+    return isinstance(engine, BatchJudge) or getattr(engine, "batch", None) is True
+
+
+def with_model(engines: Sequence[object], model: str) -> list[object]:
+    """Return the engines; those that are servers' addresses without a model have this one.
+
+    Raises:
+        InvalidInputError: If there is none that lacks a model.
+    """
+    found: list[Any] = [(engine_named(each) or each) if isinstance(each, str) else each for each in engines]
+    lacking = [getattr(each, "base_url", None) is not None and each.model is None for each in found]
+    if not any(lacking):
+        raise InvalidInputError(
+            f"model is {model!r}, but no engine is a server's address without a model: leave model out, or give the "
+            "address, as engine='http://localhost:8000/v1'"
+        )
+    return [each.changed(model=model) if lacks else each for each, lacks in zip(found, lacking, strict=True)]

@@ -1,0 +1,1 @@
+"""A judge within other frameworks, one file each."""

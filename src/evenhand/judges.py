@@ -1,0 +1,357 @@
+"""A judge that is called for one response at a time, from any task, thread or event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final, Self, TypedDict, Unpack
+
+from evenhand.aggregation import LengthPenalty
+from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
+from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
+from evenhand.data.plain import briefly
+from evenhand.engines.budget import Budget
+from evenhand.engines.calls import check_classified
+from evenhand.engines.names import judges_of
+from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
+from evenhand.judging.grid import checked_weights
+from evenhand.judging.loop import Panel, Run, StandingLoop
+from evenhand.judging.run import as_asked, journal_for, warn_of_alike_draws, warn_of_missing_logprobs
+from evenhand.modes.checklist import ChecklistMode, ChecklistResult
+from evenhand.modes.contest import Contest
+from evenhand.modes.direct_assessment import DirectMode
+from evenhand.modes.mode import Mode, Subject
+from evenhand.modes.pairwise import PairwiseMode
+from evenhand.modes.rubric import RubricMode, RubricResult
+from evenhand.options import (
+    GUIDELINES,
+    AssessmentOptions,
+    ChecklistOptions,
+    ContestOptions,
+    GroupOptions,
+    IntervalOptions,
+    unknown_option,
+)
+from evenhand.question import Question
+from evenhand.row_runs import as_judged, assessment_options, example_pools, read_comparison
+from evenhand.unitxt.loading import load
+from evenhand.votes import Verdict, Vote, is_missing
+
+Result = Verdict | RubricResult | ChecklistResult
+Votes = list[tuple[Vote, ...]]
+
+TIE: Final = "tie"
+OF_MANY_ROWS: Final = (*IntervalOptions.model_fields, *GroupOptions.model_fields, "max_failure_rate", "batch")
+"""The options of a run that say nothing about one response."""
+
+
+class _ChecklistOptions(ChecklistOptions):
+    """How a checklist is put to judges about one response."""
+
+    guidelines: str = GUIDELINES
+
+
+class SubjectFields(TypedDict, total=False):
+    """What a judge is called with.
+
+    Attributes:
+        response: What is judged: a text; other data are shown as JSON.
+        responses: With a pairwise criterion: name -> response of the two that are compared. The names are not shown.
+        context: What the judge is shown beside it: name -> text, such as ``{"question": …}``.
+        reference: A known good answer, or several; the judge is shown it as ``reference``.
+        id: Names the subject in seeded draws, as ``id_field`` does in a run over rows.
+    """
+
+    response: object
+    responses: Mapping[str, object]
+    context: Mapping[str, object] | None
+    reference: object
+    id: str
+
+
+class Judge:
+    """Judges one response, or compares two, whenever it is called.
+
+    ``await judge(response=…)`` in an event loop, ``judge.run(response=…)`` elsewhere; any number of calls may be under
+    way at once, in any tasks, threads and event loops. They share one journal, one budget (``max_calls``, ``max_cost``)
+    and the limits of the engine. The first call opens connections, which :meth:`close` (or ``async with``) closes;
+    otherwise they end with the judge or the process.
+
+    A failed call gives a result without a score, whose ``unscored_reason`` says why; it never counts as 0. Prompts,
+    reading and aggregation are those of :func:`evenhand.judge`, :func:`evenhand.checklist` and
+    :func:`evenhand.winrates`, and so is what a journal holds: a row that was judged by one is not bought by another.
+
+    Args:
+        criteria: A criterion, rubric or checklist: a catalog id, the path of a file, a dict, a plain sentence (a yes/no
+            criterion) or a frozen value.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers' addresses with
+            ``model``, catalog ids or engines.
+        strict: Raise :class:`~evenhand.errors.UnscoredError` instead of returning a result without a score.
+        **options: How to judge: with a criterion or rubric see :class:`~evenhand.options.AssessmentOptions`, with a
+            checklist :class:`~evenhand.options.ChecklistOptions` and ``guidelines``, with a pairwise criterion
+            :class:`~evenhand.options.ContestOptions`.
+
+    Raises:
+        InvalidInputError: Criteria, an engine or options that cannot be used; nothing has been called then.
+
+    Example:
+        >>> judge = Judge("criteria.evenhand.direct.relevance", "engines.evenhand.baseline")
+        >>> verdict = judge.run(response="It is Paris.", context={"question": "What is the capital of France?"})
+        >>> verdict.label, verdict.score
+        ('Barely relevant', 0.25)
+    """
+
+    def __init__(self, criteria: object, engine: object, *, strict: bool = False, **options: Any) -> None:  # noqa: ANN401 - each option says its own type
+        self._task = _Task.of(criteria, options)
+        self._options, self._flow = self._task.mode.options, self._task.mode.flow
+        judges = judges_of(engine, self._options.model)
+        self._panel = Panel(judges, checked_weights(judges, self._options.judge_weights), self._options)
+        self._budget = Budget(self._options.max_calls, self._options.max_cost)
+        self._strict = strict
+        self._lock = threading.Lock()
+        self._loop: StandingLoop | None = None
+        self._run_of(self._questions(self._task.example()))
+        warn_of_alike_draws(judges, self._options.samples)
+
+    def __repr__(self) -> str:
+        return f"Judge({self.name!r}, {[judge.judge_id for judge in self._panel.judges]!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the criterion, rubric or checklist."""
+        return self._task.judged.name
+
+    async def __call__(self, **subject: Unpack[SubjectFields]) -> Result:
+        """Judge one response, or compare two.
+
+        Args:
+            **subject: See :class:`SubjectFields`.
+
+        Returns:
+            A :class:`~evenhand.votes.Verdict` with a criterion, a :class:`~evenhand.modes.rubric.RubricResult` with a
+            rubric, a :class:`~evenhand.modes.checklist.ChecklistResult` with a checklist. All have ``score``,
+            ``label``, ``reason`` and ``unscored_reason``. The label of a comparison is the name of the better response,
+            or ``tie``, and its score is 1 where the first one wins and 0 where the second one does.
+
+        Raises:
+            InvalidInputError: A subject that cannot be judged.
+            UnscoredError: There is no score, and the judge is strict.
+            JournalError: The journal cannot be opened.
+        """
+        about, votes = self._begin(subject)
+        with ungrouped():
+            return self._result(about, await asyncio.wrap_future(votes))
+
+    def run(self, **subject: Unpack[SubjectFields]) -> Result:
+        """Do the same outside of an event loop; in one it works too, and nothing else runs there meanwhile."""
+        about, votes = self._begin(subject)
+        try:
+            with ungrouped():
+                return self._result(about, votes.result())
+        finally:
+            votes.cancel()  # has no effect on votes that came
+
+    def close(self) -> None:
+        """Wait for the calls under way, and close connections and journal. A later call opens them again.
+
+        Raises:
+            JournalError: Calls were not made, because their replies could not be recorded.
+        """
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+    def _begin(self, given: SubjectFields) -> tuple[Subject, Future[Votes]]:
+        about = self._task.subject(given)
+        questions = self._questions(about)
+        check_classified(questions, self._panel.judges)
+        run = self._run_of(questions)
+        with self._lock:
+            if self._loop is None or self._loop.over:
+                if self._loop is not None:  # an engine or the journal failed, which may be over by now
+                    threading.Thread(target=self._loop.leave, daemon=True).start()
+                self._budget = self._budget.left()
+                self._loop = StandingLoop(self, self._budget, journal_for(self._panel.judges, self._options))
+            return about, self._loop.ask(run, self._panel)
+
+    def _questions(self, about: Subject) -> Sequence[Question]:
+        return as_asked(self._task.mode.questions(about), self._options, self._flow)
+
+    def _run_of(self, questions: Sequence[Question]) -> Run:
+        return Run.of(questions, self._options, self._flow, len(self._panel.judges), block=True)
+
+    def _result(self, about: Subject, votes: Votes) -> Result:
+        if self._flow.logprobs:
+            warn_of_missing_logprobs(votes)
+        found = self._task.mode.result(about, votes)
+        result: Result = _verdict_of(*found) if isinstance(found, tuple) else found
+        if self._strict and result.unscored_reason not in {None, "no_value"}:
+            errors = dict.fromkeys(vote.error for row in votes for vote in row if vote.error)
+            told = "; ".join(errors) or "strict=False returns such results"
+            raise UnscoredError(f"{self.name!r} has no score ({result.unscored_reason}): {told}", result)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a judge does with each subject.
+
+    Attributes:
+        mode: Makes questions of a subject, and a result of the votes on them.
+        judged: What it is judged by, as the mode asks it.
+        shown: Name -> field of what this is judged with.
+        guidelines: What the judge is told about judging.
+        length_penalty: What a response that is too long loses.
+    """
+
+    mode: Mode[Any]
+    judged: Criterion | Rubric | Checklist
+    shown: Mapping[str, str]
+    guidelines: str = ""
+    length_penalty: LengthPenalty | None = None
+
+    @classmethod
+    def of(cls, criteria: object, options: Mapping[str, Any]) -> Self:
+        """What options make of a criterion, rubric or checklist.
+
+        Raises:
+            InvalidInputError: If they do not go together.
+        """
+        for name in options:
+            if name in OF_MANY_ROWS:
+                raise InvalidInputError(
+                    f"{name} is about many rows, and a Judge judges one response at a time: leave it out, or use "
+                    "evenhand.judge, evenhand.checklist or evenhand.winrates"
+                )
+        judged, given = load(criteria), {**options, "progress": False}
+        if isinstance(judged, Checklist):
+            return cls._of_checklist(judged, _ChecklistOptions(**given))
+        if isinstance(judged, Criterion) and judged.scale == "pairwise":
+            asked = ContestOptions(**given)
+            criterion = read_comparison(criteria, asked)
+            mode = PairwiseMode(asked)
+            mode.check_rules([criterion])
+            return cls(mode, criterion, criterion.context_fields)
+        return cls._of_assessment(judged, AssessmentOptions(**given))
+
+    @classmethod
+    def _of_checklist(cls, judged: Checklist, options: _ChecklistOptions) -> Self:
+        mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
+        return cls(mode, mode.offered(judged), judged.context_fields, options.guidelines)
+
+    @classmethod
+    def _of_assessment(cls, judged: Criterion | Rubric, options: AssessmentOptions) -> Self:
+        options = assessment_options(options, (), rubric=isinstance(judged, Rubric))
+        if isinstance(judged, Rubric):
+            judged = as_judged(judged, options)
+        elif options.auto_na_option:
+            judged = with_na_option(judged)
+        criteria = judged.criteria if isinstance(judged, Rubric) else (judged,)
+        pools = example_pools(criteria, options)
+        mode = (
+            RubricMode(options, pools, together=options.calls == "per_item")
+            if isinstance(judged, Rubric)
+            else DirectMode(options, pools)
+        )
+        mode.check_rules(criteria)
+        shown = {name: field for each in criteria for name, field in each.context_fields.items()}
+        return cls(mode, judged, shown, options.guidelines, options.length_penalty)
+
+    def example(self) -> Subject:
+        """A subject such as may come."""
+        given: SubjectFields = {"context": dict.fromkeys(self.shown, "")}
+        return self.subject(
+            {**given, "responses": {"a": "", "b": ""}} if self.mode.compares_two else {**given, "response": ""}
+        )
+
+    def subject(self, given: SubjectFields) -> Subject:
+        """The subject that these fields are.
+
+        Raises:
+            InvalidInputError: If they cannot be judged.
+        """
+        for name in given:
+            if name not in SubjectFields.__annotations__:
+                raise unknown_option(name, SubjectFields.__annotations__)
+        texts = self._pair(given) if self.mode.compares_two else self._response(given)
+        references = texts_of(given.get("reference"), "the reference")
+        about = Subject(
+            0,
+            texts,
+            self._context(given.get("context"), references),
+            references,
+            row_id=str(given.get("id", "")),
+            judged=self.judged,
+            guidelines=self.guidelines,
+        )
+        if not isinstance(self.judged, Rubric):
+            return about
+        (text,) = texts.values()
+        facts = {} if self.length_penalty is None else {"length_penalty": self.length_penalty.of(text)}
+        parts = {criterion.name: replace(about, judged=criterion) for criterion in self.judged.criteria}
+        return replace(about, facts=facts, parts=parts)
+
+    def _response(self, given: SubjectFields) -> dict[str, str]:
+        if "responses" in given:
+            raise InvalidInputError(
+                f"responses is given, and {self.judged.name!r} judges one response: give response=…; two are compared "
+                "by a pairwise criterion, such as 'criteria.evenhand.pairwise.overall_quality'"
+            )
+        return {"response": _text(given.get("response"), "response")}
+
+    def _pair(self, given: SubjectFields) -> dict[str, str]:
+        if "response" in given:
+            raise InvalidInputError(
+                f"response is given, and {self.judged.name!r} compares two: give responses={{'a': …, 'b': …}}"
+            )
+        pair = given.get("responses")
+        if not isinstance(pair, Mapping) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise InvalidInputError(
+                f"responses is {briefly(pair)}; give two by their names, as {{'a': …, 'b': …}}. More than two are "
+                "compared by evenhand.winrates"
+            )
+        return {name: _text(text, f"responses[{name!r}]") for name, text in pair.items()}
+
+    def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
+        """What the judge is shown: what the criteria name in their order, then the rest."""
+        if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+            raise InvalidInputError(
+                f"context is {briefly(given)}; give a mapping from names to texts, as {{'question': …}}"
+            )
+        rest = {name: text_of(value, f"context[{name!r}]") for name, value in (given or {}).items()}
+        if references and not rest.keys() & REFERENCE_FIELDS:
+            rest["reference"] = "\n\n".join(references)
+        found = {}
+        for name, field in self.shown.items():
+            held = next((each for each in (name, field) if each in rest), None)
+            held = "reference" if held is None and field in REFERENCE_FIELDS and references else held
+            if held is None:
+                how = "reference=…" if field in REFERENCE_FIELDS else f"context={{{name!r}: …}}"
+                raise InvalidInputError(f"{self.judged.name!r} is judged with {name!r}, which is not given: give {how}")
+            found[name] = rest.pop(held)
+        return {**found, **rest}
+
+
+def _text(response: object, name: str) -> str:
+    if is_missing(response):
+        raise InvalidInputError(f"{name} is {response!r}, which is no response: there is nothing to judge")
+    return text_of(response, name)
+
+
+def _verdict_of(contest: Contest) -> Verdict:
+    """The verdict of a comparison, with the name of the better response as its label."""
+    verdict = contest.verdict
+    return verdict.model_copy(update={"selected_label": contest.winner or TIE}) if verdict.scored else verdict

@@ -1,0 +1,385 @@
+"""May a judge stand in for annotators? The alternative annotator test on what judges and people said, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
+from evenhand.data.recorded_columns import VoteColumn, VoteReader, categories_of, read_column
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.against_people import Scale
+from evenhand.labels.people import Labels, paired
+from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent
+from evenhand.results.measures import Column, known, measure, measures_table
+from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.results import Results
+from evenhand.statistics import Interval
+from evenhand.statistics.alternative_annotator import (
+    FEWEST_INSTANCES,
+    AnnotatorComparison,
+    Similarity,
+    alternative_annotator,
+    leave_one_out_alignment,
+)
+from evenhand.statistics.intervals import IntervalLevel
+
+EPSILONS: Final[Mapping[str, float]] = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
+"""What the authors of the test recommend to give the judge in advance, by whom it would stand in for."""
+
+FEWEST_ANNOTATORS: Final = 3
+LEAST_WINNING_RATE: Final = 0.5
+
+Scoring = Literal["exact", "rmse"] | Similarity
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a judge and the annotators said of the same instances.
+
+    Attributes:
+        judge: Its name.
+        criterion: What it is about; empty where there is one.
+        labels: Of the judge, None where it said nothing.
+        people: Annotator -> labels, None where there is none.
+        scoring: How near two labels are.
+        clusters: What each instance belongs to; empty where they do not depend on each other.
+    """
+
+    judge: str
+    criterion: str
+    labels: Sequence[Any]
+    people: Mapping[str, Sequence[Any]]
+    scoring: Scoring
+    clusters: Sequence[Hashable] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorOutdone:
+    """The judge against one annotator.
+
+    Attributes:
+        annotator: Whose name.
+        num_instances: Instances that the annotator and another one labelled.
+        advantage: The share of them on which the judge is at least as near to the other annotators.
+        lead: By how much more often the judge is at least as near as the annotator than the other way round.
+        p_value: That the annotator leads by ε or more.
+        adjusted_p_value: After Benjamini and Yekutieli over the annotators.
+        outdone: Whether the judge represents the others at least as well, ε given.
+    """
+
+    annotator: str
+    num_instances: int = measure("count")
+    advantage: Interval | Missing = measure("share")
+    lead: float | Missing = measure("difference")
+    p_value: float | Missing = measure("p_value")
+    adjusted_p_value: float | Missing = measure("p_value")
+    outdone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """Whether one judge may stand in for the annotators.
+
+    Attributes:
+        judge: Whose name.
+        criterion: What it is about; empty where there is one.
+        passed: Whether it may, or why that cannot be said.
+        winning_rate: The share of annotators that it outdoes; ω.
+        advantage: How often it is at least as near to the other annotators as one of them is; ρ, the mean over them.
+        num_instances: Instances with labels of two annotators or more.
+        num_silent: Those of them on which the judge said nothing: it loses them.
+        annotators: One by one.
+    """
+
+    judge: str
+    criterion: str
+    passed: bool | Missing
+    winning_rate: float | Missing = measure("number")
+    advantage: Interval | Missing = measure("share")
+    num_instances: int = measure("count")
+    num_silent: int = measure("count")
+    annotators: tuple[AnnotatorOutdone, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The judge, and the criterion where there are several."""
+        return (self.judge, *([self.criterion] if self.criterion else []))
+
+    @property
+    def answer(self) -> str:
+        """Yes, no, or that it cannot be said."""
+        return "cannot be said" if isinstance(self.passed, Missing) else "yes" if self.passed else "no"
+
+    @property
+    def num_outdone(self) -> str:
+        """Of how many annotators."""
+        return f"{sum(each.outdone for each in self.annotators)} of {len(self.annotators)}"
+
+
+@dataclass(frozen=True)
+class StandInTest(PrintedTables):
+    """The result of :func:`evenhand.alternative_annotator_test`.
+
+    Attributes:
+        judges: One a judge and criterion.
+        parameters: ε, the false discovery rate, the level of intervals, and how near two labels are.
+    """
+
+    judges: tuple[StandIn, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, judge: str) -> StandIn:
+        found = [each for each in self.judges if judge in ("/".join(each.names), each.judge)]
+        if len(found) != 1:
+            raise InvalidInputError(
+                f"there is no test named {judge!r}; tests are named {['/'.join(each.names) for each in self.judges]!r}"
+            )
+        return found[0]
+
+    def verdict(self, tested: StandIn) -> str:
+        """The answer as a sentence."""
+        about = f" on {tested.criterion}" if tested.criterion else ""
+        if isinstance(tested.passed, Missing):
+            return f"Whether {tested.judge} may stand in{about} cannot be said: {tested.passed.reason}."
+        return (
+            f"{tested.judge} may {'' if tested.passed else 'not '}stand in for these annotators{about}: at ε = "
+            f"{format_number(self.parameters['epsilon'])} it represents the others at least as well as "
+            f"{tested.num_outdone} annotators do (ω = {format_number(tested.winning_rate)}; "
+            f"{format_number(LEAST_WINNING_RATE)} or more is asked for)."
+        )
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """A row a judge with its verdict, and a row a judge and annotator."""
+        labels = ("judge", "criterion")[: len(self.judges[0].names)]
+        level = format_level(self.parameters["level"])
+        judges = measures_table(
+            "May the judge stand in for annotators?",
+            labels,
+            [(each.names, each) for each in self.judges],
+            (
+                Column("may it", lambda each: each.answer),
+                Column("outdoes", lambda each: each.num_outdone),
+                Column("ω", "winning_rate"),
+                Column(f"ρ [{level}]", "advantage"),
+                Column("instances", "num_instances"),
+                Column("silent on", "num_silent", optional=True),
+            ),
+            [*map(self.verdict, self.judges), *self._notes()],
+            kind="judges",
+        )
+        compared = measures_table(
+            "The judge against each annotator, by how near each is to the others",
+            (*labels, "annotator"),
+            [((*each.names, own.annotator), own) for each in self.judges for own in each.annotators],
+            (
+                Column("instances", "num_instances"),
+                Column(f"judge at least as near [{level}]", "advantage"),
+                Column("judge leads by", "lead"),
+                Column("p", "p_value"),
+                Column("p (BY)", "adjusted_p_value"),
+                Column("outdone", lambda own: "yes" if own.outdone else "no"),
+            ),
+            list(self._reasons()),
+            kind="annotators",
+        )
+        return judges, compared
+
+    def _notes(self) -> Iterator[str]:
+        epsilon = format_number(self.parameters["epsilon"])
+        yield (
+            f"ε = {epsilon} is what the judge is given in advance for being cheaper: an annotator is outdone unless it "
+            f"leads by {epsilon} or more. ω counts those that are, by tests with a false discovery rate of "
+            f"{format_percent(self.parameters['alpha'])} (Benjamini and Yekutieli); ρ compares judges."
+        )
+        if any(each.num_silent for each in self.judges):
+            yield "Where a judge said nothing and the annotators did, it counts as farther from them."
+
+    def _reasons(self) -> Iterator[str]:
+        owns = [own for each in self.judges for own in each.annotators]
+        for reason in dict.fromkeys(own.p_value.reason for own in owns if isinstance(own.p_value, Missing)):
+            yield f"Not tested: {reason}."
+
+    def __repr__(self) -> str:
+        return f"<StandInTest of {format_count(len(self.judges), 'judge')}>\n{self}"
+
+
+def check_epsilon(epsilon: object) -> float:
+    """Check the ε that was stated.
+
+    Raises:
+        InvalidInputError: If none was, or it is no number in [0, 1).
+
+    >>> check_epsilon("skilled"), check_epsilon(0)
+    (0.15, 0.0)
+    """
+    if isinstance(epsilon, str) and epsilon in EPSILONS:
+        return EPSILONS[epsilon]
+    if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and 0 <= epsilon < 1:
+        return float(epsilon)
+    recommended = ", ".join(f"{value} for {name} annotators ({name!r})" for name, value in EPSILONS.items())
+    raise InvalidInputError(
+        f"epsilon is {epsilon!r}; state how much the judge is given in advance for being cheaper, from 0 to below 1. "
+        f"The authors of the test recommend {recommended}"
+    )
+
+
+def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: float, interval: str) -> StandInTest:
+    """Test every judge.
+
+    Raises:
+        InvalidInputError: An alpha that is no share, or labels that are not alike.
+    """
+    scorings = dict.fromkeys(each.scoring if isinstance(each.scoring, str) else "similarity" for each in said)
+    parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval, "scoring": list(scorings)}
+    tested = []
+    for each in said:
+        over = IntervalLevel(level, each.clusters or None, interval)
+        alignments = leave_one_out_alignment(each.labels, list(each.people.values()), each.scoring)
+        found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
+        annotators = tuple(_outdone(name, own) for name, own in zip(each.people, found.annotators, strict=True))
+        rate = known(found.winning_rate, "no annotator could be compared")
+        comparable = [sum(label is not None for label in row) > 1 for row in zip(*each.people.values(), strict=True)]
+        tested.append(
+            StandIn(
+                judge=each.judge,
+                criterion=each.criterion,
+                passed=_passed(rate, annotators),
+                winning_rate=rate,
+                advantage=known(found.advantage, "no two annotators labelled the same instance"),
+                num_instances=sum(comparable),
+                num_silent=sum(both and own is None for both, own in zip(comparable, each.labels, strict=True)),
+                annotators=annotators,
+            )
+        )
+    return StandInTest(tuple(tested), parameters)
+
+
+def _passed(rate: float | Missing, annotators: Sequence[AnnotatorOutdone]) -> bool | Missing:
+    if len(annotators) < FEWEST_ANNOTATORS:
+        return Missing(
+            f"the test asks for {FEWEST_ANNOTATORS} annotators or more, so that there is a group to represent, and "
+            f"there {'is' if len(annotators) == 1 else 'are'} {len(annotators)}"
+        )
+    untested = [each.annotator for each in annotators if isinstance(each.p_value, Missing)]
+    if untested or isinstance(rate, Missing):
+        return Missing(f"the annotators {untested!r} could not be compared with the judge; see below")
+    return rate >= LEAST_WINNING_RATE
+
+
+def _outdone(name: str, found: AnnotatorComparison) -> AnnotatorOutdone:
+    nothing = f"{name} labelled no instance that another annotator labelled too"
+    untested = (
+        f"with fewer than {FEWEST_INSTANCES} instances, or clusters of them, the test cannot tell; label 50 to 100 "
+        "instances, with three annotators each"
+        if found.num_instances
+        else nothing
+    )
+    return AnnotatorOutdone(
+        annotator=name,
+        num_instances=found.num_instances,
+        advantage=known(found.advantage, nothing),
+        lead=Missing(nothing) if found.mean_difference is None else -found.mean_difference,
+        p_value=known(found.p_value, untested),
+        adjusted_p_value=known(found.adjusted_p_value, untested),
+        outdone=found.outdone,
+    )
+
+
+def said_in_columns(
+    judges: Sequence[VoteColumn],
+    people: Sequence[VoteColumn],
+    reader: VoteReader | None,
+    scoring: Any,  # noqa: ANN401 - checked
+    clusters: Sequence[Hashable] = (),
+) -> list[Said]:
+    """Read what judges and annotators said in columns.
+
+    Args:
+        judges: Of the judges, each tested.
+        people: Of the annotators.
+        reader: Of the criterion's votes; None for the labels that occur, or for numbers and texts.
+        scoring: How near two labels are; ``auto`` by the options.
+        clusters: What each instance belongs to.
+
+    Raises:
+        InvalidInputError: Labels that cannot be read, or fewer than two annotators.
+    """
+    names = [column.name for column in (*judges, *people)]
+    if len(people) < 2 or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"the annotators are {names[len(judges) :]!r} and the judges {names[: len(judges)]!r}: each is named once, "
+            "and an annotator is compared with the others, of whom there must be one at least, and should be two"
+        )
+    if reader is None and not callable(scoring) and scoring != "rmse":
+        reader = VoteReader.of(categories_of((*judges, *people)))
+    if reader is not None:
+        scale = Scale.of(reader.criterion)
+        rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)
+        if scoring == "rmse" and not rated:
+            raise InvalidInputError(f"the options of {reader.criterion.name!r} have no order: give scoring='exact'")
+        options: Sequence[Any] = scale.ratings if rated else scale.labels
+        scoring = scoring if callable(scoring) else "rmse" if rated else "exact"
+
+    def read(column: VoteColumn, kind: str) -> list[Any]:
+        if reader is not None:
+            return [None if place is None else options[place] for place in read_column(column, reader, kind)]
+        cells = [None if cell is NOT_ASKED or is_abstention(cell) else cell for cell in column.cells]
+        return cells if callable(scoring) else [_number(cell, row, column, kind) for row, cell in enumerate(cells)]
+
+    told = {column.name: read(column, "human") for column in people}
+    return [Said(column.name, "", read(column, "judge"), told, scoring, clusters) for column in judges]
+
+
+def _number(cell: object, row: int, column: VoteColumn, kind: str) -> float | None:
+    number = number_of(cell)
+    if cell is not None and number is None:
+        raise InvalidInputError(
+            f"instance {row}: the {kind} {column.name!r} said {cell!r}, which is no number: give criteria, or "
+            "scoring='exact'"
+        )
+    return number
+
+
+def said_of_results(results: Results[Any], labels: Labels, scoring: Literal["auto"] | Scoring) -> list[Said]:
+    """Take what the judge of a result and several annotators said, by criterion; the rows of all systems together.
+
+    Raises:
+        InvalidInputError: Labels that do not say who gave them, or of one annotator only.
+    """
+    names = labels.annotators
+    if "" in names or len(names) < 2:
+        raise InvalidInputError(
+            f"the labels are by {list(names)!r}: give a label a row with a column 'annotator' (or name it, "
+            "annotator_field=…), with two annotators at least, and better three"
+        )
+    own = [paired(results, labels.of(name)) for name in names]
+    judge = ", ".join(results.parameters["judges" if "judges" in results.parameters else "votes"])
+    pooled: dict[str, list[tuple[Any, Hashable, list[Any]]]] = {}
+    asked: set[object] = set()
+    scorings: dict[str, Scoring] = {}
+    for place, outcomes in enumerate(results.outcomes()):
+        rated = None not in outcomes.values and (scoring in ("auto", "rmse") or not outcomes.labels)
+        if scoring == "rmse" and not rated:
+            raise InvalidInputError(f"the options of {outcomes.criterion!r} have no values: give scoring='exact'")
+        scorings[outcomes.criterion] = ("rmse" if rated else "exact") if scoring == "auto" else scoring
+        people = [pairs[place] for pairs in own]
+        for row, (outcome, cluster) in enumerate(zip(outcomes.rows, outcomes.clusters, strict=True)):
+            if outcomes.labels and outcome.questions in asked:  # a contest is a row of both of its systems
+                continue
+            asked |= {outcome.questions} if outcomes.labels else set()
+            given: list[Any] = [
+                (float(each.human[row]) if each.labelled[row] else None) if rated else each.selected[row]
+                for each in people
+            ]
+            label = outcome.score if rated else outcome.selected
+            pooled.setdefault(outcomes.criterion, []).append((label, cluster, given))
+    kept = {name: rows for name, rows in pooled.items() if any(set(given) != {None} for _, _, given in rows)}
+    found = []
+    for criterion, rows in kept.items():
+        said, clusters, given_by = zip(*rows, strict=True)
+        told = dict(zip(names, zip(*given_by, strict=True), strict=True))
+        together = clusters if len(set(clusters)) < len(rows) else ()
+        found.append(Said(judge, criterion if len(kept) > 1 else "", said, told, scorings[criterion], together))
+    return found

@@ -1,0 +1,54 @@
+"""The modes by their names: those of evenhand, of installed packages, and of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from typing import Any, Final
+
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.modes.best_of import BestOfMode
+from evenhand.modes.checklist import ChecklistMode
+from evenhand.modes.direct_assessment import DirectMode
+from evenhand.modes.grade_scores import GradeMode
+from evenhand.modes.mode import Mode
+from evenhand.modes.pairwise import PairwiseMode
+from evenhand.modes.rubric import RubricMode
+
+MODES: Final[Mapping[str, type[Mode[Any]]]] = {
+    mode.kind: mode for mode in (BestOfMode, ChecklistMode, DirectMode, GradeMode, PairwiseMode, RubricMode)
+}
+
+
+def find_mode(given: object) -> type[Mode[Any]]:
+    """The class of a mode, by itself or by its ``kind``.
+
+    The modes of evenhand are known, those of installed packages that name them as entry points of the group
+    ``evenhand.modes``, and all whose classes have been imported.
+
+    Raises:
+        InvalidInputError: If there is no such mode.
+    """
+    if isinstance(given, type) and issubclass(given, Mode):
+        return given
+    if given not in (known := _known_modes()):
+        for entry in entry_points(group="evenhand.modes"):
+            entry.load()
+        known = _known_modes()
+    if given not in known:
+        raise InvalidInputError(
+            f"the mode is {given!r}. {did_you_mean(given, sorted(known))} A mode of your own is known when the module "
+            "that defines its class has been imported"
+        )
+    return known[str(given)]
+
+
+def _known_modes() -> dict[str, type[Mode[Any]]]:
+    own = {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
+    return {**own, **MODES}
+
+
+def _below(mode: type[Mode[Any]]) -> Iterator[type[Mode[Any]]]:
+    for each in mode.__subclasses__():
+        yield from ([each] if hasattr(each, "kind") else [])
+        yield from _below(each)

@@ -1,0 +1,649 @@
+"""How reliable a judge is on a data set: rows, criteria and judges in, a printable report on each judge out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass, replace
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from evenhand.aggregation import VoteRules
+from evenhand.criteria import Criterion, names_of
+from evenhand.data.fields import check_label_columns, field_of, text_of
+from evenhand.data.recorded_columns import YES_OR_NO
+from evenhand.data.rows import Row, read_rows
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
+from evenhand.errors import InvalidInputError
+from evenhand.files import check_layout, read_bytes, write_as_it_ends
+from evenhand.functions import grade_scores, judge, winrates
+from evenhand.judge_reliability.one_judge import (
+    FIRST,
+    NEITHER,
+    SECOND,
+    SIDES,
+    Asked,
+    ChoiceReliability,
+    CriterionReliability,
+    JudgesAgreement,
+    Questions,
+    reliability_of_judges,
+)
+from evenhand.judge_reliability.tables import (
+    Remark,
+    choices_table,
+    criterion_tables,
+    finding_on_choices,
+    findings,
+    findings_on_judges,
+    judges_table,
+)
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.flow import Flow
+from evenhand.judging.run import limits_after, parameters_of
+from evenhand.judging.run_fingerprint import made_by
+from evenhand.modes.best_of import CHOICE_PROMPTS
+from evenhand.options import PairVoteFields, ReliabilityOptions, ReportVoteFields, RunOptions, takes
+from evenhand.report.explorer import report_page
+from evenhand.results.measures import UnscoredCounts, as_json, plain
+from evenhand.results.notes import Spending, baseline_note
+from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.vote_columns import VoteColumns
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.tables.grade_table import GradedInstance, GradeTable
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.recorded_assessments import recorded_assessments
+from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
+from evenhand.tables.winrate_table import TIE, WinrateTable
+from evenhand.unitxt.loading import load_any_criterion, load_comparison
+from evenhand.votes import Vote, is_missing
+
+KIND = "reliability"
+LAYOUT: Final = 2
+REPORT_SUFFIXES = (".json", ".md", ".html")
+
+
+@dataclass(frozen=True)
+class ReliabilityReport(PrintedTables):
+    """The result of :func:`reliability`.
+
+    Attributes:
+        results: One per criterion and judge, in the order asked for, judges within criteria.
+        choices: Of pairwise criteria with three systems or more, or where prompts were named: the Grade Score of each
+            judge and prompt, without and with an unrelated candidate.
+        agreements: One per criterion, where there are several judges: how far they agree.
+        parameters: What made the report: judges, fields, orders, samples, rules, seed, interval level, version.
+        unscored_counts: How many votes and verdicts are unscored, over all criteria and judges.
+    """
+
+    results: tuple[CriterionReliability, ...]
+    choices: tuple[ChoiceReliability, ...]
+    agreements: tuple[JudgesAgreement, ...]
+    parameters: Mapping[str, Any]
+    unscored_counts: UnscoredCounts
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria, in the order asked for."""
+        return tuple(dict.fromkeys(result.criterion for result in self.results))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of the judges, in the order asked for."""
+        return tuple(dict.fromkeys(result.judge_id for result in self.results))
+
+    def of(self, criterion: str | None = None, judge: str | None = None) -> CriterionReliability:
+        """The numbers of one judge on one criterion; what there is only one of need not be named.
+
+        Raises:
+            InvalidInputError: If that is none, or several.
+        """
+        found = [
+            result
+            for result in self.results
+            if criterion in {None, result.criterion} and judge in {None, result.judge_id}
+        ]
+        if len(found) != 1:
+            raise InvalidInputError(
+                f"{len(found)} results are of the criterion {criterion!r} and the judge {judge!r}; name one of the "
+                f"criteria {list(self.criteria)!r} and of the judges {list(self.judges)!r}"
+            )
+        return found[0]
+
+    def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Remark, ...]:
+        """What the numbers say in words, a sentence per measure."""
+        return findings(self.of(criterion, judge))
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """All tables as texts."""
+        tables: list[TextTable] = []
+        for criterion in self.criteria:
+            tables += criterion_tables([result for result in self.results if result.criterion == criterion])
+            chosen = [each for each in self.choices if each.criterion == criterion]
+            tables += [choices_table(chosen)] if chosen else []
+        level = self.parameters["level"]
+        return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
+
+    def closing_notes(self) -> tuple[str, ...]:
+        """What the baseline is, where it is among the judges; and what asking them all bought."""
+        return (*baseline_note(self.judges), *((str(self.spending),) if self.spending else ()))
+
+    @property
+    def spending(self) -> Spending | None:
+        """What asking bought, what the journal gave, what was wasted, and what is left; None where nothing was sent."""
+        spent = self.parameters.get("spending")
+        return None if spent is None else Spending(**spent)
+
+    def to_json(self) -> str:
+        """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is null."""
+        said = [
+            *((each.criterion, each.judge_id, found) for each in self.results for found in findings(each)),
+            *((each.criterion, each.judge_id, finding_on_choices(each)) for each in self.choices),
+            *((each.criterion, None, found) for each in self.agreements for found in findings_on_judges(each)),
+        ]
+        document = {
+            "evenhand": KIND,
+            "layout": LAYOUT,
+            **plain(self, reasons=True),
+            "findings": [{"criterion": name, "judge": judge, **plain(found)} for name, judge, found in said],
+        }
+        return as_json(document, indent=1)
+
+    def save(self, path: str | Path) -> None:
+        """Write ``.json`` (which :meth:`load` reads), ``.md`` or ``.html``.
+
+        Raises:
+            InvalidInputError: If the name ends otherwise.
+            UnwritableFileError: If the file cannot be written.
+        """
+        made = (self.to_json, self.to_markdown, lambda: report_page(self, title="How reliable is the judge?"))
+        write_as_it_ends(path, dict(zip(REPORT_SUFFIXES, made, strict=True)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read the ``.json`` that :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file cannot be read, or is something else.
+        """
+        try:
+            document = json.loads(read_bytes(Path(path)))
+            if document["evenhand"] != KIND:
+                raise KeyError(KIND)
+            check_layout(path, "a report on the reliability of judges", document.get("layout"), LAYOUT)
+            return TypeAdapter(cls).validate_python(document)
+        except OSError as error:
+            raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+        except (ValueError, ValidationError, LookupError, TypeError) as error:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a saved report on the reliability of judges; ReliabilityReport.save writes one "
+                "to a name that ends in '.json'"
+            ) from error
+
+    def __repr__(self) -> str:
+        return f"<ReliabilityReport on {len(self.judges)} judge(s) and {len(self.criteria)} criterion/criteria>\n{self}"
+
+
+OF_PANELS = ("aggregation", "judge_weights")
+"""Options that judges by themselves do not take."""
+
+NOT_OF_CHOICES = (
+    "check_positional_bias",
+    "orders",
+    "shuffles",
+    "flow",
+    "prompt",
+    "scoring",
+    "min_mass",
+    "on_position_bias",
+    *OF_PANELS,
+)
+"""Options that a Grade Score has of its own, or not at all."""
+
+
+@takes(ReliabilityOptions)
+def reliability(
+    dataset: object = None,
+    criteria: object = None,
+    engine: object = None,
+    *,
+    votes: object = None,
+    response_field: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
+    reference_field: str | None = None,
+    gold_fields: Mapping[str, str] | None = None,
+    gold_field: str | None = None,
+    as_index: bool = False,
+    allow_ties: bool = False,
+    scale: str = "choice",
+    confidences: bool = False,
+    prompts: str | Sequence[str] | None = None,
+    unrelated_option: bool = False,
+    split: str | None = None,
+    dry_run: bool = False,
+    **options: Any,
+) -> ReliabilityReport | RunEstimate:
+    """How far a judge can be trusted: what it does when the order changes, and when it is asked again.
+
+    Criteria with options assess the responses in ``response_field``; pairwise criteria compare the ``systems``. The
+    votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
+    before, and a second report, take their replies from the journal.
+
+    Several engines are several judges, each reported by itself, and how far they agree.
+
+    With ``votes`` nothing is asked: recorded votes get the same report. They are comparisons where the criterion is
+    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, a row a vote on
+    a response.
+
+    Args:
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
+        criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
+        engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
+        votes: Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per
+            judge; without a ``dataset`` the data themselves, with the column ``vote``. Without criteria the options
+            are those of a comparison, or yes and no.
+        response_field: The column with the responses to assess, or several.
+        systems: The columns with the responses to compare, two or more.
+        context_fields: What the judge is shown besides: a column, several, or name shown -> column.
+        reference_field: The column with a known good answer; ``reference`` when there is one.
+        gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
+            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair).
+        gold_field: That column where there is one criterion.
+        as_index: Labels that are numbers are places of options, 0 for the first (default: values of options).
+        allow_ties: Offer a tie in comparisons.
+        scale: Of comparisons: ``choice`` or ``graded``.
+        confidences: Ask for log-probabilities, and measure whether they are calibrated; needs people's labels.
+        prompts: Ask for the best of all systems with these prompts too (``select``, ``evaluate_first``,
+            ``avoid_order_bias``, ``grade``, or ``all``), and report the Grade Score under each. With three systems or
+            more that is done in any case, with ``evaluate_first``, unless this is ``()``; of two the orders say it
+            without further calls.
+        unrelated_option: Ask for the best of all a second time, with a response to another row among them.
+        split: Which split of a ``DatasetDict``.
+        dry_run: Return what the runs would take, without a call.
+        **options: How to judge; see :class:`~evenhand.options.ReliabilityOptions`. ``samples=3`` or more measures
+            whether repeated draws agree.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
+    if votes is not None:
+        refuse_asking(
+            engine=engine,
+            dry_run=dry_run,
+            response_field=response_field,
+            context_fields=context_fields,
+            reference_field=reference_field,
+            confidences=confidences,
+            prompts=prompts,
+            unrelated_option=unrelated_option,
+        )
+        pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
+        said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
+        return _recorded_report((dataset, votes, split), criteria, pairs, said, given)
+    refuse_vote_columns(given, ReportVoteFields)
+    given = given.or_else(**one_step_in_batches({"batch": given.batch}, engine))
+    rows = read_rows(dataset, split)
+    judges = judges_of(engine, given.model, batch=given.batch)
+    assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
+    _check_subjects(assessed, compared, response_field, systems)
+    if not compared and (allow_ties or scale != "choice"):
+        raise InvalidInputError(
+            f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
+            "them out"
+        )
+    rules = _check_options(given, (*assessed, *compared), confidences=confidences)
+    gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
+    asked = _choice_prompts(prompts, systems, unrelated_option=unrelated_option)
+    columns = {
+        "response_field": response_field,
+        "systems": systems,
+        "context_fields": context_fields,
+        "reference_field": reference_field,
+    }
+    parameters = {
+        **made_by(judges),
+        "n": len(rows),
+        "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
+        "gold_fields": gold,
+        "as_index": as_index,
+        "allow_ties": allow_ties,
+        "scale": scale,
+        "confidences": confidences,
+        "prompts": list(asked),
+        "unrelated_option": unrelated_option,
+        "resamples": given.resamples,
+        **parameters_of(given, rules, Flow.of(given)),
+    }
+    runs = _runs(rows, judges, assessed, compared, parameters)
+    plan = _ReliabilityPlan(rows, runs, given, rules, parameters, confidences=confidences)
+    if dry_run:
+        return plan.estimate()
+    if len(plan.runs) > 1:  # what a later run cannot use is an error before the first; one alone checks by itself
+        plan.estimate()
+    return plan.report()
+
+
+def _recorded_report(
+    recorded: tuple[object, object, str | None],
+    criteria: object,
+    compared: Mapping[str, Any],
+    said: Mapping[str, Any],
+    how: ReliabilityOptions,
+) -> ReliabilityReport:
+    """The report on the judges who cast recorded votes."""
+    dataset, votes, split = recorded
+    _refuse_panels(how)
+    fields = vote_columns(how, ReportVoteFields)
+    read = VoteRows.of(dataset, votes, fields, split=split)
+    given = list(listed(criteria)) if criteria is not None else []
+    if len(given) > 1:
+        raise InvalidInputError(
+            f"criteria is {criteria!r}; recorded votes are about one criterion: report on each by itself"
+        )
+    criterion = load_any_criterion(given[0]) if given else None
+    pairs = compared["systems"] is not None or read.column("first_field", "first") is not None
+    if criterion is None and not pairs:
+        criterion = YES_OR_NO
+    if criterion is not None and criterion.scale != "pairwise":
+        swapped = read.column("swapped_field", "swapped") is not None
+        options = read.run_options(how, check_positional_bias=swapped)
+        rules = VoteRules.from_parameters(dict(options))
+        rules.check(criterion.scale)
+        gold = _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
+        questions = recorded_assessments(
+            read,
+            criterion,
+            rules,
+            options,
+            gold_field=gold.get(criterion.name),
+            as_index=said["as_index"],
+        )
+    else:
+        gold = {} if criterion is None else _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
+        column = said["gold_field"] if criterion is None else gold.get(criterion.name)
+        asked = {name: value for name, value in fields.items() if name in (*PairVoteFields.model_fields, "id_field")}
+        table = winrates(
+            dataset,
+            criteria=criteria,
+            votes=votes,
+            split=split,
+            gold_field=column,
+            **compared,
+            **asked,
+            **_of_runs(how),
+        )
+        options = read.run_options(how, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
+        questions = _comparisons(table, VoteRules.from_parameters(dict(options)))
+    parameters = {
+        **read.parameters(options),
+        "criteria": [questions.criterion.model_dump(mode="json")],
+        **compared,
+        "gold_fields": gold,
+        "as_index": said["as_index"],
+        "resamples": how.resamples,
+    }
+    return _reported([questions], (), parameters, options)
+
+
+def _reported(
+    questions: Sequence[Questions],
+    choices: Sequence[ChoiceReliability],
+    parameters: Mapping[str, Any],
+    options: RunOptions,
+    graded: Sequence[GradedInstance] = (),
+) -> ReliabilityReport:
+    """The report on the judges of these questions; ``graded`` holds the votes behind the choices."""
+    results, agreements = reliability_of_judges(
+        questions,
+        parameters["judges"],
+        level=IntervalLevel(options.level, None, options.interval),
+        resamples=parameters["resamples"],
+        seed=options.seed,
+    )
+    held = [(each.instance, each.verdict.votes) for own in questions for each in own.asked]
+    held += [(each.instance, each.votes) for each in graded]
+    counts = UnscoredCounts.of(VoteColumns.of([votes for _, votes in held]), [row for row, _ in held])
+    return ReliabilityReport(results, tuple(choices), agreements, parameters, counts)
+
+
+def _refuse_panels(options: RunOptions) -> None:
+    for name in OF_PANELS:
+        if (value := getattr(options, name)) is not None:
+            raise InvalidInputError(
+                f"{name} is {value!r}, which belongs to panels; here every judge is reported by itself: leave it out"
+            )
+
+
+def _sorted_criteria(
+    criteria: object, *, allow_ties: bool, graded: bool
+) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
+    """Those that assess, and those that compare."""
+    assessed, compared = [], []
+    for reference in listed(criteria):
+        criterion = load_any_criterion(reference)
+        if criterion.scale == "pairwise":
+            compared.append(load_comparison(reference, allow_ties=allow_ties, graded=graded))
+        else:
+            assessed.append(criterion)
+    names_of((*assessed, *compared))
+    return tuple(assessed), tuple(compared)
+
+
+def _check_subjects(
+    assessed: Sequence[Criterion], compared: Sequence[Criterion], response_field: object, systems: object
+) -> None:
+    """Check that what the criteria need is named, and nothing else."""
+    for criteria, given, name, what, need in (
+        (assessed, response_field, "response_field", "have options and assess responses", "columns with responses"),
+        (compared, systems, "systems", "are pairwise and compare systems", "two columns or more, one per system"),
+    ):
+        names = [criterion.name for criterion in criteria]
+        if names and not given:
+            raise InvalidInputError(f"the criteria {names!r} {what}, but {name} is {given!r}; name {need}")
+        if given and not names:
+            kind = "a criterion with options" if name == "response_field" else "a pairwise criterion"
+            raise InvalidInputError(f"{name} is {given!r}, but no criterion needs it; leave it out, or give {kind}")
+
+
+def _choice_prompts(
+    prompts: str | Sequence[str] | None, systems: Sequence[str] | None, *, unrelated_option: bool
+) -> tuple[str, ...]:
+    """The prompts that ask for the best of all systems; none where nobody wants to know."""
+    if not systems and (prompts is not None or unrelated_option):
+        raise InvalidInputError(
+            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several systems; name "
+            "these with systems=[…], or leave both out"
+        )
+    if prompts is None:
+        return ("evaluate_first",) if unrelated_option or len(systems or ()) > 2 else ()
+    if not prompts and unrelated_option:
+        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
+    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
+
+
+def _of_runs(options: ReliabilityOptions) -> dict[str, Any]:
+    """Return the options that were given, as the functions that judge take them with the engines built."""
+    given = options.model_fields_set & RunOptions.model_fields.keys() - {"model", "batch"}
+    return {name: getattr(options, name) for name in sorted(given)}
+
+
+def _check_options(options: RunOptions, criteria: Sequence[Criterion], *, confidences: bool) -> VoteRules:
+    """Check that the options fit a report on these criteria, and return the rules."""
+    without = [criterion.name for criterion in criteria if not criterion.has_values]
+    if confidences and without:
+        raise InvalidInputError(
+            f"confidences=True needs a value for each option, as scoring='expected' does, and the criteria "
+            f"{without!r} have options without one: give them values, or leave confidences out"
+        )
+    if options.stop_early:
+        raise InvalidInputError(
+            "stop_early=True leaves out draws because of what the others say, and the agreement of draws is measured "
+            "here; leave it out"
+        )
+    _refuse_panels(options)
+    rules, has_values = VoteRules.from_parameters(dict(options)), all(criterion.has_values for criterion in criteria)
+    for scale in dict.fromkeys(criterion.scale for criterion in criteria):
+        rules.check(scale, has_values=has_values)
+    return rules
+
+
+def _gold_columns(
+    gold_fields: Mapping[str, str] | None, gold_field: str | None, criteria: Sequence[Criterion]
+) -> dict[str, str]:
+    """Criterion name -> column."""
+    names = [criterion.name for criterion in criteria]
+    if gold_field is not None:
+        if gold_fields or len(names) > 1:
+            raise InvalidInputError(
+                f"gold_field={gold_field!r} is for one criterion without gold_fields; here are {names!r}: say which "
+                "column belongs to which with gold_fields={criterion: column}"
+            )
+        return {names[0]: gold_field}
+    check_label_columns(gold_fields, names, "gold_fields")
+    return dict(gold_fields or {})
+
+
+def _runs(
+    rows: Sequence[Row],
+    judges: tuple[JudgeEngine, ...],
+    assessed: Sequence[Criterion],
+    compared: Sequence[Criterion],
+    asked: Mapping[str, Any],
+) -> tuple[Callable[..., Any], ...]:
+    """The runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take the options."""
+
+    def given(*names: str) -> dict[str, Any]:
+        return {name: asked[name] for name in ("context_fields", "reference_field", *names)}
+
+    def choose(*about: Any, **options: Any) -> Any:
+        run: Callable[..., Any] = grade_scores
+        return run(*about, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
+
+    runs: list[Callable[..., Any]] = []
+    gold, systems = asked["gold_fields"], asked["systems"]
+    if assessed:
+        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
+        columns = {**given("response_field", "as_index"), "gold_fields": own}
+        runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
+    for criterion in compared:
+        columns = {**given("allow_ties", "scale"), "gold_field": gold.get(criterion.name)}
+        runs.append(partial(winrates, rows, systems, criterion, list(judges), **columns))
+        if asked["prompts"]:
+            columns = given("prompts", "unrelated_option")
+            runs.append(partial(choose, rows, systems, criterion, list(judges), **columns))
+    return tuple(runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReliabilityPlan:
+    """What :func:`reliability` asks.
+
+    Attributes:
+        rows: The data.
+        runs: What is asked, one run after the other.
+        options: Of the runs.
+        rules: How the votes on a question become a verdict.
+        parameters: What the report repeats.
+        confidences: Log-probabilities are wanted.
+    """
+
+    rows: Sequence[Row]
+    runs: tuple[Callable[..., Any], ...]
+    options: ReliabilityOptions
+    rules: VoteRules
+    parameters: Mapping[str, Any]
+    _: KW_ONLY
+    confidences: bool
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of each run."""
+        return {**_of_runs(self.options), **({"scoring": "expected"} if self.confidences else {})}
+
+    def estimate(self) -> RunEstimate:
+        """Calls, tokens and cost of all runs; what cannot be used is an error."""
+        return RunEstimate.total([run(**self.keywords, dry_run=True) for run in self.runs])
+
+    def report(self) -> ReliabilityReport:
+        """Ask, one run after the other within one budget, and report."""
+        rules = self.rules
+        questions: list[Questions] = []
+        choices: list[ChoiceReliability] = []
+        votes: list[Vote] = []
+        graded: list[GradedInstance] = []
+        for run in self.runs:
+            left = limits_after(self.options, votes)
+            table = run(**{**self.keywords, "max_calls": left.max_calls, "max_cost": left.max_cost})
+            if isinstance(table, GradeTable):
+                choices += _choices(table)
+                graded += table.instances
+                votes += [vote for instance in table.instances for vote in instance.votes]
+                continue
+            assessed = isinstance(table, JudgementTable)
+            found = _assessments(table, rules, self.rows) if assessed else [_comparisons(table, rules)]
+            questions += found
+            votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
+        spent = Spending.of(votes, dict(self.options))
+        parameters = self.parameters if spent is None else {**self.parameters, "spending": asdict(spent)}
+        return _reported(questions, choices, parameters, self.options, graded)
+
+
+def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
+    """The assessments of a table, by criterion."""
+    found = []
+    for criterion in table.criteria:
+        judgements = [judgement for judgement in table.judgements if judgement.criterion == criterion.name]
+        clusters = _numbered([judgement.cluster for judgement in judgements])
+        asked = []
+        for judgement, cluster in zip(judgements, clusters, strict=True):
+            label = None if judgement.gold is None else criterion.index_of(judgement.gold)
+            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
+            lengths = None if is_missing(response) else (len(text_of(response)),)
+            asked.append(Asked(judgement.instance, judgement.verdict, label, lengths, (judgement.system,), cluster))
+        found.append(Questions(criterion, rules, tuple(asked)))
+    return found
+
+
+def _comparisons(table: WinrateTable, rules: VoteRules) -> Questions:
+    """The contests of a table."""
+    named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
+    clusters = _numbered([entry.contest.cluster for entry in table.contests])
+    asked = []
+    for entry, cluster in zip(table.contests, clusters, strict=True):
+        contest, (first, second) = entry.contest, entry.lengths
+        sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
+        label = None if entry.gold is None else sides[entry.gold]
+        lengths = None if first is None or second is None else (first, second)
+        systems = contest.first, contest.second
+        asked.append(Asked(contest.instance, contest.verdict, label, lengths, systems, cluster))
+    return Questions(table.criterion, rules, tuple(asked), (named[0], named[1]))
+
+
+def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
+    """A number for each cluster, in the order in which they occur."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return [None if name is None else numbers[name] for name in clusters]
+
+
+def _choices(table: GradeTable) -> list[ChoiceReliability]:
+    """The Grade Score of every judge and prompt of a table."""
+    return [
+        ChoiceReliability(
+            table.criterion.name,
+            prompt,
+            replace(grading, instances=()),
+            table.unrelated_effects[judge_id, prompt] if unrelated else None,
+        )
+        for (judge_id, prompt, unrelated), grading in table.gradings.items()
+    ]

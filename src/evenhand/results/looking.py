@@ -1,0 +1,682 @@
+"""Verdicts to be looked at: each with all that was shown and said, a selection as a table, and a row whole.
+
+Results hold votes and no texts. What a judge was shown stands between the tags of the prompts that were sent; where
+these were not kept, it is read from the data that were judged. A selection has no scores: what is chosen for being
+divided, unscored or extreme has no mean that describes a system.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, get_args, overload
+
+from rich.cells import cell_len
+
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.numbers import format_count, format_number, format_percent
+from evenhand.parsing import where_read
+from evenhand.parsing.labels import comparison_key
+from evenhand.prompts import ShownTexts, shown_texts
+from evenhand.results.measures import Column, measures_table
+from evenhand.results.render import PrintedTables, TextTable, styled, terminal_width, wrapped
+from evenhand.results.vote_columns import Cell
+from evenhand.visible import visible, visible_line
+from evenhand.votes import UnscoredReason, Verdict, Vote
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Texts = tuple[Mapping[str, str], Mapping[str, str | None]]
+"""The context that was shown, and the responses."""
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+NO_VERDICT = Verdict()
+"""Of votes that come to none."""
+
+Sent = Mapping[str, tuple[tuple[str, str], ...]]
+"""Stage -> the messages that were sent, each with its role."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoteView:
+    """One vote.
+
+    Attributes:
+        judge: Who voted.
+        sample: Which of repeated draws, from 0.
+        shown: The options, or what was compared, in the order shown; empty where no order is known.
+        selected: What it chose: a label, or the system that it prefers; None where it is unscored.
+        value: Of what it chose; None where that has none.
+        na: It said that the question does not apply.
+        probabilities: What was chosen from -> probability, where the engine gave some.
+        unscored_reason: Why nothing was selected.
+        error: What failed, where something did.
+        reasons: What the judge wrote before its verdict, or with it.
+        reply: The text that the verdict was read from.
+        reasoning: The trace of a thinking model.
+        read_at: First character of the verdict in the reply, and the one after its last; None where no place decided.
+        how: By which rule the reply was read.
+        prompts: What was sent; empty where it was not kept.
+        model: That answered, as the engine named it.
+        cost: Of its calls, in US dollars; None without a price.
+    """
+
+    judge: str
+    sample: int
+    shown: tuple[str, ...]
+    selected: str | None
+    value: float | None
+    na: bool
+    probabilities: Mapping[str, float]
+    unscored_reason: str | None
+    error: str | None
+    reasons: str | None
+    reply: str | None
+    reasoning: str | None
+    read_at: tuple[int, int] | None
+    how: str | None
+    prompts: Sent
+    model: str | None
+    cost: float | None
+
+    @property
+    def unscored(self) -> bool:
+        """Whether it selects nothing and is not NA."""
+        return self.selected is None and not self.na
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """One question, what its votes came to, and all that was shown and said.
+
+    Attributes:
+        name: Unique in the result: ``3/alder/relevance``.
+        row: The id of the row, or else its index as a text.
+        instance: The row's index.
+        criterion: By what it was judged.
+        question: What was asked: the description of a criterion, or the text of an item.
+        systems: Whose responses it is about; empty where results know no systems.
+        selected: The label selected, or the system that is better, or ``tie``; None where nothing was.
+        score: In the units of the criterion; of a comparison that of the first system. None where there is none.
+        na: The question does not apply.
+        spread: The standard deviation of repeated draws; None without these.
+        agreement: The share of the votes that chose what was selected.
+        flipped: A judge chose otherwise in another order; None where none was asked in two.
+        unscored_reason: Why there is no score.
+        gold: What a person said, where it is known.
+        wrong: Something else was selected than the person said; None where either is not known.
+        cluster: What the row belongs to.
+        context: Name -> text, of what was shown beside the responses.
+        responses: System -> its response; None for one that is missing. Those whose texts were not kept are left out.
+        votes: All of them.
+    """
+
+    name: str
+    row: str
+    instance: int
+    criterion: str
+    question: str
+    systems: tuple[str, ...]
+    selected: str | None
+    score: float | None
+    na: bool
+    spread: float | None
+    agreement: float | None
+    flipped: bool | None
+    unscored_reason: str | None
+    gold: str | None
+    wrong: bool | None
+    cluster: str | None
+    context: Mapping[str, str]
+    responses: Mapping[str, str | None]
+    votes: tuple[VoteView, ...]
+
+    @property
+    def divided(self) -> bool:
+        """Whether votes chose different things."""
+        return len({vote.selected for vote in self.votes if vote.selected is not None}) > 1
+
+    @property
+    def unscored(self) -> bool:
+        """Whether all its votes are unscored, or none was cast."""
+        return all(vote.unscored for vote in self.votes)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """What a kind of result says of one of its cells, beside the votes.
+
+    Attributes:
+        name: See :attr:`VerdictView.name`.
+        criterion: By what it was judged.
+        question: What was asked.
+        options: What could be selected, in the order of the criterion's own options; empty where that is not known.
+        judged: Whose responses it is about, in the order in which a vote's ``order`` counts them.
+        selected: See :attr:`VerdictView.selected`.
+        score: See :attr:`VerdictView.score`.
+        verdict: What the votes come to.
+        gold: See :attr:`VerdictView.gold`.
+        compares: Whether several responses were shown together, so that orders are orders of these.
+        offered: The labels as replies name them, where these are not the options.
+    """
+
+    name: str
+    criterion: str
+    question: str
+    options: tuple[str, ...]
+    judged: tuple[str, ...]
+    selected: str | None
+    score: float | None
+    verdict: Verdict
+    gold: str | None = None
+    compares: bool = False
+    offered: tuple[str, ...] = ()
+
+
+def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
+    """What was sent for each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
+
+    Args:
+        cell: With its votes.
+        asked: What its result says of it.
+        sheets: What sheets were sent so far, by row, responses, judge, draw and reply; it grows.
+    """
+    found: list[Sent] = []
+    for vote in cell.votes:
+        replied = None if vote.completion is None else vote.completion.text
+        key = (cell.about["instance"], asked.judged, vote.judge_id, vote.sample, replied)
+        held = sheets.get(key) if vote.prompts is None else vote.prompts
+        plain = {} if held is None else held.plain()  # once, as they are unpacked each time
+        if vote.prompts is not None and "sheet" in plain:
+            sheets[key] = vote.prompts
+        found.append({stage: tuple((str(m["role"]), str(m["content"])) for m in own) for stage, own in plain.items()})
+    return found
+
+
+def verdict_view(
+    cell: Cell,
+    asked: QuestionAsked,
+    sent: Sequence[Sent],
+    row: str,
+    texts: Texts | None = None,
+) -> VerdictView:
+    """A cell as it is shown.
+
+    Args:
+        cell: The votes.
+        asked: What its result says of it.
+        sent: For each vote, as :func:`prompts_of` finds it.
+        row: The id of its row.
+        texts: The context and the responses, where the data were given.
+    """
+    verdict = asked.verdict
+    context, responses = _texts(cell, asked, sent, texts)
+    known = asked.gold is not None and asked.selected is not None
+    return VerdictView(
+        name=asked.name,
+        row=row,
+        instance=cell.about["instance"],
+        criterion=asked.criterion,
+        question=asked.question,
+        systems=asked.judged,
+        selected=asked.selected,
+        score=asked.score,
+        na=verdict.na,
+        spread=verdict.spread,
+        agreement=verdict.agreement,
+        flipped=None if verdict.position_consistent is None else not verdict.position_consistent,
+        unscored_reason=None if verdict.na else verdict.unscored_reason,
+        gold=asked.gold,
+        wrong=asked.selected.casefold() != asked.gold.casefold() if known else None,  # type: ignore[union-attr]
+        cluster=cell.about.get("cluster"),
+        context=context,
+        responses=responses,
+        votes=tuple(_vote_view(vote, asked, own) for vote, own in zip(cell.votes, sent, strict=True)),
+    )
+
+
+def _vote_view(vote: Vote, asked: QuestionAsked, sent: Sent) -> VoteView:
+    reply = vote.completion
+    return VoteView(
+        judge=vote.judge_id,
+        sample=vote.sample,
+        shown=_in_order(vote.order, asked.judged if asked.compares else asked.options),
+        selected=_label_of(vote, asked),
+        value=vote.value,
+        na=vote.na,
+        probabilities=_named(asked.options, vote.probabilities or ()),
+        unscored_reason=vote.unscored_reason,
+        error=vote.error,
+        reasons=vote.assessment,
+        reply=None if reply is None else reply.text,
+        reasoning=None if reply is None else reply.reasoning,
+        read_at=_read_at(vote, asked, sent),
+        how=None if vote.match is None else vote.match.kind,
+        prompts=sent,
+        model=None if reply is None else reply.model,
+        cost=vote.usage.cost,
+    )
+
+
+def _label_of(vote: Vote, asked: QuestionAsked) -> str | None:
+    if vote.selected_index is None or vote.selected_index >= len(asked.options):
+        return vote.selected_label
+    return asked.options[vote.selected_index]
+
+
+def _in_order(order: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
+    """The names in the order shown; none where the order is not one of these."""
+    return tuple(names[place] for place in order) if order and max(order) < len(names) else ()
+
+
+def _named(options: Sequence[str], probabilities: Sequence[float]) -> Mapping[str, float]:
+    return dict(zip(options, probabilities, strict=True)) if len(options) == len(probabilities) else NOTHING
+
+
+def _read_at(vote: Vote, asked: QuestionAsked, sent: Sent) -> tuple[int, int] | None:
+    """Where the label stands that made the verdict; unknown in a sheet of many answers."""
+    if vote.match is None or vote.match.index is None or vote.completion is None or not vote.completion.text:
+        return None
+    labels = () if "sheet" in sent else asked.offered or asked.options
+    found = where_read(vote.completion.text, labels) if labels else None
+    said = vote.completion.text[slice(*found)] if found else ""
+    return found if asked.compares or comparison_key(said) == comparison_key(vote.selected_label or "") else None
+
+
+def _texts(
+    cell: Cell,
+    asked: QuestionAsked,
+    sent: Sequence[Sent],
+    texts: Texts | None,
+) -> Texts:
+    """What was shown: from the data where they were given, else from what was sent."""
+    if texts is not None:
+        context, shown = texts
+        return context, {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
+    if not cell.votes:
+        return NOTHING, _missing(cell, asked)
+    for vote, own in zip(cell.votes, sent, strict=True):
+        first = next((messages[0][1] for messages in own.values() if messages), None)
+        found = None if first is None else shown_texts(first)
+        if found is not None and found.responses:
+            return found.context, _responses(found, vote, asked)
+    return NOTHING, NOTHING
+
+
+def _missing(cell: Cell, asked: QuestionAsked) -> Mapping[str, str | None]:
+    """The responses that are known to be missing, where nobody was asked."""
+    if asked.verdict.unscored_reason != "missing_response":
+        return NOTHING
+    lengths = [cell.about.get(name) for name in ("first_length", "second_length")] if len(asked.judged) == 2 else []
+    if not asked.compares:
+        return dict.fromkeys(asked.judged or ("response",))
+    return {name: None for name, length in zip(asked.judged, lengths, strict=False) if length is None}
+
+
+def _responses(found: ShownTexts, vote: Vote, asked: QuestionAsked) -> dict[str, str | None]:
+    names = asked.judged or ("response",)
+    shown = _in_order(vote.order, names) if asked.compares else names
+    if len(shown) != len(found.responses):  # a prompt of the user's own may show them in part
+        return {}
+    responses = dict(zip(shown, found.responses, strict=True))
+    return {name: responses[name] for name in names if name in responses}
+
+
+MOST_PRINTED: Final = 50
+
+Key = Callable[[VerdictView], float | str | None]
+
+ORDERS: Final[dict[str, Key]] = {
+    "spread": lambda view: view.spread,
+    "disagreement": lambda view: None if view.agreement is None else 1 - view.agreement,
+    "length": lambda view: sum(len(text) for text in view.responses.values() if text) if view.responses else None,
+    "score": lambda view: view.score,
+    "cost": lambda view: sum(costs) if (costs := [vote.cost for vote in view.votes if vote.cost is not None]) else None,
+    "name": lambda view: view.name,
+}
+"""By what verdicts are sorted: the spread of their draws, the share of their votes that chose something else, the
+characters of their responses, their score, what they cost, their name."""
+
+
+@dataclass(frozen=True)
+class VerdictList(PrintedTables, Sequence[VerdictView]):
+    """Verdicts in an order, each with its texts and votes: printed as a table, and one by one whole.
+
+    It is no result, and has no scores: a mean over verdicts that were chosen says nothing of a system. For the scores
+    of some of the rows there is :meth:`~evenhand.results.results.Results.filter`. What it holds is made when it is
+    asked for: ``results.verdict_list().head(5)`` makes five, however many there are.
+
+    ``found[0]`` is a :class:`~evenhand.results.looking.VerdictView`, ``found["3/alder/relevance"]`` one verdict as
+    it is printed, and ``found["p-17"]`` all verdicts on a row.
+
+    Attributes:
+        what: What was chosen, as its title says it.
+        source: Gives the verdicts, each time anew.
+    """
+
+    what: str
+    source: Callable[[], Iterable[VerdictView]]
+
+    @cached_property
+    def views(self) -> tuple[VerdictView, ...]:
+        """All of them."""
+        return tuple(self.source())
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+    def __iter__(self) -> Iterator[VerdictView]:
+        return iter(self.views)
+
+    def __bool__(self) -> bool:
+        return next(self._stream(), None) is not None
+
+    def _stream(self) -> Iterator[VerdictView]:
+        """One after the other, without holding them all."""
+        return iter(self.views if "views" in vars(self) else self.source())
+
+    @overload
+    def __getitem__(self, key: int) -> VerdictView: ...
+    @overload
+    def __getitem__(self, key: slice) -> VerdictList: ...
+    @overload
+    def __getitem__(self, key: str) -> RowView: ...
+
+    def __getitem__(self, key: int | slice | str) -> VerdictView | VerdictList | RowView:
+        if isinstance(key, int):
+            return self.views[key]
+        if isinstance(key, slice):
+            return VerdictList(self.what, lambda: self.views[key])
+        named = [view for view in self if view.name == key] or [view for view in self if view.row == key]
+        if not named:
+            known = dict.fromkeys(name for view in self for name in (view.name, view.row))
+            raise InvalidInputError(f"there is no verdict and no row {key!r}. {did_you_mean(key, known)}")
+        return RowView(named[0].row, tuple(named))
+
+    def filter(self, keep: Callable[[VerdictView], bool] | None = None, **about: object) -> VerdictList:
+        """Those of which a function says so, or an attribute equals a value, or is among a list of values.
+
+        Args:
+            keep: Told a verdict, says whether it stays.
+            **about: An attribute of :class:`~evenhand.results.looking.VerdictView` -> a value or several:
+                ``criterion="relevance"``, ``wrong=True``; ``row`` is an id, or an index where rows have none;
+                ``system`` is about any of the systems compared, ``judge`` about any vote.
+
+        Raises:
+            InvalidInputError: If a verdict has no such attribute.
+        """
+        accepted = [*(field.name for field in fields(VerdictView)), "divided", "unscored", "system", "judge"]
+        for name in about:
+            if name not in accepted:
+                raise InvalidInputError(f"a verdict has no {name!r}. {did_you_mean(name, accepted)}")
+        wanted = {name: value if isinstance(value, (list, tuple, set)) else [value] for name, value in about.items()}
+        if "row" in wanted:
+            wanted["row"] = [str(each) for each in wanted["row"]]
+
+        def stays(view: VerdictView) -> bool:
+            found = all(any(each in values for each in _told(view, name)) for name, values in wanted.items())
+            return found and (keep is None or keep(view))
+
+        said = [f"{name} {value!r}" for name, value in about.items()] + (["chosen by a function"] if keep else [])
+        return self._of(", ".join(said), lambda: filter(stays, self._stream()))
+
+    def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
+        """In another order, the greatest first; what has no such number comes last.
+
+        Args:
+            by: ``spread``, ``disagreement``, ``length``, ``score``, ``cost``, ``name``, or a function of a verdict.
+            ascending: The least first.
+
+        Raises:
+            InvalidInputError: If there is no such order.
+        """
+        if not callable(by) and by not in ORDERS:
+            raise InvalidInputError(f"by is {by!r}. {did_you_mean(by, ORDERS)}")
+        key: Any = by if callable(by) else ORDERS[by]
+
+        def ordered() -> Iterator[VerdictView]:
+            views = list(self._stream())
+            known = [view for view in views if key(view) is not None]
+            yield from sorted(known, key=key, reverse=not ascending)
+            yield from (view for view in views if key(view) is None)
+
+        return self._of(f"by {by if isinstance(by, str) else 'a function'}", ordered)
+
+    def head(self, n: int = 5) -> VerdictList:
+        """The first of them."""
+        given: Any = n
+        if not isinstance(given, int) or given < 0:
+            raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
+        return self._of(f"the first {n}", lambda: islice(self._stream(), n))
+
+    def disagreements(self) -> VerdictList:
+        """Those of which votes chose different things."""
+        return self._of("votes differ", lambda: (view for view in self._stream() if view.divided))
+
+    def flips(self) -> VerdictList:
+        """Those of which a judge chose otherwise in another order."""
+        return self._of("flipped in another order", lambda: (view for view in self._stream() if view.flipped))
+
+    def unscored(self, reason: str | None = None) -> VerdictList:
+        """Those of which all votes are unscored.
+
+        Args:
+            reason: Why the verdict has no score, or any of its votes none; the other votes may be scored.
+
+        Raises:
+            InvalidInputError: If there is no such reason.
+        """
+        if reason is None:
+            return self._of("unscored", lambda: (view for view in self._stream() if view.unscored))
+        if reason not in get_args(UnscoredReason):
+            raise InvalidInputError(f"reason is {reason!r}. {did_you_mean(reason, get_args(UnscoredReason))}")
+        return self._of(f"unscored: {reason}", lambda: (view for view in self._stream() if reason in _reasons(view)))
+
+    def _of(self, what: str, source: Callable[[], Iterable[VerdictView]]) -> VerdictList:
+        return VerdictList(f"{self.what}, {what}" if what else self.what, source)
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """A row for each verdict, of the first :data:`MOST_PRINTED`."""
+        first = self.views[:MOST_PRINTED]
+        more = len(self) - len(first)
+        left = f"{format_count(more, 'verdict')} more: head(n), to_csv('all') and to_pandas() have them."
+        return (self._table(first, "verdicts", (left,) if more else ()),)
+
+    def further_tables(self) -> tuple[TextTable, ...]:
+        """All of them, however many."""
+        return (self._table(self.views, "all", ()),)
+
+    def _table(self, views: Sequence[VerdictView], kind: str, notes: Sequence[str]) -> TextTable:
+        named = [((view.name,), view) for view in views]
+        return measures_table(
+            f"{self.what}: {format_count(len(self), 'question')}", ("verdict",), named, COLUMNS, notes, kind=kind
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each verdict: what it came to, and its texts under ``context.<name>`` and ``response.<system>``."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        return pd.DataFrame.from_records([_record(view) for view in self])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _told(view: VerdictView, name: str) -> Iterable[object]:
+    if name == "system":
+        return view.systems
+    return {vote.judge for vote in view.votes} if name == "judge" else [getattr(view, name)]
+
+
+def _reasons(view: VerdictView) -> set[str | None]:
+    return {view.unscored_reason, *(vote.unscored_reason for vote in view.votes)}
+
+
+def _record(view: VerdictView) -> dict[str, Any]:
+    told = {field.name: getattr(view, field.name) for field in fields(VerdictView)}
+    del told["context"], told["responses"], told["votes"]
+    texts: dict[str, str | None] = {f"context.{name}": text for name, text in view.context.items()}
+    texts |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
+    return {**told, "divided": view.divided, "unscored": view.unscored, "num_votes": len(view.votes), **texts}
+
+
+def _selected(view: VerdictView) -> str:
+    if view.na:
+        return "does not apply"
+    if view.selected:
+        return view.selected
+    word = "unscored" if view.unscored else "no verdict"
+    return f"{word}: {view.unscored_reason}" if view.unscored_reason else word
+
+
+def _yes(value: bool | None) -> str:
+    return "yes" if value else ""
+
+
+COLUMNS: Final = (
+    Column("selected", _selected),
+    Column("score", lambda view: format_number(view.score), optional=True),
+    Column("spread", lambda view: format_number(view.spread), optional=True),
+    Column("agreement", lambda view: "" if len(view.votes) < 2 else format_percent(view.agreement), optional=True),
+    Column("votes", lambda view: format_count(len(view.votes))),
+    Column("flipped", lambda view: _yes(view.flipped), optional=True),
+    Column("gold", lambda view: view.gold or "", optional=True),
+    Column("wrong", lambda view: _yes(view.wrong), optional=True),
+)
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A row whole: what was shown, and every verdict with every vote, as a terminal, Markdown or a notebook shows it.
+
+    ⟦ and ⟧ in a reply stand around the place where the verdict was read; a notebook highlights it.
+
+    Attributes:
+        row: Its id, or its index as a text.
+        views: The verdicts on it, each with all that is to be seen.
+    """
+
+    row: str
+    views: tuple[VerdictView, ...]
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+    def __iter__(self) -> Iterator[VerdictView]:
+        return iter(self.views)
+
+    def to_terminal(self, *, width: int | None = None) -> str:
+        """As lines of at most so many cells; by default those of the terminal."""
+        return "\n".join(self._lines(width or terminal_width(), ("⟦", "⟧"))) + "\n"
+
+    def to_markdown(self) -> str:
+        """The same as a block of code."""
+        text = self.to_terminal(width=_PAGE_WIDTH)
+        fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
+        return f"{fence}text\n{text}{fence}\n"
+
+    def to_html(self) -> str:
+        """The same in a box of its own."""
+        text = html.escape("\n".join(self._lines(_PAGE_WIDTH, _MARKS)))
+        for sign, tag in zip(_MARKS, ("<mark>", "</mark>"), strict=True):
+            text = text.replace(sign, tag)
+        return styled(f"<pre>{text}</pre>")
+
+    def __str__(self) -> str:
+        return self.to_terminal()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _lines(self, width: int, marks: tuple[str, str]) -> Iterator[str]:
+        """The texts once, then verdict by verdict.
+
+        Args:
+            width: Of a line.
+            marks: What stands before and behind the place where a verdict was read.
+        """
+        yield from _heading(f"Row {self.row}", width, "=")
+        texts = (
+            (kind, *each)
+            for kind in ("context", "responses")
+            for view in self.views
+            for each in getattr(view, kind).items()
+        )
+        for _, name, text in dict.fromkeys(texts):
+            yield from _text(name or "response", visible("(missing)" if text is None else text), width)
+        for view in self.views:
+            about = f" of {' and '.join(filter(None, view.systems))}" if any(view.systems) else ""
+            yield ""
+            yield from _heading(f"{view.criterion}{about}: {_selected(view)}", width, "─")
+            yield from _text("verdict", visible(_in_words(view)), width)
+            for vote in view.votes:
+                yield ""
+                yield from (f"  {line}" for line in wrapped(visible_line(_vote_in_words(vote)), width - 2))
+                yield from _text("error", visible(vote.error or ""), width)
+                if vote.reasons and vote.reasons not in (vote.reply or ""):
+                    yield from _text("reasons", visible(vote.reasons), width)
+                yield from _text("reply", _marked(vote, marks), width)
+
+
+_PAGE_WIDTH: Final = 100
+"""Of a line in Markdown and in a notebook."""
+
+_MARKS: Final = ("\x00", "\x01")
+"""Signs that no visible text holds."""
+
+
+def _heading(text: str, width: int, rule: str) -> Iterator[str]:
+    yield from wrapped(visible_line(text), width)
+    yield rule * min(width, 60)
+
+
+def _text(label: str, text: str, width: int) -> Iterator[str]:
+    """A text with its label, in one line where it fits; nothing without a text."""
+    label = visible_line(label)
+    if text and "\n" not in text and cell_len(label) + cell_len(text) + 4 <= width:
+        yield f"  {label}: {text}"
+    elif text:
+        yield from (f"  {line}" for line in wrapped(f"{label}:", width - 2))
+        yield from (f"    {line}" for line in wrapped(text, width - 4))
+
+
+def _in_words(view: VerdictView) -> str:
+    said = [
+        view.name,
+        "" if view.score is None else f"score {format_number(view.score)}",
+        "" if view.spread is None else f"spread of draws {format_number(view.spread)}",
+        "" if view.agreement is None or len(view.votes) < 2 else f"agreement {format_percent(view.agreement)}",
+        "flipped in another order" if view.flipped else "",
+        f"people say {view.gold}" if view.gold is not None else "",
+        "wrong" if view.wrong else "",
+        f"no score: {view.unscored_reason}" if view.unscored_reason else "",
+        f"of {view.cluster}" if view.cluster else "",
+        "" if view.votes else "nobody was asked",
+    ]
+    return "; ".join(filter(None, said))
+
+
+def _vote_in_words(vote: VoteView) -> str:
+    shown = f"; shown {' – '.join(vote.shown)}" if vote.shown else ""
+    chose = "does not apply" if vote.na else vote.selected or f"unscored: {vote.unscored_reason}"
+    value = "" if vote.value is None else f" ({format_number(vote.value)})"
+    how = f", read as {vote.how}" if vote.how and vote.selected else ""
+    return f"{vote.judge}, draw {vote.sample + 1}: {chose}{value}{how}{shown}"
+
+
+def _marked(vote: VoteView, marks: tuple[str, str]) -> str:
+    """The reply with marks around the place that was read."""
+    reply = vote.reply or ""
+    if vote.read_at is None:
+        return visible(reply)
+    (first, last), (opening, closing) = vote.read_at, marks
+    return f"{visible(reply[:first])}{opening}{visible(reply[first:last])}{closing}{visible(reply[last:])}"

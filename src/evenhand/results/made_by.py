@@ -1,0 +1,399 @@
+"""How a result was made: digits that two results are compared by, and the run that makes it again.
+
+The parameters of a result hold digits that stand for the judges, the prompts and what was shown of each row, computed
+when judges are asked (:mod:`evenhand.judging.run_fingerprint`). The names of the models are those that the replies
+bring; the options are the parameters themselves.
+
+The run is what ``evenhand run`` reads. Paths in it are absolute in memory, and relative to the file that holds it on
+disk: a folder that is moved or mailed as a whole is run again where it lies. What no file can say (rows in memory, an
+engine that is an object) and what looks like a key is left out, and named under ``left_out``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from hashlib import blake2s
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import BaseModel
+
+from evenhand.engines.base import Engine
+from evenhand.engines.replies import redactor
+from evenhand.errors import EvenhandWarning
+from evenhand.files import check_path, expanded, is_opened, written_whole
+from evenhand.numbers import Missing, format_count
+from evenhand.options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
+from evenhand.results.notes import LIMITS
+from evenhand.version import __version__
+
+DIGITS: Final = 8
+"""Of what was shown of one row."""
+
+NOTHING: Final = "." * DIGITS
+"""In the place of a row of which nothing was shown."""
+
+NOT_OPTIONS: Final = frozenset(
+    {
+        *(
+            "evenhand_version",
+            "judges",
+            "n",
+            "ids",
+            "groups",
+            "group_fields",
+            "fingerprint",
+            "include_prompts_in_result",
+        ),
+        *("gold", "gold_field", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples"),
+        *LIMITS,
+        *(name for model in (IntervalOptions, Seeded) for name in model.model_fields),
+        *(name for model in (ReportVoteFields, ItemVoteFields, ChoiceVoteFields) for name in model.model_fields),
+    }
+)
+"""Parameters that say what was judged, how intervals are made or what was found, and not how judges are asked."""
+
+CONFOUNDED: Final = "Both what was judged and how it was judged differ"
+RECORDED: Final = Missing("its votes are recorded, and do not say how they were asked for")
+
+
+class ConfoundedComparisonWarning(EvenhandWarning):
+    """Two results are compared that differ both in what was judged and in how, so that neither explains the other."""
+
+
+_PLAIN: Final = json.JSONEncoder(sort_keys=True, default=str)
+
+
+def digest(*parts: object, digits: int = 12) -> str:
+    """Hexadecimal digits that stand for these plain values.
+
+    >>> digest("a", {"b": 1}) == digest("a", {"b": 1}), digest("a") == digest("b")
+    (True, False)
+    """
+    text = _PLAIN.encode(parts)
+    return blake2s(text.encode("utf-8", "surrogatepass"), digest_size=digits // 2).hexdigest()
+
+
+def in_a_row(rows: Mapping[int, str]) -> str:
+    """The digits of each row, one after the other."""
+    return "".join(rows.get(row, NOTHING) for row in range(max(rows) + 1))
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """By what a result was made.
+
+    Attributes:
+        judges: The names of the judges.
+        judge: Digits for all that the engines say of themselves: server, model, sampling.
+        models: As the replies name them, with versions where servers tell them.
+        prompts: Digits for the templates that were used, and the cases that are shown first.
+        criteria: Digits for what was judged by.
+        options: How the judges were asked, and how votes become scores.
+        anchors: Digits for the labels of people that the result holds, and the rows that they are of.
+        shown: Whose response -> eight digits for each row, which stand for it and for what was shown beside it.
+    """
+
+    judges: tuple[str, ...]
+    judge: str | Missing
+    models: tuple[str, ...]
+    prompts: str | Missing
+    criteria: str
+    options: Mapping[str, Any]
+    anchors: str | Missing
+    shown: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, judged: Mapping[str, Any], said: Mapping[str, Any], models: Iterable[str], labels: Sequence[object]
+    ) -> Fingerprint:
+        """That of a result.
+
+        Args:
+            judged: What was judged, as plain JSON.
+            said: The parameters.
+            models: As the replies name them.
+            labels: Those of people that the result holds, with the questions that they answer.
+        """
+        held = said.get("fingerprint", {})
+        by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
+        return cls(
+            judges=tuple(said.get("judges") or said.get("votes") or ()),
+            judge=held.get("judge", RECORDED),
+            models=tuple(sorted(models)),
+            prompts=held.get("prompts", RECORDED),
+            criteria=digest(by),
+            options=dict(_options(said)),
+            anchors=digest(labels, list(said.get("ids", ()))) if labels else Missing("it holds no label of people"),
+            shown=held.get("shown", {}),
+        )
+
+    def shown_of(self, row: int, names: Sequence[str]) -> str | None:
+        """The digits for what was shown of a row; None where nothing is known of it.
+
+        Args:
+            row: Of the data.
+            names: Whose responses; where these are nobody's, those of all.
+        """
+        chosen = [name for name in names if name in self.shown] or list(self.shown)
+        digits = [self.shown[name][row * DIGITS : (row + 1) * DIGITS] for name in chosen]
+        return "".join(digits) if any(each not in {NOTHING, ""} for each in digits) else None
+
+    def changes(self, other: Fingerprint) -> tuple[str, ...]:
+        """What was not the same when the other result was made: the judge, its version, prompts, criteria, options."""
+        found = []
+        if self.judges != other.judges:
+            found.append(f"judge ({_named(self.judges)} → {_named(other.judges)})")
+        elif self.models and other.models and self.models != other.models:
+            found.append(f"model behind the judge's name ({_named(self.models)} → {_named(other.models)})")
+        elif _differ(self.judge, other.judge):
+            found.append(f"settings of the judge {_named(self.judges)} (server, model or sampling)")
+        if _differ(self.prompts, other.prompts):
+            found.append("prompts")
+        if self.criteria != other.criteria:
+            found.append("criteria")
+        for name in dict.fromkeys([*self.options, *other.options]):
+            before, after = self.options.get(name), other.options.get(name)
+            if before != after:
+                found.append(f"{name} ({before!r} → {after!r})")
+        return tuple(found)
+
+    def unknown(self, other: Fingerprint) -> str | None:
+        """Why it cannot be told whether all else was the same; None where it can."""
+        missing = [each.judge for each in (self, other) if isinstance(each.judge, Missing)]
+        return missing[0].reason if missing else None
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nobody"
+
+
+def _differ(one: str | Missing, other: str | Missing) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and one != other
+
+
+def _options(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The options by their names, those of grid and flow among them."""
+    for name, value in parameters.items():
+        if isinstance(value, Mapping) and name in {"grid", "flow"}:
+            yield from _options(value)
+        elif name not in NOT_OPTIONS:
+            yield name, value
+
+
+def notes_on_changes(
+    one: Fingerprint, other: Fingerprint, rows: Iterable[tuple[int, int, Sequence[str]]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a comparison of two results must say of how they were made, in sentences, and in short.
+
+    Args:
+        one: Of the first.
+        other: Of the second.
+        rows: What is compared: the row in the data of the first, that of the second, and whose responses.
+    """
+    changed = one.changes(other)
+    pairs = [(one.shown_of(row, names), other.shown_of(place, names)) for row, place, names in rows]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    new = sum(a != b for a, b in known)
+    notes = []
+    if changed:
+        notes.append(f"Not made the same way: {'; '.join(changed)}.")
+    of = f"{format_count(new)} of {format_count(len(pairs), 'row')}"
+    if new:
+        notes.append(f"On {of} the judges were shown something else.")
+    if new and changed:
+        notes.append(
+            f"{CONFOUNDED}, so that a difference of the scores may come from either: judge the same responses with "
+            "both."
+        )
+    if not notes and known and one.unknown(other) is None:
+        notes.append("Made in the same way, of the same responses: what differs is what judges say when asked again.")
+    return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+JOBS: Final[Mapping[str, str]] = {
+    "aggregate_votes": "aggregate",
+    "agreement": "agree",
+    "checklist": "checklist",
+    "judge": "judge",
+    "read_replies": "read",
+    "reliability": "judge-report",
+    "run_mode": "run-mode",
+    "winrates": "compare",
+}
+"""Function of Python -> what the shell and run files call it."""
+
+LEFT_OUT: Final = "left_out"
+DEMO: Final = "demo"
+"""What the data that ship with evenhand are called, where no file has this name."""
+
+WRITTEN: Final = frozenset({"out", "report", "tables", "run_file", "stream_to"})
+PATHS: Final = frozenset({"data", "journal", "examples"}) | WRITTEN
+PATHS_OF_LABELS: Final = frozenset({"gold", "data"})
+"""What names a file."""
+
+REFERENCES: Final = frozenset({"criteria", "rubric", "checklist"})
+"""What may name one."""
+
+NOT_KEPT: Final = ("dry_run", "progress")
+"""What changes no result."""
+
+
+def remembers(function: Function) -> Function:
+    """Make the result of a function know the run that made it."""
+
+    @wraps(function)
+    def remembered(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
+        result = function(*given, **keyed)
+        if hasattr(result, "run_file"):
+            arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
+            said = {"data" if name == "dataset" else name: value for name, value in arguments.items()}
+            object.__setattr__(result, "run_file", run_record(JOBS[function.__name__], said))
+        return result
+
+    return cast(Function, remembered)
+
+
+def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function was given, as the mapping of a run file with absolute paths."""
+    said: dict[str, Any] = {"job": job}
+    left_out, redacted = [], redactor()
+    for name, value in given.items():
+        if name in NOT_KEPT:
+            continue
+        try:
+            several = name == "data" and isinstance(value, list | tuple)
+            places = [_place(each) for each in value] if several else None
+            said[name] = places or (_place(value) if name in PATHS and value is not None else _said(value, redacted))
+        except TypeError:
+            left_out.append(name)
+    return absolute(said, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
+
+
+def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - what a file can say
+    """A value as a file says it.
+
+    Raises:
+        TypeError: If it cannot, or should not: it looks like a key.
+    """
+    if isinstance(value, Path):
+        value = str(value)
+    if isinstance(value, str) and redacted(value) != value:
+        raise TypeError
+    if value is None or type(value) in {str, bool, int, float}:
+        return value
+    if isinstance(value, BaseModel) and not isinstance(value, Engine):  # a run file names engines by text
+        return value.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(value, Mapping):
+        return {str(_said(key, redacted)): _said(each, redacted) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(each, redacted) for each in value]
+    if isinstance(value, type) and value.__module__ != "__main__":
+        return f"{value.__module__}:{value.__qualname__}"
+    raise TypeError
+
+
+def _place(value: object) -> str:
+    """The path of a file.
+
+    Raises:
+        TypeError: If it is none: rows in memory, or a pipe, which is read once.
+    """
+    if not isinstance(value, str | Path) or is_opened(Path(value)):
+        raise TypeError
+    return str(value)
+
+
+def absolute(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A run whose paths are relative to a folder, with absolute ones."""
+
+    def of_path(text: str) -> str:
+        return os.path.abspath(folder / expanded(text))  # noqa: PTH100 - links stay as they are
+
+    def of_reference(text: str) -> str:
+        try:
+            return of_path(text) if (folder / expanded(text)).is_file() else text
+        except (OSError, ValueError):  # a sentence too long for a name
+            return text
+
+    return _with_paths(run, folder, of_path, of_reference)
+
+
+def relative(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A run with paths relative to a folder, where they have more in common with it than the root."""
+    base = os.path.abspath(folder)  # noqa: PTH100 - as above
+
+    def of_path(text: str) -> str:
+        if not Path(text).is_absolute():
+            return text
+        try:
+            shared = os.path.commonpath([base, text])
+        except ValueError:  # on another drive
+            return text
+        return Path(os.path.relpath(text, base)).as_posix() if shared != Path(base).anchor else text
+
+    return _with_paths(run, folder, of_path, of_path)
+
+
+def _with_paths(
+    run: Mapping[str, Any],
+    folder: Path,
+    of_path: Callable[[str], str],
+    of_reference: Callable[[str], str],
+    paths: frozenset[str] = PATHS,
+) -> dict[str, Any]:
+    found = dict(run)
+    for name in found.keys() & (paths | REFERENCES):
+        change, value = of_path if name in paths else of_reference, found[name]
+        if isinstance(value, str) and not _is_no_path(name, value, folder):
+            found[name] = change(value)
+        elif name in {*REFERENCES, "data"} and isinstance(value, list | tuple):
+            found[name] = [change(each) if isinstance(each, str) else each for each in value]
+    if isinstance(found.get("labels"), Mapping):
+        found["labels"] = _with_paths(found["labels"], folder, of_path, of_reference, PATHS_OF_LABELS)
+    return found
+
+
+def _is_no_path(name: str, value: str, folder: Path) -> bool:
+    if name == "journal":
+        return value == "default"
+    return name == "data" and (is_opened(Path(value)) or (value == DEMO and not (folder / value).exists()))
+
+
+def run_yaml(run: Mapping[str, Any], folder: Path) -> str:
+    """A run as the text of a run file that lies in a folder."""
+    text = yaml_text({name: value for name, value in relative(run, folder).items() if name != LEFT_OUT})
+    why = "left out, as no file can say it, or it may be secret; give it here"
+    left_out = "".join(f"# {name}: {why}\n" for name in run.get(LEFT_OUT, ()))
+    return f"# Written by evenhand {__version__}; evenhand run FILE runs it again.\n{left_out}{text}"
+
+
+def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
+    """Write a run file.
+
+    Raises:
+        UnwritableFileError: If it cannot be written.
+    """
+    with written_whole(path) as beside:
+        beside.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
+
+
+def yaml_text(data: Mapping[str, Any]) -> str:
+    """Plain data as YAML; what is in a list or mapping of values alone stands in one line, where it fits into one."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
+
+    text = io.StringIO()
+    for name, value in data.items():
+        yaml = YAML(pure=True)
+        yaml.default_flow_style = None if isinstance(value, Mapping | list) else False
+        yaml.width = 120
+        yaml.dump({name: value}, text)
+    return text.getvalue()

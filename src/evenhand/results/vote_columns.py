@@ -1,0 +1,803 @@
+"""Votes as columns: one flat row per vote, which pandas, DuckDB and ``datasets`` read, and back.
+
+Each field of a vote is declared once (:data:`FIELDS`). Measures are made of the columns (:class:`VoteColumns`,
+:class:`VerdictColumns`), which are the same in memory and from a file: a missing number is NaN, a missing code is -1.
+A table of all votes is made in parts, to save memory. Prompts, the greatest part of what votes hold, stay in the file
+that was read until they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, lru_cache
+from itertools import accumulate, chain, groupby
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.data.arrow_files import bounded_table
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.votes import (
+    WITHHELD,
+    Completion,
+    EarlyStop,
+    Match,
+    MatchKind,
+    Prompts,
+    TokenLogprob,
+    UnscoredReason,
+    Usage,
+    Verdict,
+    Vote,
+    is_always_drawn,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow
+    import pyarrow.parquet
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.integer[Any]]
+BoolArray = NDArray[np.bool_]
+
+CELL: Final = "cell"
+"""The column that numbers the cells; their own columns come before it."""
+
+PROMPTS: Final = "prompts"
+"""The column of what was sent: stage -> messages, as JSON."""
+
+TEXTS: Final = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error", "verdict_assessment")
+"""The columns that no score needs, and that hold the most."""
+
+PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
+"""The columns of what a cell is about that may count from 0."""
+
+LONG: Final = ("prompts", "reasoning", "logprobs")
+"""What of votes may be left out of a file: it is long, and no score needs it."""
+
+VOTES_IN_A_PART = 4096
+
+_completion = lru_cache(maxsize=64)(Completion)  # the votes of a sheet share one
+
+
+class Cell(NamedTuple):
+    """The votes on one question.
+
+    Attributes:
+        about: What it was about: instance, system, criterion and the like, as plain values.
+        votes: None where nothing could be asked.
+        verdict: What they came to, as plain values, for readers of files; it is made anew from the votes.
+    """
+
+    about: dict[str, Any]
+    votes: tuple[Vote, ...]
+    verdict: Mapping[str, Any] = MappingProxyType({})
+
+    def telling(self, record: Mapping[str, Any]) -> Cell:
+        """The cell with what its votes came to: what a row says of it beside what it was about."""
+        return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
+
+    def without(self, left_out: Collection[str]) -> Cell:
+        """The cell with votes that lack what is left out: see :data:`LONG`."""
+        return self._replace(votes=tuple(_without(vote, left_out) for vote in self.votes)) if left_out else self
+
+
+def check_left_out(names: Collection[str]) -> None:
+    """Check what is to be left out of a file.
+
+    Raises:
+        InvalidInputError: If it is something else than one of :data:`LONG`.
+    """
+    if isinstance(names, str):
+        raise InvalidInputError(
+            f"leave_out is {names!r}; give a list, such as [{names!r}]. {did_you_mean(names, LONG)}"
+        )
+    for name in names:
+        if name not in LONG:
+            raise InvalidInputError(f"leave_out names {name!r}. {did_you_mean(name, LONG)}")
+
+
+def _without(vote: Vote, left_out: Collection[str]) -> Vote:
+    changes: dict[str, Any] = {"prompts": None} if "prompts" in left_out else {}
+    if vote.completion is not None:
+        gone = {name: None for name in ("reasoning", "logprobs") if name in left_out}
+        changes["completion"] = vote.completion.model_copy(update=gone)
+    return vote.model_copy(update=changes)
+
+
+def plain_vote(vote: Vote) -> dict[str, Any]:
+    """Who voted what in which draw, as the readers of recorded votes take it."""
+    return {
+        "judge": vote.judge_id,
+        "sample": vote.sample,
+        "vote": vote.selected_label,
+        "unscored_reason": vote.unscored_reason,
+    }
+
+
+def _same(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class VoteField:
+    """A field of a vote, or of what a vote holds, as a column.
+
+    Attributes:
+        name: Of the column.
+        type: Of its values, as Arrow names it; ``[]`` behind it makes lists.
+        part: The field of the vote that holds it; empty for the vote itself.
+        attribute: Its name there; that of the column by default.
+        write: What makes the column's value of it, where it is not None.
+        read: What makes it of the column's value.
+    """
+
+    name: str
+    type: str
+    part: str = ""
+    attribute: str = ""
+    write: Callable[[Any], Any] = _same
+    read: Callable[[Any], Any] = _same
+
+    @property
+    def field(self) -> str:
+        """Its name in the vote, or in the part."""
+        return self.attribute or self.name
+
+    def getter(self) -> Callable[[Vote], Any]:
+        """What gives the column's value for a vote."""
+        get = attrgetter(f"{self.part}.{self.field}" if self.part else self.field)
+        if self.part in {"", "usage"} and self.write is _same:
+            return get
+
+        def written(vote: Vote) -> Any:  # noqa: ANN401 - as above
+            value = None if self.part and getattr(vote, self.part) is None else get(vote)
+            return None if value is None else self.write(value)
+
+        return written
+
+
+def _written_logprobs(logprobs: Iterable[TokenLogprob]) -> str:
+    return json.dumps([each.model_dump() for each in logprobs])
+
+
+def _read_logprobs(written: str) -> tuple[TokenLogprob, ...]:
+    return tuple(map(TokenLogprob.model_validate, json.loads(written)))
+
+
+def _written_prompts(prompts: Prompts) -> str:
+    return prompts.as_json().decode()
+
+
+def _read_prompts(written: str) -> Prompts:
+    return Prompts(json.loads(written))
+
+
+def _read_confidence(written: str) -> float | str:
+    return float(written) if written[:1].isdigit() else written
+
+
+SHOWN: Final = (
+    VoteField("judge_id", "string"),
+    VoteField("order", "int32[]", write=list, read=tuple),
+    VoteField("sample", "int64"),
+    VoteField("selected_index", "int64"),
+    VoteField("selected_label", "string"),
+    VoteField("value", "float64"),
+    VoteField("na", "bool"),
+    VoteField("probabilities", "float64[]", write=list, read=tuple),
+    VoteField("assessment", "string"),
+    VoteField("summary", "string"),
+    VoteField("unscored_reason", "string"),
+    VoteField("error", "string"),
+    VoteField("weight", "float64"),
+    VoteField("reasks", "int64"),
+    VoteField("match_kind", "string", "match", "kind"),
+    VoteField("reply", "string", "completion", "text"),
+    VoteField("finish_reason", "string", "completion"),
+    VoteField("calls", "int64", "usage"),
+    VoteField("prompt_tokens", "int64", "usage"),
+    VoteField("completion_tokens", "int64", "usage"),
+    VoteField("cost", "float64", "usage"),
+    VoteField("draws_planned", "int64", "early_stop", "planned"),
+)
+"""The columns that records show."""
+
+FIELDS: Final = (
+    *SHOWN,
+    VoteField("model", "string", "completion"),
+    VoteField("reasoning", "string", "completion"),
+    VoteField("cached_calls", "int64", "usage", "cached"),
+    VoteField("requests", "int64", "usage"),
+    VoteField("lost_requests", "int64", "usage", "lost"),
+    VoteField("unreported_replies", "int64", "usage", "unreported"),
+    VoteField("cost_at_risk", "float64", "usage", "at_risk"),
+    VoteField("cached_tokens", "int64", "usage"),
+    VoteField("replied", "bool"),
+    VoteField("reply_prompt_tokens", "int64", "completion", "prompt_tokens"),
+    VoteField("reply_completion_tokens", "int64", "completion", "completion_tokens"),
+    VoteField("reply_cached_tokens", "int64", "completion", "cached_tokens"),
+    VoteField("reply_cost", "float64", "completion", "cost"),
+    VoteField("reply_cached", "bool", "completion", "cached"),
+    VoteField("reply_logprobs", "string", "completion", "logprobs", _written_logprobs, _read_logprobs),
+    VoteField("match_index", "int64", "match", "index"),
+    VoteField("match_reason", "string", "match", "reason"),
+    VoteField(PROMPTS, "string", write=_written_prompts, read=_read_prompts),
+    VoteField("stop_confidence", "string", "early_stop", "confidence", str, _read_confidence),
+)
+"""All that a vote consists of."""
+
+TOLD: Final = "verdict_"
+"""Before the names of the columns that tell of a cell's verdict."""
+
+FOR_MEASURES: Final = ("draw_variance", "lowest_score", "highest_score", "covered_mass")
+"""What measures need of a verdict, beside what a record shows and what is made of its votes."""
+
+_TOLD_TYPES: Final = {
+    **dict.fromkeys(("score", "agreement", "spread", *FOR_MEASURES), "float64"),
+    **dict.fromkeys(("na", "position_consistent"), "bool"),
+    **dict.fromkeys(("unscored_reason", "selected_option", "assessment"), "string"),
+}
+_TYPES: Final = {
+    CELL: "int64",
+    **{field.name: field.type for field in FIELDS},
+    **{TOLD + name: kind for name, kind in _TOLD_TYPES.items()},
+}
+"""Column -> its type, which one without any value would not show."""
+
+_COLUMNS: Final = {field.name: field.getter() for field in FIELDS}
+_PARTS: Final = {
+    part: [(field.name, field.field, field.read) for field in FIELDS if field.part == part and field.field != "replied"]
+    for part in ("", "usage", "completion", "match", "early_stop")
+}
+
+
+def vote_row(vote: Vote) -> dict[str, Any]:
+    """A vote as a flat row.
+
+    The fields of :class:`~evenhand.votes.Vote` have their names; of its reply there are ``reply``, ``finish_reason``
+    and ``model``; ``calls``, ``prompt_tokens``, ``completion_tokens`` and ``cost`` are those of all its calls.
+    """
+    return {field.name: _COLUMNS[field.name](vote) for field in SHOWN}
+
+
+def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
+    """The vote of a row, which may lack the columns :data:`TEXTS`."""
+
+    def held(part: str) -> dict[str, Any]:
+        return {
+            field: value if (value := row.get(column)) is None or read is _same else read(value)
+            for column, field, read in _PARTS[part]
+        }
+
+    if row.get("reply") == row.get("assessment"):
+        row["reply"] = row.get("assessment")  # held once
+    return Vote(
+        **{**held(""), PROMPTS: prompts},
+        usage=Usage(**held("usage")),
+        completion=_completion(**held("completion")) if row["replied"] and "reasoning" in row else None,
+        match=row["match_kind"] and Match(**held("match")),
+        early_stop=row["draws_planned"] and EarlyStop(**held("early_stop")),
+    )
+
+
+def votes_table(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> pyarrow.Table:
+    """One row per vote, with what it was about; a cell without votes has one row in which they are null."""
+    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+
+    return pyarrow.concat_tables(votes_tables(cells, schema))
+
+
+def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> Iterator[pyarrow.Table]:
+    """The same in parts, each of whole cells.
+
+    Args:
+        cells: The votes.
+        schema: The columns, where they are known; then no more cells are held than a part has.
+    """
+    if schema is None:
+        cells = list(cells)
+        schema = _schema_of(cells)
+    held: list[Cell] = []
+    number = votes = 0
+    for cell in cells:
+        held.append(cell)
+        votes += len(cell.votes) or 1
+        if votes >= VOTES_IN_A_PART:
+            yield _table(held, schema, number)
+            number += len(held)
+            held, votes = [], 0
+    if held or not number:
+        yield _table(held, schema, number)
+
+
+def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pyarrow.Table:
+    """Cells that are numbered from ``first`` on, built column by column."""
+    import pyarrow.compute  # noqa: PLC0415 - as above
+
+    cast = [vote for cell in cells for vote in cell.votes or (None,)]
+    places = pyarrow.array((place for place, cell in enumerate(cells) for _ in cell.votes or (None,)), pyarrow.int64())
+    columns = []
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name == CELL:
+            columns.append(pyarrow.compute.add(places, first))
+        elif (value := _COLUMNS.get(name)) is not None:
+            columns.append(pyarrow.array([None if vote is None else value(vote) for vote in cast], type=kind))
+        else:
+            told = name.removeprefix(TOLD)
+            own = [cell.verdict.get(told) if told != name else cell.about.get(name) for cell in cells]
+            column = pyarrow.array(own, type=kind)
+            columns.append(column if len(cast) == len(cells) else column.take(places))
+    return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
+def _type(name: str) -> pyarrow.DataType:
+    """The type of a column of ours."""
+    import pyarrow  # noqa: PLC0415 - as above
+
+    kind = _TYPES[name]
+    inner = pyarrow.type_for_alias(kind.removesuffix("[]"))
+    return pyarrow.list_(inner) if kind.endswith("[]") else inner
+
+
+@cache
+def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
+    import pyarrow  # noqa: PLC0415 - as above
+
+    return pyarrow.schema((name, _type(name)) for name in names)
+
+
+def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
+    """The columns of all cells: their own, their number, what they came to, and those of votes."""
+    import pyarrow  # noqa: PLC0415 - as above
+
+    told = [cell.verdict for cell in cells]
+    abouts = [cell.about for cell in cells]
+    own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
+    own |= {CELL: ()}
+    own |= {TOLD + name: [each.get(name) for each in told] for name in _names(told)}
+    own |= dict.fromkeys(_COLUMNS, ())
+    return pyarrow.schema(
+        (name, _type(name) if name in _TYPES else pyarrow.array(values).type) for name, values in own.items()
+    )
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of all rows, which are mostly the same ones."""
+    return list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, rows)))))
+
+
+class PromptsOfFile:
+    """What was sent, as a Parquet file holds it: compressed, a part read where it is asked for."""
+
+    def __init__(self, file: pyarrow.parquet.ParquetFile, path: Path, size: int) -> None:
+        self._file = file
+        self._path = path
+        self._size = size
+        parts = [file.metadata.row_group(part).num_rows for part in range(file.metadata.num_row_groups)]
+        self._firsts = list(accumulate(parts, initial=0))
+        self._read: tuple[int, pyarrow.ChunkedArray] | None = None
+
+    def text(self, row: int) -> str | None:
+        """The prompts of a row as JSON; None where none were kept."""
+        part = bisect_right(self._firsts, row) - 1
+        if self._read is None or self._read[0] != part:
+            try:
+                held = bounded_table(self._file, self._size, [PROMPTS], group=part)
+            except (OSError, ValueError, NotImplementedError) as error:
+                raise InvalidInputError(f"the prompts in {str(self._path)!r} cannot be read ({error})") from error
+            self._read = part, held.column(PROMPTS)
+        text: str | None = self._read[1][row - self._firsts[part]].as_py()
+        return text
+
+    def __iter__(self) -> Iterator[Prompts | None]:
+        """The prompts of each row, none of which is read where a part says how many it lacks."""
+        column = [each.path for each in self._file.schema].index(PROMPTS)
+        for part, first in enumerate(self._firsts[:-1]):
+            rows = range(first, self._firsts[part + 1])
+            statistics = self._file.metadata.row_group(part).column(column).statistics
+            lacking = statistics.null_count if statistics is not None and statistics.has_null_count else None
+            for row in rows:
+                kept = lacking == 0 or (lacking != len(rows) and self.text(row) is not None)
+                yield SavedPrompts(self, row) if kept else None
+
+
+class SavedPrompts(Prompts):
+    """The prompts of a row of a file."""
+
+    __slots__ = ("_file", "_row")
+
+    def __init__(self, file: PromptsOfFile, row: int) -> None:
+        self._file, self._row = file, row
+
+    def as_json(self) -> bytes:
+        """The plain mapping as JSON."""
+        return str(self._file.text(self._row)).encode()
+
+
+def check_votes(table: pyarrow.Table, about: Iterable[str]) -> None:
+    """Check that a table's columns are what :func:`votes_tables` writes.
+
+    Raises:
+        ValueError: If one is missing, of another type, or holds what none of ours does.
+    """
+    import pyarrow  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    missing = {CELL, *about} - set(table.column_names)
+    if missing:
+        raise ValueError(f"it has no column {min(missing)!r}")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        wanted = pyarrow.int64() if name == "instance" else _type(name) if name in _TYPES else column.type
+        if column.type not in (wanted, pyarrow.null()):
+            raise ValueError(f"its column {name!r} is of the type {column.type}, and not {wanted}")
+        counts = pyarrow.types.is_integer(column.type) and (name in _TYPES or name in PLACES)
+        if counts and (pc.min(column).as_py() or 0) < 0:
+            raise ValueError(f"its column {name!r} holds a number below 0")
+        is_float = name in _COLUMNS and pyarrow.types.is_floating(column.type)
+        if is_float and pc.any(pc.invert(pc.is_finite(column))).as_py():
+            raise ValueError(f"its column {name!r} holds a number that is not finite")
+    steps = pc.pairwise_diff(table.column(CELL).combine_chunks())
+    if len(table) and (table.column(CELL)[0].as_py() != 0 or not {*pc.unique(steps).to_pylist()} <= {None, 0, 1}):
+        raise ValueError(f"its column {CELL!r} does not count the rows")
+
+
+def first_rows(table: pyarrow.Table) -> pyarrow.Table:
+    """The first row of each cell."""
+    firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
+    return table if len(firsts) == len(table) else table.take(firsts)
+
+
+def abouts_of(table: pyarrow.Table) -> list[dict[str, Any]]:
+    """What each cell is about, of a table with these columns and the numbers of cells."""
+    found: list[dict[str, Any]] = first_rows(table).drop_columns([CELL]).to_pylist()
+    return found
+
+
+def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
+    """The cells of a table that :func:`votes_table` made.
+
+    Args:
+        table: With or without the column of prompts.
+        prompts: Those of each row, where the table is without.
+    """
+    own = table.column_names[: table.column_names.index(CELL)]
+    rows = (row for batch in table.to_batches(max_chunksize=VOTES_IN_A_PART) for row in batch.to_pylist())
+    if prompts is None:
+        prompts = (text and _read_prompts(text) for text in table.column(PROMPTS).to_pylist())
+    for _, grouped in groupby(zip(rows, prompts, strict=True), key=lambda each: each[0][CELL]):
+        held = list(grouped)
+        votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
+        yield Cell({name: held[0][0][name] for name in own}, votes)
+
+
+REASONS: Final[tuple[UnscoredReason, ...]] = get_args(UnscoredReason)
+KINDS: Final[tuple[MatchKind, ...]] = get_args(MatchKind)
+NO_REPLY: Final = WITHHELD | {"engine_error", "not_asked"}
+
+_WITHOUT_REPLY: Final = np.array([*(reason in NO_REPLY for reason in REASONS), False])  # the last is that of -1
+_USAGE: Final = [field for field in FIELDS if field.part == "usage" and field.type == "int64"]
+_NUMBERS: Final = ("na", "reasks", "cost_at_risk", *(field.name for field in _USAGE))
+_EARLY_STOP: Final = ("sample", "draws_planned", "stop_confidence")
+
+OF_VOTES: Final = ("judge_id", "selected_index", "unscored_reason", "match_kind", "cost", *_NUMBERS, *_EARLY_STOP)
+"""The columns that say of votes what measures need."""
+
+_OF_VERDICT: Final = ("na", "unscored_reason", "agreement", "spread", "position_consistent")
+_MEASURED: Final = ("score", *_OF_VERDICT, *FOR_MEASURES)
+OF_VERDICTS: Final = tuple(TOLD + name for name in _MEASURED)
+"""The columns that say of verdicts what measures need."""
+
+
+def told_for_measures(verdict: Verdict, covered_mass: float | None = None) -> dict[str, float | None]:
+    """Name in :data:`FOR_MEASURES` -> the number of a verdict."""
+    low, high = verdict.bounds or (None, None)
+    return dict(zip(FOR_MEASURES, (verdict.draw_variance, low, high, covered_mass), strict=True))
+
+
+def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
+    """The numbers or truth values of a column, NaN where there is none."""
+    found: FloatArray = column.cast("float64").to_numpy()
+    return found
+
+
+def codes_of(column: pyarrow.ChunkedArray, names: Sequence[str]) -> IntArray:
+    """The place of each text of a column among names; -1 where there is none."""
+    import pyarrow  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    places = pc.index_in(column.cast("string"), value_set=pyarrow.array(names, type=pyarrow.string()))
+    return np.asarray(pc.fill_null(places, -1).to_numpy(), dtype=np.int16)
+
+
+def _always_drawn(votes: pyarrow.Table) -> BoolArray:
+    """Of the votes of a table, whether each is cast in any case."""
+    always = np.ones(len(votes), dtype=bool)
+    early = np.flatnonzero(votes.column("draws_planned").is_valid().to_numpy())
+    for place, row in zip(early, votes.select(_EARLY_STOP).take(early).to_pylist(), strict=True):
+        confidence: Any = row["stop_confidence"] and _read_confidence(row["stop_confidence"])
+        always[place] = is_always_drawn(row["sample"], EarlyStop(planned=row["draws_planned"], confidence=confidence))
+    return always
+
+
+@dataclass(frozen=True, slots=True)
+class VoteColumns:
+    """The votes on ``n`` questions, one a row; shape (n_votes,) each.
+
+    Attributes:
+        n: Questions.
+        question: The number of the question, from 0, in ascending order.
+        selected: Whether an option was selected.
+        na: Whether it says that the question does not apply.
+        reason: Why nothing was selected: a place in :data:`REASONS`.
+        kind: How the selection was read: a place in :data:`KINDS`.
+        always: Whether the vote is cast whatever the others say; see :func:`~evenhand.votes.unselected_draws`.
+        reasks: How many times the judge was asked again.
+        usage: What the calls consumed, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
+        cost: US dollars.
+        at_risk: US dollars at most that lost requests cost, and unreported replies beyond their cost.
+    """
+
+    n: int
+    question: IntArray
+    selected: BoolArray
+    na: BoolArray
+    reason: IntArray
+    kind: IntArray
+    always: BoolArray
+    reasks: IntArray
+    usage: IntArray
+    cost: FloatArray
+    at_risk: FloatArray
+
+    @classmethod
+    def of(cls, votes: Sequence[Sequence[Vote]]) -> Self:
+        """Those of the votes on each question."""
+        return cls.of_table(_table([Cell({}, tuple(own)) for own in votes], _schema((CELL, *OF_VOTES))))
+
+    @classmethod
+    def of_table(cls, table: pyarrow.Table) -> Self:
+        """Those of a table with the columns :data:`OF_VOTES`, as far as it has these."""
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+        cells = table.column(CELL).to_numpy()
+        judged = table.column("judge_id")
+        cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
+        numbers = dict.fromkeys(_NUMBERS, np.zeros(len(cast)))
+        for name in numbers.keys() & set(cast.column_names):
+            given = numbers_of(cast.column(name))
+            numbers[name] = np.where(np.isnan(given), 0.0, given)
+        return cls(
+            n=int(cells.max(initial=-1)) + 1,
+            question=cast.column(CELL).to_numpy(),
+            selected=cast.column("selected_index").is_valid().to_numpy(),
+            na=numbers["na"] > 0,
+            reason=codes_of(cast.column("unscored_reason"), REASONS),
+            kind=codes_of(cast.column("match_kind"), KINDS),
+            always=_always_drawn(cast),
+            reasks=numbers["reasks"].astype(np.int32),
+            usage=np.stack([numbers[field.name] for field in _USAGE], axis=1).astype(np.int64),
+            cost=numbers_of(cast.column("cost")),
+            at_risk=numbers["cost_at_risk"],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The questions of all, numbered on."""
+        if len(parts) == 1:
+            return parts[0]
+        starts = np.cumsum([0, *(part.n for part in parts)])
+        columns: dict[str, Any] = {
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(cls)
+            if field.name not in {"n", "question"}
+        }
+        questions = [part.question + start for part, start in zip(parts, starts[:-1], strict=True)]
+        return cls(n=int(starts[-1]), question=np.concatenate(questions), **columns)
+
+    def only(self, questions: BoolArray) -> Self:
+        """Those on some of the questions.
+
+        Args:
+            questions: Shape (n,): which.
+        """
+        kept = questions[self.question]
+        columns = {field.name: getattr(self, field.name)[kept] for field in fields(self) if field.name != "n"}
+        numbers = np.cumsum(questions) - 1
+        return replace(self, **{**columns, "n": int(questions.sum()), "question": numbers[columns["question"]]})
+
+    def per_question(self, counted: ArrayLike) -> FloatArray:
+        """The sum over the votes on each question, shape (n,)."""
+        weights = np.asarray(counted, dtype=float)
+        return np.bincount(self.question, weights=weights, minlength=self.n).astype(float)
+
+    @property
+    def replied(self) -> BoolArray:
+        """Whether there was a reply, of those cast in any case."""
+        found: BoolArray = self.always & ~_WITHOUT_REPLY[self.reason]
+        return found
+
+    def replies(self) -> FloatArray:
+        """On each question: replies that named an option, and replies; a re-ask follows one that named none."""
+        named, asked = self.replied & self.selected, self.replied * (1 + self.reasks)
+        return np.stack([self.per_question(named), self.per_question(asked)], axis=1)
+
+    @property
+    def asked(self) -> BoolArray:
+        """Whether the vote was asked for: not where nothing was recorded."""
+        return ~self.because("not_asked")
+
+    @property
+    def answered(self) -> BoolArray:
+        """Whether the vote selects an option or says NA; one that does neither is unscored."""
+        found: BoolArray = self.selected | self.na
+        return found
+
+    def reasons_of(self, chosen: BoolArray) -> dict[str, int]:
+        """Reason -> how many of some votes have it, by name."""
+        counts = np.bincount(self.reason[chosen] + 1, minlength=len(REASONS) + 1)[1:].tolist()
+        return {reason: count for reason, count in sorted(zip(REASONS, counts, strict=True)) if count}
+
+    def readings(self) -> Mapping[MatchKind, int]:
+        """See :func:`~evenhand.scoring.count_readings`."""
+        read = self.kind[self.always & self.selected & (self.kind >= 0)]
+        counts = np.bincount(read, minlength=len(KINDS)).tolist()
+        named: dict[MatchKind, int] = {kind: n for kind, n in zip(KINDS, counts, strict=True) if kind != "none"}
+        return MappingProxyType(named if len(read) else {})
+
+    def used(self, chosen: BoolArray | None = None) -> Usage:
+        """What the calls of some votes consumed, of all by default; sums do not depend on the order of the votes."""
+        chosen = np.ones(len(self.question), dtype=bool) if chosen is None else chosen
+        costs = self.cost[chosen & ~np.isnan(self.cost)]
+        sums = self.usage[chosen].sum(axis=0, dtype=np.int64).tolist()
+        return Usage(
+            **{field.field: total for field, total in zip(_USAGE, sums, strict=True)},
+            cost=math.fsum(costs) if len(costs) else None,
+            at_risk=math.fsum(self.at_risk[chosen]),
+        )
+
+    @property
+    def sent(self) -> BoolArray:
+        """Whether the engine was one that sends something, or its journal answered."""
+        places = [place for place, field in enumerate(_USAGE) if field.field in {"requests", "cached"}]
+        found: BoolArray = self.usage[:, places].max(axis=1) > 0
+        return found
+
+    def because(self, reason: UnscoredReason) -> BoolArray:
+        """Whether nothing was selected for this reason."""
+        found: BoolArray = self.reason == REASONS.index(reason)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictColumns:
+    """Verdicts, one a row; shape (n,) each. See :class:`~evenhand.votes.Verdict`.
+
+    Attributes:
+        score: Its ``aggregated_value``.
+        na: Whether the question does not apply.
+        reason: Why nothing was selected: a place in :data:`REASONS`.
+        bounds: Shape (n, 2).
+        agreement: Of its votes.
+        spread: Of its draws.
+        draw_variance: Likewise.
+        position_consistent: 1 or 0.
+        covered_mass: How much of the probability its expected value rests on.
+        votes: All of them; the questions are the verdicts.
+    """
+
+    score: FloatArray
+    na: BoolArray
+    reason: IntArray
+    bounds: FloatArray
+    agreement: FloatArray
+    spread: FloatArray
+    draw_variance: FloatArray
+    position_consistent: FloatArray
+    covered_mass: FloatArray
+    votes: VoteColumns
+
+    @classmethod
+    def of(cls, verdicts: Sequence[Verdict], covered_masses: Sequence[float | None] = ()) -> Self:
+        """Those of verdicts with all their votes.
+
+        Args:
+            verdicts: The verdicts.
+            covered_masses: One a verdict; empty for scores of the options selected.
+        """
+        masses = covered_masses or [None] * len(verdicts)
+        cells = [
+            Cell(
+                {},
+                verdict.votes,
+                {
+                    "score": verdict.aggregated_value,
+                    **{name: getattr(verdict, name) for name in _OF_VERDICT},
+                    **told_for_measures(verdict, mass),
+                },
+            )
+            for verdict, mass in zip(verdicts, masses, strict=True)
+        ]
+        return cls.of_table(_table(cells, _schema((CELL, *OF_VERDICTS, *OF_VOTES))))
+
+    @classmethod
+    def of_table(cls, table: pyarrow.Table) -> Self:
+        """Those of a table with the columns :data:`OF_VERDICTS` and :data:`OF_VOTES`."""
+        told = first_rows(table)
+        numbers = {name: numbers_of(told.column(TOLD + name)) for name in _MEASURED if name != "unscored_reason"}
+        return cls(
+            na=numbers.pop("na") > 0,
+            reason=codes_of(told.column(f"{TOLD}unscored_reason"), REASONS),
+            bounds=np.stack([numbers.pop("lowest_score"), numbers.pop("highest_score")], axis=1),
+            votes=VoteColumns.of_table(table),
+            **numbers,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Those of all, one after the other."""
+        columns: dict[str, Any] = {
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(cls)
+            if field.name != "votes"
+        }
+        return cls(**columns, votes=VoteColumns.joined([part.votes for part in parts]))
+
+    def only(self, rows: BoolArray) -> Self:
+        """Some of them.
+
+        Args:
+            rows: Shape (n,): which.
+        """
+        if rows.all():
+            return self
+        columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "votes"}
+        return replace(self, **columns, votes=self.votes.only(rows))
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def scored(self) -> BoolArray:
+        """Whether there is a number."""
+        return np.isfinite(self.score)
+
+    @property
+    def no_value(self) -> BoolArray:
+        """Whether the option that was selected has none."""
+        found: BoolArray = self.reason == REASONS.index("no_value")
+        return found
+
+    @property
+    def num_unscored_votes(self) -> FloatArray:
+        """How many votes are unscored."""
+        return self.votes.per_question(~self.votes.answered)
+
+    def limits(self, ranges: FloatArray) -> FloatArray:
+        """Shape (n, 2): the least and the greatest score that each could have had if every vote had been scored.
+
+        NaN where all that voted said that the criterion does not apply.
+
+        Args:
+            ranges: Shape (n, 2): those of the criteria.
+        """
+        values = np.stack([self.score, self.score], axis=1)
+        known = np.where(np.isnan(values), ranges, values)
+        known[self.na] = np.nan
+        return np.where(np.isnan(self.bounds), known, self.bounds)
+
+    def unscored_limits(self, ranges: FloatArray) -> FloatArray:
+        """The same for the bounds that lead; NaN too where all votes are scored and a rule gives no score."""
+        complete = (self.votes.per_question(np.ones(len(self.votes.question))) > 0) & (self.num_unscored_votes == 0)
+        limits = self.limits(ranges)
+        limits[~self.scored & (complete | self.no_value)] = np.nan
+        return limits

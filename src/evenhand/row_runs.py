@@ -1,0 +1,918 @@
+"""Runs over rows: from the checked options of a function to subjects, a mode, and the result.
+
+Each function of :mod:`evenhand.functions` has one function here, and all of them share :func:`run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import chain, combinations, product
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeVar
+
+from evenhand.aggregation import Answer
+from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
+from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing, plain_cell
+from evenhand.data.fields import (
+    check_label_columns,
+    context_columns,
+    field_of,
+    group_columns,
+    loaded_of_rows,
+    read_clusters,
+    reference_column,
+    row_groups,
+    row_ids,
+    warn_of_left_out_context,
+)
+from evenhand.data.plain import briefly
+from evenhand.data.rows import Row, read_file, read_rows, row_batches, rows_known
+from evenhand.data.systems import Layout, Prompt, read_responses
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.names import judges_of, listed, one_step_in_batches
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.design import parse_design
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.flow import Flow
+from evenhand.judging.run import limits_after, parameters_of
+from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
+from evenhand.modes.checklist import ChecklistMode
+from evenhand.modes.contest import Contest, check_reduction
+from evenhand.modes.direct_assessment import DirectMode
+from evenhand.modes.grade_scores import UNRELATED, GradeMode, with_unrelated
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
+from evenhand.modes.pairwise import PairwiseMode
+from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
+from evenhand.options import (
+    AssessmentOptions,
+    ChecklistArguments,
+    ChoiceVoteFields,
+    ContestOptions,
+    FunctionArguments,
+    GradeScoresArguments,
+    ItemVoteFields,
+    JudgeArguments,
+    PairVoteFields,
+    RunModeArguments,
+    WinratesArguments,
+)
+from evenhand.results.made_by import JOBS, run_record
+from evenhand.streams import Job, judge_stream
+from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
+from evenhand.tables.grade_table import GradedInstance, GradeTable
+from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.mode_results import ModeResults
+from evenhand.tables.recorded_choices import recorded_grades
+from evenhand.tables.recorded_items import answer_of, recorded_checklist
+from evenhand.tables.recorded_pairs import recorded_winrates
+from evenhand.tables.responses import ResponseRows
+from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
+from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
+from evenhand.unitxt.catalogs import resolve, shown
+from evenhand.unitxt.loading import (
+    kind_of,
+    load_checklist,
+    load_checklist_of_row,
+    load_comparison,
+    load_criterion,
+    load_rubric,
+    load_rubric_of_row,
+)
+from evenhand.votes import is_missing
+
+Table = TypeVar("Table")
+Assessment = TypeVar("Assessment", bound=AssessmentOptions)
+
+
+class RowFunction(NamedTuple):
+    """A function over rows.
+
+    Attributes:
+        judge: What it does with checked options.
+        arguments: The model of its keywords.
+        places: Its other arguments, but for the data.
+    """
+
+    judge: Callable[..., Any]
+    arguments: type[FunctionArguments]
+    places: tuple[str, ...]
+
+
+def job_of(name: str, given: Mapping[str, Any]) -> Job:
+    """Return the call of a function over rows, checked, without its data.
+
+    Args:
+        name: Of the function.
+        given: Its arguments by their names.
+
+    Raises:
+        InvalidInputError: An option that does not exist, or a value that is not accepted.
+    """
+    function = ROW_FUNCTIONS[name]
+    options = {argument: value for argument, value in given.items() if argument not in function.places}
+    places = {place: given.get(place) for place in function.places}
+    return Job(name, function.judge, places, function.arguments.of_call(options, ("dataset", *function.places)))
+
+
+def record_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the call of a function as its result keeps it, so that it can be run again."""
+    optional = {"data", *ROW_FUNCTIONS[name].places}
+    said = {argument: value for argument, value in given.items() if value is not None or argument not in optional}
+    return run_record(JOBS.get(name, name), said)
+
+
+def call(name: str, dataset: object, given: Mapping[str, Any]) -> Any:
+    """Judge rows, all together or part by part; the result keeps the call.
+
+    Args:
+        name: Of the function.
+        dataset: The rows.
+        given: Its other arguments by their names.
+    """
+    job = job_of(name, given)
+    record = None if job.options.dry_run else record_of(name, {"data": dataset, **given})
+    if job.options.stream_to is not None:
+        split = job.options.split
+        return judge_stream(job, row_batches(dataset, split), count=rows_known(dataset, split), record=record)
+    result = job.function(dataset, **job.places, options=job.options)
+    if record is not None and name in JOBS:
+        object.__setattr__(result, "run_file", record)
+    return result
+
+
+def run(
+    mode: Mode[Any],
+    subjects: Sequence[Subject],
+    judges: Sequence[JudgeEngine],
+    *,
+    options: FunctionArguments,
+    parameters: Mapping[str, Any],
+    table: Callable[[Mapping[str, Any]], Table],
+) -> Table | RunEstimate:
+    """Judge subjects by a mode, or estimate what that takes.
+
+    Args:
+        mode: The way of judging.
+        subjects: What is judged.
+        judges: Who judges.
+        options: Whether it is only estimated.
+        parameters: What the result repeats of the data and the options.
+        table: Has the subjects judged, and makes the result, of all its parameters.
+    """
+    if options.dry_run:
+        return mode.estimate(subjects, judges)
+    return table({**mode.made_by(judges, subjects), **parameters})
+
+
+RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
+    "flow": "one_step",
+    "check_positional_bias": False,
+    "orders": "shuffled",
+}
+"""The options of a run that have another default for a rubric."""
+
+FOR_RUBRICS: Final = ("calls", "na_strategy", "na_partial", "length_penalty")
+
+
+def _judge(
+    dataset: object, criteria: object, engine: object, options: JudgeArguments
+) -> JudgementTable | ModeResults | RunEstimate:
+    rows, own = read_rows(dataset, options.split), options.rubric_field
+    if own is not None:
+        _refuse_with_own_rubrics(own, criteria=criteria, gold_fields=options.gold_fields, examples=options.examples)
+    loaded, rubric = what_is_judged(criteria) if own is None else ((), None)
+    options = assessment_options(options, engine, rubric=own is not None or rubric is not None)
+    if rubric is not None:
+        rubric = as_judged(rubric, options)
+        loaded = rubric.criteria
+    elif options.auto_na_option:
+        loaded = tuple(with_na_option(criterion) for criterion in loaded)
+    if options.gold_fields is not None:
+        check_label_columns(options.gold_fields, [criterion.name for criterion in loaded], "gold_fields")
+    data = ResponseRows.of(rows, options)
+    judges = judges_of(engine, options.model, batch=options.batch)
+    if own is not None:
+        return _by_own_rubrics(data, own, judges, options)
+    return _by_the_same(data, loaded, rubric, judges, options)
+
+
+def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> Assessment:
+    """Return the options of an assessment with the defaults of what is judged, and with the rows of the examples.
+
+    Raises:
+        InvalidInputError: An option that is for rubrics, or two that contradict each other.
+    """
+    for name in FOR_RUBRICS:
+        if name in options.model_fields_set and not rubric:
+            raise InvalidInputError(f"{name} is for a rubric, and criteria were given; drop it, or give a rubric")
+    changes: dict[str, Any] = {"auto_na_option": rubric if options.auto_na_option is None else options.auto_na_option}
+    if options.examples is not None:
+        given = options.examples
+        changes["examples"] = tuple(read_file(given) if isinstance(given, str | Path) else read_rows(given))
+    if options.length_penalty is not None:
+        changes["length_penalty"] = length_penalty_of(options.length_penalty)
+    if options.shuffle_options is not None:
+        orders = options.orders if "orders" in options.model_fields_set else None
+        changes["orders"] = _orders(orders, shuffled=options.shuffle_options)
+    defaults = {**one_step_in_batches({"batch": options.batch}, engine), **(RUBRIC_DEFAULTS if rubric else {})}
+    return options.or_else(**defaults).model_copy(update=changes)
+
+
+def _orders(given: str | None, *, shuffled: bool) -> str:
+    """The order of options that ``shuffle_options`` and ``orders`` ask for.
+
+    Raises:
+        InvalidInputError: If they contradict each other.
+    """
+    if given is not None and (given == "shuffled") != shuffled and (shuffled or given == "shuffled"):
+        raise InvalidInputError(f"shuffle_options is {shuffled!r} and orders is {given!r}; drop one of the two")
+    return given or ("shuffled" if shuffled else "given")
+
+
+def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]:
+    """Return the criteria, and the rubric that they are of.
+
+    Raises:
+        InvalidInputError: If nothing is given, or a rubric with something else, or a checklist.
+    """
+    references = [resolve(reference) for reference in listed(given)]
+    kinds = [kind_of(reference) for reference in references]
+    if "checklist" in kinds:
+        raise InvalidInputError(
+            f"{shown(references[kinds.index('checklist')])} is a checklist; give criteria or a rubric here"
+        )
+    if kinds == ["rubric"]:
+        rubric = load_rubric(references[0])
+        return rubric.criteria, rubric
+    if "rubric" in kinds:
+        raise InvalidInputError(
+            f"{shown(references[kinds.index('rubric')])} is a rubric, which is judged alone; judge the others "
+            "in a run of their own"
+        )
+    criteria = tuple(load_criterion(reference) for reference in references)
+    names_of(criteria)
+    return criteria, None
+
+
+def _by_the_same(
+    data: ResponseRows,
+    criteria: tuple[Criterion, ...],
+    rubric: Rubric | None,
+    judges: Sequence[JudgeEngine],
+    options: JudgeArguments,
+) -> JudgementTable | RunEstimate:
+    """Judge all responses by the same criteria, which may be those of a rubric."""
+    gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
+    with_examples = options.examples is not None or options.label_fields is not None
+    pools = example_pools(criteria, options, data, gold_fields) if with_examples else {}
+    cells = [(system, criterion) for criterion in criteria for system in data.systems]
+    gold = [
+        _gold_labels(data, system, criterion, gold_fields[criterion.name], options)
+        if criterion.name in gold_fields
+        else [None] * len(data.rows)
+        for system, criterion in cells
+    ]
+    clusters = data.clusters(options.cluster_field, labels=gold_fields.values())
+    penalties = {} if options.length_penalty is None else _length_penalties(data, options)
+    places = range(len(data.rows))
+    mode: Mode[Any]
+    if rubric is None:
+        mode = DirectMode(options, pools)
+        subjects = [data.subject(row, *cell) for cell in cells for row in places]
+    else:  # response by response, so that a budget that runs out leaves whole responses
+        mode = RubricMode(options, pools, together=options.calls == "per_item")
+        responses = [(row, system) for row in places for system in data.systems]
+        subjects = [_subject_of_rubric(data, *response, rubric, penalties.get(response)) for response in responses]
+    mode.check_rules(criteria)
+    for each in criteria:
+        warn_of_left_out_context(each, data.context_fields)
+
+    def table(parameters: Mapping[str, Any]) -> JudgementTable:
+        verdicts: list[Any] = mode.judge(subjects, judges)
+        if rubric is not None:
+            results = dict(zip(responses, verdicts, strict=True))
+            verdicts = [
+                results[row, system].verdicts[criterion]
+                for criterion, system, row in product(range(len(criteria)), data.systems, places)
+            ]
+        judgements = (
+            Judgement(row, system, criterion.name, verdict, label, clusters[row], penalties.get((row, system)))
+            for ((system, criterion), row), verdict, label in zip(
+                product(cells, places), verdicts, chain.from_iterable(gold), strict=True
+            )
+        )
+        return JudgementTable(tuple(judgements), criteria, data.systems, parameters=parameters, rubric=rubric)
+
+    parameters = {
+        **data.parameters(),
+        "gold_fields": gold_fields,
+        **_assessment_parameters(options, rubric=rubric is not None),
+        **mode.run_parameters(),
+    }
+    return run(mode, subjects, judges, options=options, parameters=parameters, table=table)
+
+
+def _refuse_with_own_rubrics(rubric_field: str, **others: object) -> None:
+    for name, given in others.items():
+        if given is not None:
+            raise InvalidInputError(
+                f"rubric_field is {rubric_field!r} and {name} is given: where each row has a rubric of its own, no "
+                "criterion is that of all rows; drop one of the two"
+            )
+
+
+def _by_own_rubrics(
+    data: ResponseRows, field: str, judges: Sequence[JudgeEngine], options: JudgeArguments
+) -> ModeResults | RunEstimate:
+    """Judge each response by the rubric that its row holds or names."""
+    rubrics = loaded_of_rows(
+        data.rows,
+        field,
+        "rubric_field",
+        lambda given, row: as_judged(load_rubric_of_row(given, f"the field {field!r} of instance {row}"), options),
+    )
+    criteria = [criterion for rubric in rubrics for criterion in rubric.criteria]
+    mode = RubricMode(options, together=options.calls == "per_item", own_rubrics=True)
+    mode.check_rules(criteria)
+    clusters = data.clusters(options.cluster_field, others=[field])
+    penalties = {} if options.length_penalty is None else _length_penalties(data, options)
+    places = [(row, system) for system in data.systems for row in range(len(rubrics))]
+    subjects = [
+        replace(
+            _subject_of_rubric(data, row, system, rubrics[row], penalties.get((row, system))), cluster=clusters[row]
+        )
+        for row, system in places
+    ]
+    for each in criteria:
+        warn_of_left_out_context(each, data.context_fields)
+    parameters = {**data.parameters(), "rubric_field": field, **_assessment_parameters(options, rubric=True)}
+    systems = [system for _, system in places]
+    return _mode_results(mode, subjects, systems, judges, options=options, parameters=parameters)
+
+
+def _mode_results(
+    mode: Mode[Any],
+    subjects: Sequence[Subject],
+    systems: Sequence[str],
+    judges: Sequence[JudgeEngine],
+    *,
+    options: FunctionArguments,
+    parameters: Mapping[str, Any],
+) -> ModeResults | RunEstimate:
+    """Judge subjects, each of which is about the response of a system."""
+
+    def table(parameters: Mapping[str, Any]) -> ModeResults:
+        return ModeResults.judged_now(mode, subjects, systems, judges, parameters)
+
+    said = {**parameters, **mode.parameters()}
+    return run(mode, subjects, judges, options=options, parameters=said, table=table)
+
+
+def _subject_of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: float | None) -> Subject:
+    """A response as each criterion of a rubric sees it."""
+    parts = {criterion.name: data.subject(row, system, criterion) for criterion in rubric.criteria}
+    return Subject(
+        row,
+        {system: data.text(row, system)},
+        row_id=data.row_id(row),
+        judged=rubric,
+        facts={} if penalty is None else {"length_penalty": penalty},
+        parts={name: part for name, part in parts.items() if part.responses},
+    )
+
+
+def as_judged(rubric: Rubric, options: AssessmentOptions) -> Rubric:
+    """Return a rubric as these options have it judged."""
+    return rubric_as_judged(
+        rubric,
+        auto_na_option=bool(options.auto_na_option),
+        na_strategy=options.na_strategy,
+        na_partial=options.na_partial,
+    )
+
+
+def _gold_labels(
+    data: ResponseRows, system: str, criterion: Criterion, column: str, options: JudgeArguments
+) -> list[str | None]:
+    """The label that a person gave, one per row."""
+    column = column.replace("{system}", system)
+    cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(data.rows)]
+    reader = LabelReader.of(criterion, as_index=options.as_index)
+    read = reader.read(cells, lambda instance: f"instance {instance}: the gold label in {column!r} is")
+    return [None if place is None else criterion.labels[place] for place in read]
+
+
+def _length_penalties(data: ResponseRows, options: JudgeArguments) -> dict[tuple[int, str], float]:
+    """``(row, system)`` -> what the length of the response takes."""
+    penalty = options.length_penalty
+    found = {place: data.text(*place) for place in product(range(len(data.rows)), data.systems)}
+    return {place: penalty.of(text) for place, text in found.items() if text is not None}
+
+
+def example_pools(
+    criteria: Sequence[Criterion],
+    options: AssessmentOptions,
+    data: ResponseRows | None = None,
+    gold_fields: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, ExamplePool]:
+    """Return criterion name -> its labelled cases; empty without examples.
+
+    Args:
+        criteria: What is judged.
+        options: With the rows of the examples.
+        data: The rows that are judged, whose columns examples have too.
+        gold_fields: Criterion name -> column with labels.
+
+    Raises:
+        InvalidInputError: If the rows cannot be used.
+    """
+    check_label_columns(options.label_fields, [criterion.name for criterion in criteria], "label_fields")
+    if not options.examples:
+        return {}
+    labels = {**gold_fields, **(options.label_fields or {})}
+    systems = () if data is None else data.systems
+    responses = tuple(system for system in systems if any(system in row for row in options.examples))
+    return {
+        criterion.name: example_pool(
+            options.examples,
+            criterion,
+            ExampleFields(
+                label=labels.get(criterion.name, criterion.name),
+                responses=responses or ("response",),
+                context=None if data is None else data.context_fields,
+                reference=None if data is None else data.reference_field,
+                as_index=options.as_index,
+            ),
+            number=options.num_examples,
+            seed=options.seed,
+        )
+        for criterion in criteria
+    }
+
+
+def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str, Any]:
+    """What a table repeats of the options of an assessment, as plain JSON; the rubric is in the table itself."""
+    shared = {
+        "guidelines": options.guidelines,
+        "examples": len(options.examples or ()),
+        "num_examples": options.num_examples,
+        "label_fields": None if options.label_fields is None else dict(options.label_fields),
+        "as_index": options.as_index,
+    }
+    if not rubric:
+        return shared
+    penalty = None if options.length_penalty is None else asdict(options.length_penalty)
+    return {**shared, "calls": options.calls, "length_penalty": penalty}
+
+
+def _checklist(
+    dataset: object, checklist: object, engine: object, options: ChecklistArguments
+) -> ChecklistTable | RunEstimate:
+    gold_fields = options.gold_fields
+    if options.votes is not None:
+        columns = ("response_field", "checklist_field", "context_fields", "reference_field")
+        refuse_asking(engine=engine, **options.changed_from_default("dry_run", "guidelines", *columns))
+        if gold_fields is not None and not isinstance(gold_fields, str):
+            raise InvalidInputError(
+                f"gold_fields is {gold_fields!r}; of recorded answers name the one column with the answer of a person "
+                "to the item of the row"
+            )
+        fields = vote_columns(options, ItemVoteFields)
+        given = None if checklist is None else load_checklist(checklist)
+        return recorded_checklist(
+            dataset, options.votes, fields, given, options, gold_field=gold_fields, split=options.split
+        )
+    refuse_vote_columns(options, ItemVoteFields)
+    rows = read_rows(dataset, options.split)
+    mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
+    loaded = _checklists_of(rows, checklist, options.checklist_field)
+    different = {id(each): each for each in loaded}
+    places = {each: place for place, each in enumerate(different)}
+    checklists = tuple(mode.offered(each) for each in different.values())
+    checklist_of = [places[id(each)] for each in loaded]
+    data = ResponseRows.of(rows, options)
+    judges = judges_of(engine, options.model, batch=options.batch)
+    if isinstance(gold_fields, Mapping):
+        check_label_columns(gold_fields, [item.name for each in checklists for item in each.items], "gold_fields")
+    cells = [(row, system) for system in data.systems for row in range(len(rows))]
+    gold = [_gold_answers(data, *cell, checklists[checklist_of[cell[0]]], gold_fields) for cell in cells]
+    named = [] if gold_fields is None else [gold_fields] if isinstance(gold_fields, str) else gold_fields.values()
+    clusters = data.clusters(
+        options.cluster_field, labels=named, others=[options.checklist_field] if options.checklist_field else []
+    )
+    subjects = [data.subject(*cell, checklists[checklist_of[cell[0]]]) for cell in cells]
+    for each in checklists:
+        warn_of_left_out_context(each, data.context_fields)
+
+    def table(parameters: Mapping[str, Any]) -> ChecklistTable:
+        results = mode.judge(subjects, judges)
+        responses = (
+            CheckedResponse(row, system, checklist_of[row], result.verdicts, answers, clusters[row])
+            for (row, system), result, answers in zip(cells, results, gold, strict=True)
+        )
+        return ChecklistTable(tuple(responses), checklists, data.systems, parameters=parameters)
+
+    parameters = {
+        **data.parameters(),
+        "checklist_field": options.checklist_field,
+        "gold_fields": gold_fields,
+        "guidelines": options.guidelines,
+        **mode.parameters(),
+    }
+    return run(mode, subjects, judges, options=options, parameters=parameters, table=table)
+
+
+def _gold_answers(
+    data: ResponseRows, instance: int, system: str, checklist: Checklist, fields: str | Mapping[str, str] | None
+) -> tuple[Answer | None, ...]:
+    """The answers that a person gave to the items."""
+    items, row, who = checklist.items, data.rows[instance], f"instance {instance}: the gold answer is"
+    if fields is None:
+        return (None,) * len(items)
+    if not isinstance(fields, str):
+        columns = {name: column.replace("{system}", system) for name, column in fields.items()}
+        given = {name: field_of(row, column, instance, "gold_fields") for name, column in columns.items()}
+        return tuple(answer_of(given.get(item.name), who) for item in items)
+    column = fields.replace("{system}", system)
+    found = field_of(row, column, instance, "gold_fields")
+    if is_missing(found):
+        return (None,) * len(items)
+    if isinstance(found, Mapping):
+        names = [item.name for item in items]
+        for name in found:
+            if name not in names:
+                raise InvalidInputError(
+                    f"the column {column!r} of instance {instance} has an answer to {name!r}, which is no item of "
+                    f"the checklist. {did_you_mean(name, names)}"
+                )
+        return tuple(answer_of(found.get(item.name), who) for item in items)
+    answers = tuple(found) if isinstance(found, (list, tuple)) else (found,)
+    if len(answers) != len(items):
+        raise InvalidInputError(
+            f"the column {column!r} of instance {instance} has {len(answers)} answer(s) for a checklist of "
+            f"{len(items)} items; give one an item, None where there is none"
+        )
+    return tuple(answer_of(answer, who) for answer in answers)
+
+
+def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> list[Checklist]:
+    """The checklist of each row."""
+    if (given is None) == (field is None):
+        raise InvalidInputError(
+            f"checklist is {given!r} and checklist_field is {field!r}; give one of them: a checklist for all rows, or "
+            "the column with each row's own"
+        )
+    if field is None:
+        return [load_checklist(given)] * len(rows)
+    return loaded_of_rows(
+        rows,
+        field,
+        "checklist_field",
+        lambda value, instance: load_checklist_of_row(value, f"the field {field!r} of instance {instance}"),
+    )
+
+
+def _winrates(
+    dataset: object, systems: object, criteria: object, engine: object, options: WinratesArguments
+) -> WinrateTable | RunEstimate:
+    if options.votes is not None:
+        columns = ("systems_field", "response_field", "context_fields", "reference_field")
+        refuse_asking(engine=engine, **options.changed_from_default("stop", "alpha", "design", "dry_run", *columns))
+        given = None if criteria is None else read_comparison(criteria, options)
+        read = VoteRows.of(dataset, options.votes, vote_columns(options, PairVoteFields), split=options.split)
+        return recorded_winrates(read, _names_of_systems(systems), given, options)
+    refuse_vote_columns(options, PairVoteFields)
+    options = options.holding_at_any_time()
+    rows = read_rows(dataset, options.split)
+    gold_field, id_field = options.gold_field, options.id_field
+    layout = Layout(_names_of_systems(systems), options.systems_field, options.response_field, id_field)
+    if gold_field is not None and layout.is_long:
+        raise InvalidInputError(
+            f"gold_field={gold_field!r} needs data with one column per system: a preference is a pair's"
+        )
+    criterion = read_comparison(criteria, options)
+    values = {option.value for option in criterion.options if not option.na}
+    context = context_columns(options.context_fields)
+    reference = reference_column(options.reference_field, rows[0], layout.systems or ())
+    options = options.or_else(**one_step_in_batches({"batch": options.batch}, engine))
+    shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
+    shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
+    shared += group_columns(options.group_fields)
+    mode = PairwiseMode(
+        options,
+        parse_design(options.design, seed=options.seed),
+        check_reduction(options.reduction, graded=len(values) > 3),
+        stop=options.stop,
+    )
+    mode.check_rules([criterion])
+    prompts = layout.prompts(rows, shared)
+    judges = judges_of(engine, options.model, batch=options.batch)
+    gold = read_preferences(prompts, gold_field)
+    names = tuple(prompts[0].responses)
+    apart = {*names, *([options.response_field] if options.response_field else [])}
+    apart |= {_gold_column(gold_field, *pair) for pair in product(names, names)} if gold_field else set()
+    clusters = read_clusters([prompt.fields for prompt in prompts], options.cluster_field, apart=apart, what="prompt")
+    subjects = [
+        subject_of_row(
+            prompt.fields,
+            place,
+            prompt.responses,
+            criterion,
+            context_fields=context,
+            reference_field=reference,
+            data_classifications=prompt.data_classifications,
+            row_id=prompt.id or "",
+            cluster=None if clusters is None else clusters[place],
+        )
+        for place, prompt in enumerate(prompts)
+    ]
+    warn_of_left_out_context(criterion, context)
+
+    def table(parameters: Mapping[str, Any]) -> WinrateTable:
+        contests = chain.from_iterable(mode.judge(subjects, judges))
+        entries = tuple(_contest_entry(contest, prompts[contest.instance], gold) for contest in contests)
+        return WinrateTable(entries, criterion, names, parameters=parameters)
+
+    parameters = {
+        "n": len(prompts),
+        **row_groups([prompt.fields for prompt in prompts], options.group_fields),
+        "systems_field": options.systems_field,
+        "response_field": options.response_field,
+        "id_field": id_field,
+        "context_fields": None if context is None else dict(context),
+        "reference_field": reference,
+        "gold_field": gold_field,
+        "design": str(mode.design),
+        "allow_ties": 0.5 in values,
+        "scale": "graded" if len(values) > 3 else "choice",
+        "reduction": options.reduction,
+        "resamples": options.resamples,
+        **({"stop": options.stop} if options.stop else {}),
+        **mode.run_parameters(),
+    }
+    return run(mode, subjects, judges, options=options, parameters=parameters, table=table)
+
+
+def read_preferences(prompts: Sequence[Prompt], gold_field: str | None) -> dict[tuple[int, str, str], str]:
+    """(Instance, first system, second system) -> the system preferred, or ``"tie"``; nothing where there is no label.
+
+    Args:
+        prompts: All with the same systems.
+        gold_field: The column; ``{first}`` and ``{second}`` stand for the systems of the pair, in either order.
+
+    Raises:
+        InvalidInputError: If there is no such column, or a label names neither system of the pair.
+    """
+    if gold_field is None:
+        return {}
+    found = {}
+    for instance, prompt in enumerate(prompts):
+        for first, second in combinations(prompt.responses, 2):
+            preference = _preference(prompt, instance, (first, second), gold_field)
+            if preference is not None:
+                found[instance, first, second] = preference
+    return found
+
+
+def _gold_column(gold_field: str, first: str, second: str) -> str:
+    return gold_field.replace("{first}", first).replace("{second}", second)
+
+
+def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field: str) -> str | None:
+    columns = [_gold_column(gold_field, *either) for either in (pair, pair[::-1])]
+    column = next((column for column in columns if column in prompt.fields), columns[0])
+    value = field_of(prompt.fields, column, instance, "gold_field")
+    value = value if isinstance(value, str) or is_abstention(value) else briefly(plain_cell(value))
+    if is_abstention(value) or is_written_nothing(value):
+        return None
+    if value in (*pair, TIE):
+        return str(value)
+    named = [name for name in (*pair, TIE) if fold_label(name) == fold_label(str(value))]
+    if len(named) != 1:
+        raise InvalidInputError(
+            f"instance {instance} has {value!r} in {column!r}, which gold_field names. "
+            + did_you_mean(value, (*pair, TIE))
+        )
+    return named[0]
+
+
+def _contest_entry(contest: Contest, prompt: Prompt, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
+    first, second = (prompt.responses[system] for system in (contest.first, contest.second))
+    return ContestEntry(
+        contest=contest,
+        prompt_id=prompt.id,
+        lengths=(None if first is None else len(first), None if second is None else len(second)),
+        gold=gold.get((contest.instance, contest.first, contest.second)),
+    )
+
+
+def _names_of_systems(systems: object) -> tuple[str, ...] | None:
+    if systems is None:
+        return None
+    if (
+        isinstance(systems, str)
+        or not isinstance(systems, Sequence)
+        or not all(isinstance(system, str) for system in systems)
+    ):
+        raise InvalidInputError(f"systems is {systems!r}; give a list of names, as ['gpt', 'llama']")
+    return tuple(systems)
+
+
+def _only_criterion(criteria: object, result: str, function: str) -> object:
+    """What is given as the criterion of a function that takes one."""
+    given = listed(criteria)
+    if criteria is None or len(given) != 1:
+        raise InvalidInputError(
+            f"criteria is {criteria!r}; a {result} is about one criterion, such as "
+            f"'criteria.evenhand.pairwise.overall_quality': call {function} once for each"
+        )
+    return given[0]
+
+
+def read_comparison(criteria: object, options: ContestOptions) -> Criterion:
+    """Return the pairwise criterion that criteria stand for.
+
+    Raises:
+        InvalidInputError: If they are not one, or bring other options than these.
+    """
+    allow_ties, graded = options.allow_ties, options.scale == "graded"
+    given = _only_criterion(criteria, "table of winrates", "winrates")
+    criterion = load_comparison(given, allow_ties=allow_ties, graded=graded)
+    values = {option.value for option in criterion.options if not option.na}
+    if (graded and len(values) <= 3) or (allow_ties and 0.5 not in values):
+        labels = [option.label for option in criterion.options]
+        raise InvalidInputError(
+            f"the criterion {criterion.name!r} brings its own options, {labels!r}, which do not fit "
+            f"scale={options.scale!r} and allow_ties={allow_ties!r}: leave these out"
+        )
+    return criterion
+
+
+def _grade_scores(
+    dataset: object, candidates: object, criteria: object, engine: object, options: GradeScoresArguments
+) -> GradeTable | RunEstimate:
+    if options.votes is not None:
+        asking = ("dry_run", "unrelated_option", "prompts", "context_fields", "reference_field")
+        refuse_asking(engine=engine, **options.changed_from_default(*asking))
+        fields = vote_columns(options, ChoiceVoteFields)
+        recorded = VoteRows.of(dataset, options.votes, fields, split=options.split, each=True)
+        named = None if candidates is None else tuple(map(str, _candidate_columns(listed(candidates))))
+        return recorded_grades(recorded, named, None if criteria is None else _choice_criterion(criteria), options)
+    refuse_vote_columns(options, ChoiceVoteFields)
+    rows = read_rows(dataset, options.split)
+    if options.prompt is not None:
+        raise InvalidInputError(f"prompt is {options.prompt!r}; name one or several with prompts=…")
+    options = options.or_else(flow="one_step", orders="cyclic", check_positional_bias=False)
+    if options.flow != "one_step":
+        raise InvalidInputError(
+            f"flow is {options.flow!r}, but the prompts ask for reasons and choice in one reply: leave it out"
+        )
+    names = _choice_prompts(options.prompts)
+    modes = [GradeMode(_with_prompt(options, name)) for name in names]
+    criterion, columns = _choice_criterion(criteria), _candidate_columns(candidates)
+    context = context_columns(options.context_fields)
+    reference = reference_column(options.reference_field, rows[0], listed(columns))
+    kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
+    clusters = read_clusters(rows, options.cluster_field, apart=[str(column) for column in listed(columns)])
+    subjects = tuple(
+        subject_of_row(
+            row,
+            place,
+            _candidates_of(row, place, columns),
+            criterion,
+            context_fields=context,
+            reference_field=reference,
+            row_id=kept["ids"][place] if "ids" in kept else "",
+            cluster=None if clusters is None else clusters[place],
+        )
+        for place, row in enumerate(rows)
+    )
+    warn_of_left_out_context(criterion, context)
+    warn_of_equal_candidates(subjects)
+    judges = judges_of(engine, options.model, batch=options.batch)
+    subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
+    if options.dry_run:
+        return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
+    return GradeTable(
+        instances=tuple(_graded_instances(subjects, judges, options, names)),
+        criterion=criterion,
+        parameters={
+            **modes[0].made_by(judges, subjects, modes[1:]),
+            "prompts": list(names),
+            "n": len(rows),
+            **kept,
+            "candidates": columns if isinstance(columns, str) else list(columns),
+            "unrelated_option": options.unrelated_option,
+            "context_fields": None if context is None else dict(context),
+            "reference_field": reference,
+            **parameters_of(options, modes[0].rules, Flow.of(options)),
+        },
+    )
+
+
+def _with_prompt(options: GradeScoresArguments, name: str) -> GradeScoresArguments:
+    return options.model_copy(update={"prompt": choice_prompt(name, options.flow)})
+
+
+def _graded_instances(
+    subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: GradeScoresArguments, prompts: Sequence[str]
+) -> Iterator[GradedInstance]:
+    """What is asked under each prompt, one after the other within one budget."""
+    for prompt in prompts:
+        mode = GradeMode(_with_prompt(options, prompt))
+        results = list(zip(subjects, mode.judge(subjects, judges), strict=True))
+        options = limits_after(options, (vote for _, result in results for votes in result.runs for vote in votes))
+        for run_number in range(1 + (UNRELATED in subjects[0].facts)):
+            for about, result in results:
+                yield GradedInstance(
+                    instance=about.instance,
+                    prompt=prompt,
+                    with_unrelated=bool(run_number),
+                    candidates=about.names,
+                    missing=about.missing,
+                    unrelated=about.facts[UNRELATED] if run_number else None,
+                    votes=result.runs[run_number],
+                    cluster=about.cluster,
+                )
+
+
+def _candidates_of(row: Row, place: int, candidates: str | tuple[str, ...]) -> Mapping[str, str | None]:
+    """The candidates of one row."""
+    if isinstance(candidates, str):
+        held = field_of(row, candidates, place, "candidates")
+    else:
+        held = {name: field_of(row, name, place, "candidates") for name in candidates}
+    texts = read_responses(held, place)
+    if len(texts) < 2:
+        raise InvalidInputError(
+            f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
+            "(None where one is missing)"
+        )
+    return texts
+
+
+def _candidate_columns(candidates: object) -> str | tuple[str, ...]:
+    if isinstance(candidates, str):
+        return candidates
+    columns = tuple(candidates) if isinstance(candidates, (list, tuple)) else ()
+    if len(columns) < 2 or len(set(columns)) < len(columns) or not all(isinstance(name, str) for name in columns):
+        raise InvalidInputError(
+            f"candidates is {candidates!r}; name the column that holds each instance's list of candidates, or at least "
+            "two columns with a candidate each"
+        )
+    return columns
+
+
+def _choice_criterion(criteria: object) -> Criterion:
+    return load_comparison(_only_criterion(criteria, "Grade Score", "grade_scores"))
+
+
+def _choice_prompts(prompts: str | tuple[str, ...]) -> tuple[str, ...]:
+    if prompts == "all":
+        return tuple(CHOICE_PROMPTS)
+    names = (prompts,) if isinstance(prompts, str) else prompts
+    for name in names:
+        if name not in CHOICE_PROMPTS:
+            raise InvalidInputError(f"prompts names {name!r}. {did_you_mean(name, [*CHOICE_PROMPTS, 'all'])}")
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(f"prompts is {prompts!r}; name at least one, each once, or 'all'")
+    return names
+
+
+def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArguments) -> ModeResults | RunEstimate:
+    rows, kind = read_rows(dataset, options.split), find_mode(mode)
+    if kind.function != "run_mode":
+        raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
+    options = options.or_else(**one_step_in_batches({"batch": options.batch}, engine))
+    way, criteria = kind.from_options(options.mode_options or {}, options), options.criteria
+    criterion = (
+        NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
+    )
+    data = ResponseRows.of(rows, options)
+    if kind.compares and len(data.systems) < 2:
+        raise InvalidInputError(
+            f"response_field is {options.response_field!r}, and the mode {kind.kind!r} is about the responses of two "
+            "or more: name their columns"
+        )
+    clusters = data.clusters(options.cluster_field)
+    systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
+    places = [(system, row) for system in systems for row in range(len(rows))]
+    subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for (_, named), row in places]
+    judges = judges_of(engine, options.model, batch=options.batch)
+    parameters = {**data.parameters(), "guidelines": options.guidelines}
+    names = [system for (system, _), _ in places]
+    return _mode_results(way, subjects, names, judges, options=options, parameters=parameters)
+
+
+ROW_FUNCTIONS: Final[Mapping[str, RowFunction]] = {
+    "judge": RowFunction(_judge, JudgeArguments, ("criteria", "engine")),
+    "checklist": RowFunction(_checklist, ChecklistArguments, ("checklist", "engine")),
+    "winrates": RowFunction(_winrates, WinratesArguments, ("systems", "criteria", "engine")),
+    "grade_scores": RowFunction(_grade_scores, GradeScoresArguments, ("candidates", "criteria", "engine")),
+    "run_mode": RowFunction(_run_mode, RunModeArguments, ("mode", "engine")),
+}
+"""The functions over rows by their names."""

@@ -1,0 +1,229 @@
+"""What evenhand and a unitxt engine make of each other: its fields as an identity, requests, outputs and failures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from os import PathLike
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from evenhand.engines.litellm import broken_connection
+from evenhand.engines.replies import (
+    REDACTED,
+    SHOWN_CHARACTERS,
+    filtered_completion,
+    looks_random,
+    names_a_secret,
+    read_error,
+    redact,
+    token_count,
+)
+from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
+from evenhand.votes import Completion, Message
+
+if TYPE_CHECKING:
+    from evenhand.unitxt.bases import InferenceEngine
+
+_NOT_IN_REPLIES: Final = frozenset(
+    {"cache_batch_size", "data_classification_policy", "device", "device_map", "batch_size", "lazy_load"}
+    | {"max_requests_per_second", "max_retries", "num_parallel_requests", "use_cache"}
+)
+_WITH_SECRETS: Final = ("credential", "header")
+_ADDRESSES: Final = frozenset(
+    {"base", "url", "uri", "host", "endpoint", "region"}
+    | {"version", "model", "project", "space", "deployment", "instance"}
+)
+
+
+def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], list[str]]:
+    """Return the fields that replies depend on, as plain JSON, and the names of those that hold objects.
+
+    Left out are secrets: fields named like one, and values that look like one. The address among an engine's
+    credentials stays, because its replies depend on it. Of an object only the type is told: engines that differ in
+    nothing else cannot be told apart.
+
+    >>> public_fields({"model": "m", "hf_token": "t", "credentials": {"api_key": "k", "api_base": "http://a/v1"}})
+    ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
+    """
+    opaque: list[str] = []
+    return _plain_fields(fields, opaque, guarded=False), list(dict.fromkeys(opaque))
+
+
+def secret_values(fields: object) -> Iterator[str]:
+    """The texts in the fields that are named like secrets, and everything among credentials and headers."""
+    if not isinstance(fields, Mapping):
+        return
+    for name, value in fields.items():
+        if _holds_secrets(str(name)) or _is_hidden(str(name), value):
+            yield from _texts(value)
+        else:
+            yield from secret_values(value)
+
+
+def _plain_fields(fields: Mapping[object, object], opaque: list[str], *, guarded: bool) -> dict[str, object]:
+    """Fields as plain JSON. Guarded are those of credentials and headers: there, a text that looks random is a key."""
+    read: dict[str, object] = {}
+    for key, value in fields.items():
+        name = str(key)
+        if not isinstance(key, str | int | float | None):
+            opaque.append(type(key).__name__)
+        if name.casefold() in _NOT_IN_REPLIES or _is_hidden(name, value):
+            continue
+        item = _plain_value(name, value, opaque, guarded=guarded)
+        if item != REDACTED and (item != {} or not value):
+            read[name] = item
+    return read
+
+
+def _plain_value(name: str, value: object, opaque: list[str], *, guarded: bool) -> object:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, Mapping):
+        return _plain_fields(value, opaque, guarded=guarded or _holds_secrets(name))
+    if isinstance(value, AbstractSet) and all(isinstance(item, str) for item in value):
+        value = sorted(map(str, value))
+    if isinstance(value, list | tuple):
+        return [_plain_value(name, item, opaque, guarded=guarded) for item in value]
+    if isinstance(value, str | PurePath):
+        return _field_shown(name, str(value), guarded=guarded)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    opaque.append(name)
+    return type(value).__name__
+
+
+def _field_shown(name: str, text: str, *, guarded: bool) -> str:
+    address = any(word in name.casefold() for word in _ADDRESSES)
+    return REDACTED if guarded and not address and looks_random(text) else redact(text)
+
+
+def _holds_secrets(name: str) -> bool:
+    return any(word in name.casefold() for word in _WITH_SECRETS)
+
+
+def _is_hidden(name: str, value: object) -> bool:
+    """Whether a field is left out: a secret is a text, and ``max_tokens=100`` is none."""
+    if _holds_secrets(name):
+        return value is None or isinstance(value, str | bytes)
+    return names_a_secret(name) and (value is None or any(True for _ in _texts(value)))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, bytes):
+        yield value.decode("utf-8", "replace")
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, PathLike):
+        yield str(value)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple | AbstractSet):
+        for item in value:
+            yield from _texts(item)
+
+
+_FINISH_REASONS = {"max_tokens": "length", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "": None}
+
+
+def flatten(messages: tuple[Message, ...]) -> str:
+    """A conversation as one text, for engines that know no chat: a heading a turn, the last one the assistant's.
+
+    A single message stays as it is.
+
+    >>> print(flatten(({"role": "user", "content": "Assess."}, {"role": "assistant", "content": "It is good."},
+    ...                {"role": "user", "content": "Your verdict?"})))
+    User:
+    Assess.
+    <BLANKLINE>
+    Assistant:
+    It is good.
+    <BLANKLINE>
+    User:
+    Your verdict?
+    <BLANKLINE>
+    Assistant:
+    """
+    if len(messages) == 1:
+        return messages[0]["content"]
+    turns = [f"{message['role'].capitalize()}:\n{message['content']}" for message in messages]
+    return "\n\n".join([*turns, "Assistant:"])
+
+
+def read_output(output: object) -> Completion | EngineError:
+    """What an engine returned for one instance: a text, a conversation, unitxt's output with meta data, or None."""
+    from evenhand.unitxt.bases import TextGenerationInferenceOutput  # noqa: PLC0415 - imports unitxt
+
+    prediction = getattr(output, "prediction", output)
+    text = _text(prediction)
+    if isinstance(text, EngineError) or not isinstance(output, TextGenerationInferenceOutput):
+        return text if isinstance(text, EngineError) else Completion(text=text)
+    if text == "-" and (output.input_tokens, output.output_tokens) == (0, 0):  # so unitxt's OpenAI engines report a 400
+        return RejectedRequestError("the server refused the request as invalid (400)", cause="http_400")
+    reason = output.stop_reason
+    return Completion(
+        text=text,
+        finish_reason=_FINISH_REASONS.get(str(reason).casefold(), str(reason)) if reason is not None else None,
+        prompt_tokens=token_count(output.input_tokens),
+        completion_tokens=token_count(output.output_tokens),
+        model=output.model_name,
+    )
+
+
+def _text(prediction: object) -> str | EngineError | None:
+    if prediction is None or isinstance(prediction, str):
+        return prediction
+    if isinstance(prediction, list) and prediction and isinstance(prediction[-1], Mapping):
+        content = prediction[-1].get("content")  # Hugging Face pipelines return the whole conversation
+        if isinstance(content, str):
+            return content
+    return EngineError(f"the engine returned a {type(prediction).__name__} where a text belongs", cause="reply_type")
+
+
+def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
+    """The engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
+    secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
+    secrets += secret_values(getattr(engine, "_init_dict", {}))
+    broken = broken_connection(error, secrets)
+    if broken is not None:
+        return broken
+    chain = _causes(error)
+    failure = EngineError(_shown(chain[-1], secrets), cause=type(chain[-1]).__name__)
+    for link in chain:
+        status = getattr(link, "status_code", None)
+        if isinstance(status, int) and status >= 400:
+            from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
+
+            failure = read_error(status, own_words(link), secrets=secrets)
+            if filtered_completion(status, own_words(link)) is not None:
+                failure = RejectedRequestError(str(failure), cause="content_filter")
+            break
+        if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
+            failure = TransientEngineError(_shown(link, secrets), cause=type(link).__name__)
+            break
+    failure.__cause__ = error
+    return failure
+
+
+def refusal_of_data(error: Exception) -> RejectedRequestError:
+    """The engine's refusal of data of this classification."""
+    return RejectedRequestError(_shown(error, ()), cause="data_classification")
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The exception, what it was raised from, and so on down to the first."""
+    chain = [error]
+    while chain[-1].__cause__ is not None and chain[-1].__cause__ not in chain:
+        chain.append(chain[-1].__cause__)
+    return chain
+
+
+def _shown(error: BaseException, secrets: Iterable[str]) -> str:
+    from evenhand.unitxt.bases import own_words  # noqa: PLC0415 - imports unitxt
+
+    return redact(f"{type(error).__name__}: {own_words(error)}", secrets)[:SHOWN_CHARACTERS]

@@ -1,0 +1,709 @@
+"""unitxt's engines and ours in one place: our engines as artifacts, and any engine of unitxt as a judge.
+
+The artifacts are derived: their fields are the options of our engines. Each is an ordinary ``InferenceEngine``:
+``infer`` sends its instances through the same journal, limits and retries as a judge's questions.
+
+unitxt's own engines (vLLM, Hugging Face, watsonx, CrossProvider, and what users define) take batches, so the bridge
+gathers what the running questions wait for and sends it as one batch, in the engine's own thread: calls block, and must
+neither stop the event loop nor meet each other. The thread and its event loop live as long as the engine, not as long
+as a run: engines such as unitxt's litellm engine bind what they hold to the first event loop they wait in, and models
+on a graphics card are not made for two threads.
+
+unitxt's cache is switched off for that call: it has no sample index, and would answer the second draw of a prompt with
+the first; the journal keeps the replies instead.
+"""
+
+import asyncio
+import logging
+import re
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import Executor, Future
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from json import JSONDecodeError
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Dict, Final, Self, TypeVar
+from uuid import uuid4
+
+from anyio.from_thread import start_blocking_portal
+
+from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, unknown_engine
+from evenhand.engines import baseline, litellm, openai_compatible, replay, simulated
+from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
+from evenhand.engines.calls import Calls, classifications_of
+from evenhand.engines.journal import Journal, open_journal
+from evenhand.engines.remote import REFUSALS
+from evenhand.engines.replies import redact, short_enough
+from evenhand.errors import (
+    ArtifactError,
+    BudgetExhaustedError,
+    ConnectionLostError,
+    DataClassificationError,
+    EngineError,
+    EvenhandError,
+    FatalEngineError,
+    InvalidInputError,
+    RejectedRequestError,
+    UnreachableError,
+    WithheldError,
+    did_you_mean,
+)
+from evenhand.unitxt.bases import (
+    Artifact,
+    InferenceEngine,
+    Maybe,
+    TextGenerationInferenceOutput,
+    UnitxtArtifactNotFoundError,
+    data_classifications_of,
+    fetch_artifact,
+    field_value,
+    fields_class,
+    own_words,
+    separate_overrides,
+)
+from evenhand.unitxt.catalogs import register_catalog
+from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
+from evenhand.votes import FINAL_FINISHES, Completion, Message
+
+_NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
+_FIELD = re.compile(r"'(\w+)'")
+_HOPELESS_AFTER = 8
+"""So many single requests in a row without one reply, and the rest of a failed batch is not tried."""
+_PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
+"""Seconds between attempts to reach a server."""
+
+_logger = logging.getLogger(__name__)
+
+
+class EngineArtifact(InferenceEngine):
+    """An engine of ours as an inference engine of unitxt.
+
+    Attributes:
+        kind: The engine's class.
+        use_cache: Stays False: unitxt's cache knows no sample index; replies are kept in the journal instead.
+        journal: Where ``infer`` keeps replies: ``"default"`` (see
+            :func:`~evenhand.engines.journal.default_journal_path`), a path, or None for nowhere. A metric has its own.
+    """
+
+    kind = Engine  # unitxt takes what is annotated for a field
+    refused = tuple[str, ...]()
+    use_cache: bool = False
+    journal: Maybe[str] = "default"
+    label: str = "evenhand"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, field_value(type(self), name, value))
+        self.__dict__.pop("engine", None)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine itself, with the values that the fields have now."""
+        return self.kind(**{name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)})
+
+    def verify(self) -> None:
+        """Check the fields by making the engine."""
+        super().verify()
+        self.engine  # noqa: B018 - it is made, and so checked, when it is first asked for
+
+    def to_judge(self) -> JudgeEngine:
+        """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""
+        allowed = data_classifications_of(self)
+        if allowed == self.engine.data_classification_policy:
+            return self.engine.to_judge()
+        return self.engine.changed(data_classification_policy=allowed).to_judge()
+
+    def changed(self, **fields: Any) -> Self:
+        """Return the same artifact with other values of these fields."""
+        return type(self)(**{**self._init_dict, **fields})
+
+    def prepare_engine(self) -> None:
+        """Open nothing before the first call."""
+
+    def get_engine_id(self) -> str:
+        """Return the judge's name in the form of unitxt's engine ids, without the label: metrics add that."""
+        return re.sub(r"[^\w,]+", "_", self.to_judge().judge_id.split("/")[-1].replace(".", ",")).lower()
+
+    def _infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]:
+        judge, journal = self.to_judge(), open_journal(self.journal)
+        try:
+            requests = [Request(messages=tuple(self.to_messages(instance))) for instance in dataset]
+            with start_blocking_portal() as portal:
+                outcomes = portal.call(_complete_all, judge, journal, requests)
+        finally:
+            if journal is not None:
+                journal.close()
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        for failure in failures:
+            if not isinstance(failure, EngineError | WithheldError):
+                raise failure
+        if failures:
+            kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
+            raise EngineError(
+                f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. "
+                f"The first: {failures[0]}",
+                cause=getattr(failures[0], "cause", "withheld"),
+            ) from failures[0]
+        outputs = [self._to_output(outcome) for outcome in outcomes if isinstance(outcome, Completion)]
+        return self.get_return_object(outputs, return_meta_data)
+
+    def _to_output(self, completion: Completion) -> TextGenerationInferenceOutput:
+        text = completion.text or ""
+        return TextGenerationInferenceOutput(
+            prediction=text,
+            generated_text=text,
+            input_tokens=completion.prompt_tokens,
+            output_tokens=completion.completion_tokens,
+            stop_reason=completion.finish_reason,
+            model_name=completion.model,
+            inference_type=self.label,
+        )
+
+    def get_return_object(self, outputs: list[TextGenerationInferenceOutput], return_meta_data: bool) -> list[Any]:
+        """Return texts, or with meta data unitxt's outputs."""
+        return outputs if return_meta_data else [output.prediction for output in outputs]
+
+
+async def _complete_all(
+    judge: JudgeEngine, journal: Journal | None, requests: list[Request]
+) -> list[Completion | BaseException]:
+    """Every request's reply or failure, in order."""
+    calls = Calls(judge, journal)
+    async with calls.running():
+        return await asyncio.gather(*map(calls.complete, requests), return_exceptions=True)
+
+
+class HostedArtifact(EngineArtifact):
+    """An engine of ours behind a network.
+
+    Attributes:
+        api_key: Refused, like ``credentials``, and a field only for that: unitxt's own error for an unknown field would
+            show the key.
+        credentials: Refused.
+    """
+
+    refused = ("api_key", "credentials")
+    api_key: Maybe[str] = None
+    credentials: Maybe[Dict[str, Any]] = None
+    data_classification_policy = [*HOSTED]
+
+
+def _derived(kind: type[Engine], base: type[EngineArtifact] = EngineArtifact, **defaults: Any) -> type[EngineArtifact]:
+    """Derive the artifact of an engine, with other defaults of these fields; unitxt knows it by the engine's name."""
+    given: Any = {"module": __name__, "left_out": ("data_classification_policy",), "kind": kind, **defaults}
+    made: Any = fields_class(kind.__name__, base, kind, **given)
+    return made  # type: ignore[no-any-return] # a class below the base
+
+
+BaselineEngine = _derived(baseline.BaselineEngine, journal=None)
+LiteLLMEngine = _derived(litellm.LiteLLMEngine, HostedArtifact, label="evenhand_litellm")
+OpenAICompatibleEngine = _derived(
+    openai_compatible.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible"
+)
+ReplayEngine = _derived(
+    replay.ReplayEngine,
+    journal=None,
+    get_engine_id=lambda _: "replay",  # the same for every recording: what it holds is another judge's
+)
+SimulatedEngine = _derived(simulated.SimulatedEngine, journal=None)
+
+
+def to_artifact(engine: Engine) -> Any:
+    """Return the artifact of an engine of ours, for the field of a metric; one of another class as it is."""
+    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
+    kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
+    if kind is None:
+        return engine
+    given: Dict[str, Any] = {name: _as_unitxt_has_it(getattr(engine, name)) for name in engine.model_fields_set}
+    return kind(**given)
+
+
+def _as_unitxt_has_it(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def judge_of(engine: object, *, marked: Maybe[tuple[str, ...]] = None) -> JudgeEngine:
+    """Return the judge that an object of unitxt stands for; see :func:`evenhand.engines.names.as_judge`.
+
+    Raises:
+        InvalidInputError: If it is not an inference engine.
+    """
+    return engine.to_judge() if isinstance(engine, EngineArtifact) else UnitxtBridge(engine, marked=marked)
+
+
+def fetch_engine(identifier: str) -> InferenceEngine:
+    """Return the engine of an id that is not ours, from where unitxt looks for it.
+
+    No message holds what stands in the brackets behind the id: it may be a key.
+
+    Raises:
+        ArtifactError: If the id names nothing, or something that is not an engine.
+    """
+    name, bracket, rest = identifier.partition("[")
+    overrides: Mapping[str, Any] = {} if "{" in name else _fields_behind(name, bracket + rest)  # unless it is JSON
+    try:
+        register_catalog()
+        artifact = fetch_artifact(identifier)[0]
+    except ArtifactError as error:
+        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
+    except EvenhandError:
+        raise
+    except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
+        raise unknown_engine(name) from None
+    except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
+        raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
+    if not isinstance(artifact, InferenceEngine):
+        raise ArtifactError(f"{name!r} is {_name(artifact)}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
+    return artifact
+
+
+def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
+    """What the brackets behind an engine's name hold.
+
+    Raises:
+        ArtifactError: If they hold something else than fields; it is not shown, in case it is a key.
+    """
+    try:
+        return (separate_overrides(f"engine{brackets}")[1] if brackets else None) or {}
+    except Exception:  # noqa: BLE001 - whatever unitxt's parser raises
+        raise ArtifactError(
+            f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
+            "in case it is secret)"
+        ) from None
+
+
+def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
+    """What is wrong with an id, in one line and without the values given in it."""
+    told = own_words(error)
+    listed = _FIELD.findall(told.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
+    accepted = [field for field in listed if field[0] != "_" and field not in _NOT_OFFERED]
+    unknown = [field for field in overrides if field not in accepted]
+    if accepted and unknown:
+        return f"it has no field {' and no field '.join(map(repr, unknown))}. {did_you_mean(unknown[0], accepted)}"
+    return redact(told, [str(value) for value in overrides.values()])
+
+
+def _name(thing: object) -> str:
+    kind = thing.__name__ if isinstance(thing, type) else type(thing).__name__
+    if isinstance(thing, type):
+        return f"the class {kind} (make an object of it)"
+    return f"an artifact of the type {kind}" if isinstance(thing, Artifact) else f"an object of the type {kind}"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request on its way to a batch."""
+
+    messages: tuple[Message, ...]
+    options: tuple[str, ...] | None
+    policy: tuple[str, ...] | None
+    reply: asyncio.Future[Completion]
+
+    def instance(self, *, chat: bool) -> dict[str, Any]:
+        """The request as unitxt's engines read it; the options are there for engines that choose by likelihood."""
+        instance: dict[str, Any] = {
+            "source": [dict(message) for message in self.messages] if chat else flatten(self.messages),
+            "task_data": {} if self.options is None else {"options": list(self.options)},
+        }
+        if self.policy is not None:
+            instance["data_classification_policy"] = list(self.policy)
+        return instance
+
+    def answer(self, completion: Completion) -> None:
+        if not self.reply.done():
+            self.reply.set_result(completion)
+
+    def fail(self, error: EvenhandError) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(error)
+
+
+@dataclass(slots=True)
+class _Splitting:
+    """How the splitting of one failed batch goes.
+
+    A 403 or 404 is set down until the end: it is about one request if another was answered, and about all if none was.
+    """
+
+    answered: bool = False
+    failed: int = 0
+    last: EngineError | None = None
+    refused: list[tuple[_Asked, EngineError]] = field(default_factory=list)
+
+    def fail(self, requests: list[_Asked], failure: EngineError) -> None:
+        self.failed += len(requests)
+        self.last = failure
+        for asked in requests:
+            if failure.cause in REFUSALS:
+                self.refused.append((asked, failure))
+            else:
+                asked.fail(failure)
+
+    def end(self, *, answered: bool) -> None:
+        """Tell those that were refused; ``answered`` says whether the run has had any reply."""
+        for asked, failure in self.refused:
+            asked.fail(RejectedRequestError(str(failure), cause=failure.cause) if answered else failure)
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """What one run has waiting."""
+
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: deque[_Asked] = field(default_factory=deque)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    answered: bool = False
+
+
+class UnitxtBridge:
+    """A unitxt inference engine as a judge.
+
+    A batch leaves when no request has arrived for ``quiet_seconds`` or when it has ``max_batch`` requests; while the
+    engine works, the next one gathers. A batch that fails is halved and sent again, so that only the request that is
+    at fault fails; replies that the engine lost with the batch are asked for a second time. A server that cannot be
+    reached is tried a few times more, after the engine's own retries.
+
+    Attributes:
+        engine: What answers. Its own limits, retries and batch size apply.
+        max_batch: Requests in one call of the engine at most.
+        quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
+        marked: The data classification that every prompt has for the engine, whatever its data have: unitxt's judges
+            mark all of theirs ``public``. None for that of the data.
+    """
+
+    def __init__(
+        self,
+        engine: object,
+        *,
+        judge_id: str | None = None,
+        max_batch: int = 512,
+        quiet_seconds: float = 0.01,
+        marked: tuple[str, ...] | None = None,
+    ) -> None:
+        if not isinstance(engine, InferenceEngine):
+            raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
+        if max_batch < 1:
+            raise InvalidInputError(f"max_batch is {max_batch!r}; a batch has at least one request")
+        if not quiet_seconds >= 0:
+            raise InvalidInputError(f"quiet_seconds is {quiet_seconds!r}; it is 0 or more")
+        self.engine = engine
+        self.max_batch = max_batch
+        self.quiet_seconds = quiet_seconds
+        self.marked = marked
+        self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
+        self._chat = True
+        self._warned = False
+        self._gathering: _Gathering | None = None
+
+    def __repr__(self) -> str:
+        return f"UnitxtBridge({self._judge_id!r}, max_batch={self.max_batch!r})"
+
+    @property
+    def judge_id(self) -> str:
+        """The engine's id, unless another name was given."""
+        return self._judge_id
+
+    @property
+    def concurrency(self) -> int:
+        """Enough for one batch with the engine and three gathering."""
+        return 4 * self.max_batch
+
+    @property
+    def data_classification_policy(self) -> tuple[str, ...] | None:
+        """The engine's: of which classifications the data may be that it is shown; None for any.
+
+        Any, too, where prompts are marked: :meth:`check_mark` is then what checks.
+        """
+        return data_classifications_of(self.engine) if self.marked is None else None
+
+    def check_mark(self, classifications: Iterable[tuple[str, ...]]) -> str | None:
+        """Check that the engine may see prompts that are marked, as unitxt's judges are checked.
+
+        Args:
+            classifications: Of the data.
+
+        Returns:
+            What to warn of: data that the engine is shown only because their prompts are marked otherwise.
+
+        Raises:
+            DataClassificationError: If it may not.
+        """
+        allowed = data_classifications_of(self.engine) or ()
+        if self.marked is None or not allowed:
+            return None
+        if not set(self.marked) & set(allowed):
+            raise DataClassificationError(
+                f"the engine {self._judge_id!r} may only be shown data of {list(allowed)!r} (its "
+                f"data_classification_policy), and the prompts of this metric are marked {list(self.marked)!r}, so "
+                f"nothing was sent: give an engine that may see them, or, where this one may, add "
+                f"{self.marked[0]!r} to its data_classification_policy"
+            )
+        hidden = sorted({each for each in classifications if not set(each) & set(allowed)})
+        if not hidden:
+            return None
+        return (
+            f"the engine {self._judge_id!r} declares that it may be shown data of {list(allowed)!r}, and it is shown "
+            f"data of {list(hidden[0])!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is "
+            f"marked {list(self.marked)!r}. Name the class of the data to the metric, as data_classification="
+            f"{hidden[0][0]!r}, to have such an engine refused"
+        )
+
+    def identity(self) -> Mapping[str, Any]:
+        """The engine's class and id and the fields that it was made with, without secrets and without limits.
+
+        When a field is an object, nothing tells it from others of its type: every call gives another identity then, so
+        that no run is answered with the replies of an engine that may have been another.
+        """
+        fields, opaque = public_fields(getattr(self.engine, "_init_dict", {}))
+        identity = {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": fields}
+        if not opaque:
+            return identity
+        if not self._warned:
+            self._warned = True
+            _logger.warning(
+                "%s is made with objects (%s), which no journal can tell from others of their type: its replies are "
+                "recorded, but a second run does not find them again. Give those fields as texts, numbers, lists or "
+                "dictionaries where the engine accepts them",
+                self._judge_id,
+                ", ".join(opaque),
+            )
+        return identity | {"once": uuid4().hex}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Gathers requests into batches while it is entered."""
+        if self._gathering is not None:
+            raise InvalidInputError(
+                f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"
+            )
+        self._gathering = _Gathering()
+        gatherer = asyncio.create_task(self._gather(self._gathering))
+        try:
+            yield
+        finally:
+            gatherer.cancel()
+            with suppress(asyncio.CancelledError):
+                await gatherer
+            self._gathering = None
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request.
+
+        Raises:
+            RejectedRequestError: If the engine may not see data of the classification of the question, or of one on the
+                sheet.
+            EngineError: If the engine failed on this request.
+        """
+        if self._gathering is None:
+            raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
+        policies = classifications_of(request) if self.marked is None else (self.marked,)
+        for policy in policies:
+            self._check_policy(policy)
+        reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        asked = _Asked(request.messages, request.options, policies[0] if policies else None, reply)
+        self._gathering.waiting.append(asked)
+        self._gathering.arrived.set()
+        return await reply
+
+    def _check_policy(self, policy: tuple[str, ...]) -> None:
+        """Refuse a request that the engine would refuse before it costs the others of its batch anything."""
+        try:
+            self.engine.verify_instance({"source": "", "data_classification_policy": list(policy)})
+        except Exception as error:
+            raise refusal_of_data(error) from error
+
+    async def _gather(self, gathering: _Gathering) -> None:
+        batch: list[_Asked] = []
+        try:
+            while True:
+                await gathering.arrived.wait()
+                while gathering.arrived.is_set() and len(gathering.waiting) < self.max_batch:
+                    gathering.arrived.clear()
+                    await asyncio.sleep(self.quiet_seconds)
+                batch = [gathering.waiting.popleft() for _ in range(min(self.max_batch, len(gathering.waiting)))]
+                gathering.arrived.set() if gathering.waiting else gathering.arrived.clear()
+                batch = [asked for asked in batch if not asked.reply.done()]
+                if gathering.stopped.is_set():
+                    for asked in batch:
+                        asked.fail(BudgetExhaustedError("the run was interrupted before this call was sent"))
+                elif batch:
+                    splitting = _Splitting()
+                    await self._send(batch, splitting, gathering)
+                    gathering.answered |= splitting.answered
+                    splitting.end(answered=gathering.answered)
+        finally:
+            for asked in [*batch, *gathering.waiting]:
+                asked.fail(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
+
+    async def _send(self, requests: list[_Asked], splitting: _Splitting, gathering: _Gathering) -> None:
+        """Send the requests as one batch; on a failure its halves, down to the request that is at fault."""
+        if splitting.last is not None and not splitting.answered and splitting.failed >= _HOPELESS_AFTER:
+            splitting.fail(requests, splitting.last)
+            return
+        try:
+            completions = await self._infer_patiently(requests, gathering)
+        except EngineError as failure:
+            if len(requests) == 1 and failure.cause in FINAL_FINISHES:
+                completions = [Completion(text=None, finish_reason=failure.cause)]
+            elif len(requests) == 1 or (isinstance(failure, FatalEngineError) and failure.cause not in REFUSALS):
+                splitting.fail(requests, failure)
+                return
+            else:
+                _logger.warning(
+                    "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
+                )
+                middle = len(requests) // 2
+                await self._send(requests[:middle], splitting, gathering)
+                await self._send(requests[middle:], splitting, gathering)
+                return
+        splitting.answered = True
+        for asked, completion in zip(requests, completions, strict=True):
+            if isinstance(completion, EngineError):
+                asked.fail(completion)
+            else:
+                asked.answer(short_enough(completion))
+
+    async def _infer_patiently(self, requests: list[_Asked], gathering: _Gathering) -> list[Completion | EngineError]:
+        """Make one call of the engine; wait a little for a server that cannot be reached.
+
+        Raises:
+            EngineError: If it failed.
+        """
+        for pause in (*_PAUSES, None):
+            try:
+                return await asyncio.get_running_loop().run_in_executor(thread_of(self.engine), self._infer, requests)
+            except Exception as error:
+                failure = read_failure(error, self.engine)
+                if not isinstance(failure, ConnectionLostError) or failure.reached:
+                    raise failure from error
+            with suppress(TimeoutError):
+                await asyncio.wait_for(gathering.stopped.wait(), pause or 0)
+            if gathering.stopped.is_set():
+                break
+        raise UnreachableError(f"the server cannot be reached: {failure}") from failure
+
+    def stop_sending(self) -> None:
+        """Send no further batch; whoever waits is told."""
+        if self._gathering is not None:
+            self._gathering.stopped.set()
+            self._gathering.arrived.set()
+
+    def _infer(self, requests: list[_Asked]) -> list[Completion | EngineError]:
+        """One call of the engine; runs in the engine's thread."""
+        with_metadata = hasattr(self.engine, "get_return_object")
+        cached, self.engine.use_cache = self.engine.use_cache, False
+        try:
+            outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
+        finally:
+            self.engine.use_cache = cached
+        if len(outputs) != len(requests):
+            raise EngineError(
+                f"the engine {self._judge_id!r} gave {len(outputs)} replies to {len(requests)} requests", cause="count"
+            )
+        return [read_output(output) for output in outputs]
+
+    def _infer_as_chat_or_text(self, requests: list[_Asked], *, with_metadata: bool) -> list[object]:
+        if self._chat:
+            try:
+                return list(self.engine.infer([asked.instance(chat=True) for asked in requests], with_metadata))
+            except NotImplementedError:  # what unitxt's engines raise that know no chat
+                _logger.info("%s takes no conversations; they are sent to it as text", self._judge_id)
+        replies = list(self.engine.infer([asked.instance(chat=False) for asked in requests], with_metadata))
+        self._chat = False
+        return replies
+
+
+def _engine_id(engine: InferenceEngine) -> str:
+    try:
+        return str(engine.get_engine_id())
+    except NotImplementedError:
+        return type(engine).__name__
+
+
+END_SECONDS: Final = 5.0
+
+_Result = TypeVar("_Result")
+
+
+class _OwnThread(Executor):
+    """One thread with an event loop set, for one call after the other.
+
+    The process may end while a call is under way, which ``concurrent.futures`` would wait for: whoever interrupts twice
+    does not want to wait.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        threading.Thread(target=self._work, args=(loop,), name="evenhand-engine", daemon=True).start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call it when those before it have ended."""
+        future: Future[Any] = Future()
+        self._calls.put((future, partial(fn, *args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - as inherited
+        """End the thread when its calls have ended; nothing is waited for."""
+        self._calls.put(None)
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        while (given := self._calls.get()) is not None:
+            future, call = given
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+                    future.set_exception(error)
+            del given, future, call  # an engine that nobody else holds ends with its last call
+
+
+_threads: weakref.WeakKeyDictionary[object, _OwnThread] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def thread_of(engine: object) -> Executor:
+    """The one-threaded executor in which all calls of this engine are made."""
+    with _lock:
+        executor = _threads.get(engine)
+        if executor is None:
+            loop = asyncio.new_event_loop()
+            executor = _OwnThread(loop)
+            weakref.finalize(engine, _close, executor, loop)
+            _threads[engine] = executor
+        return executor
+
+
+def call_alone(call: Callable[[], _Result]) -> _Result:
+    """Make a call in an engine's thread; when it fails, end the tasks that it left behind in the thread's event loop.
+
+    An engine that gathers its requests and gives up at the first failure leaves the others waiting for their turn. The
+    next call would send them, and nobody would read the replies.
+    """
+    loop = asyncio.get_event_loop()
+    before = asyncio.all_tasks(loop)
+    try:
+        return call()
+    except BaseException:
+        _end(asyncio.all_tasks(loop) - before, loop)
+        raise
+
+
+def _end(tasks: set[asyncio.Task[object]], loop: asyncio.AbstractEventLoop) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks and not loop.is_running():
+        loop.run_until_complete(asyncio.wait(tasks, timeout=END_SECONDS))
+
+
+def _close(executor: Executor, loop: asyncio.AbstractEventLoop) -> None:
+    """Runs wherever the garbage collector does, so it waits for nothing and submits nothing."""
+    executor.shutdown(wait=False)
+    if not loop.is_running():
+        loop.close()

@@ -1,0 +1,157 @@
+"""YAML and JSON as plain data: what a person means by it, and what is refused with its line."""
+
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from evenhand.data.plain import parse_json, parse_yaml, read_document
+from evenhand.errors import ArtifactError
+
+
+@pytest.mark.parametrize(
+    ("written", "data"),
+    [
+        ("label: no", {"label": "no"}),
+        ("label: yes", {"label": "yes"}),
+        ("label: Off", {"label": "Off"}),
+        ("label: true", {"label": "true"}),
+        ("label: 5", {"label": "5"}),
+        ("label: 1.10", {"label": "1.10"}),
+        ("label: 2024-01-31", {"label": "2024-01-31"}),
+        ("label: 1:30", {"label": "1:30"}),
+        ("label: N/A", {"label": "N/A"}),
+        ("label: None", {"label": "None"}),
+        ("question: 42", {"question": "42"}),
+        ("label:", {"label": None}),
+        ("label: null", {"label": None}),
+        ("label: ''", {"label": ""}),
+        ("na: yes", {"na": "yes"}),
+        ("na: true", {"na": True}),
+        ("na: False", {"na": False}),
+        ("weight: 2", {"weight": 2}),
+        ("weight: 010", {"weight": 10}),
+        ("weight: 1e-3", {"weight": 0.001}),
+        ("weight: -.5", {"weight": -0.5}),
+        ("weight: '2'", {"weight": "2"}),
+        ("weight: -.inf", {"weight": -math.inf}),
+        ("weight: 7.", {"weight": 7.0}),
+        ("weight: 0x10", {"weight": 16}),
+        ("weight: 1_000", {"weight": 1000}),
+        ("when: 2024-01-31", {"when": "2024-01-31"}),
+        ("5: a", {"5": "a"}),
+        ("no: a", {"no": "a"}),
+        ("prerequisites: [1, b]", {"prerequisites": [1, "b"]}),
+        ("- a\n- no\n- 3", ["a", "no", 3]),
+        ("a: &kept [1]\nb: *kept", {"a": [1], "b": [1]}),
+        ("a: &kept {x: 1, y: 2}\nb: {<<: *kept, y: 3}", {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}),
+        ("[Is it polite?, Is it short?]", ["Is it polite?", "Is it short?"]),
+        ("- {question: Is it polite?, weight: 2}", [{"question": "Is it polite?", "weight": 2}]),
+        ("", None),
+        ("# only a remark", None),
+    ],
+)
+def test_yaml_is_read_as_it_was_written(written, data):
+    assert parse_yaml(written, "the text") == data
+
+
+def bomb():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("a: 1\nb: 2\na: 3", '(line 3: found duplicate key "a" with value "3"'),
+        ("- x\n- a: 1\n  a: 1", '(line 3: found duplicate key "a" with value "1"'),
+        ("a: [1", "(line 1: expected ',' or ']'"),
+        ("a: b: c", "(line 1: mapping values are not allowed here)"),
+        ("a: 1\n---\nb: 2", "found another document"),
+        ("[a]: 1", "(line 1: a field's name is a text)"),
+        (
+            "a: !!python/object/apply:os.system [ls]",
+            "the type 'tag:yaml.org,2002:python/object/apply:os.system' is not",
+        ),
+        ("label: !!python/name:os.system x", "is not read; write plain texts"),
+        ("a: !evenhand_criterion {}", "the type '!evenhand_criterion' is not read"),
+        ("a: !!binary aGk=", "the type 'tag:yaml.org,2002:binary' is not read"),
+        ("a: &a [*a]", "its aliases make more than 100000 values"),
+        (bomb(), "its aliases make more than 100000 values"),
+        ("[" * 20_000, "is nested too deeply"),
+        ("a: " + "1" * 5000, "a number or a truth value that cannot be read"),
+        ("\x00", "is not YAML (unacceptable character #x0000"),
+        ("a: !!int b", "holds a number or a truth value that cannot be read"),
+        ("a: !!bool b", "holds a number or a truth value that cannot be read"),
+        ("label: !!str [a]", "(line 1: expected a scalar node, but found sequence)"),
+        ("a: !!map [a]", "(line 1: expected a mapping node, but found sequence)"),
+        ("a: !!seq {a: b}", "(line 1: expected a sequence node, but found mapping)"),
+        ("a: *b", "found undefined alias 'b'"),
+    ],
+)
+def test_what_yaml_may_not_say(written, message):
+    with pytest.raises(ArtifactError) as caught:
+        parse_yaml(written, "the text")
+    assert str(caught.value).startswith("the text ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ('{"a": 1, "a": 1}', "has 'a' twice, and only one of them could count"),
+        ('[{"x": {"b": 1, "b": 2}}]', "has 'b' twice, and only one of them could count"),
+        ('{"a": ', "is not JSON (line 1"),
+        ("", "is not JSON (line 1"),
+        ('{"a": NaN}', "holds NaN, which is not valid JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("1" * 5000, "a number that cannot be read"),
+    ],
+)
+def test_what_json_may_not_say(written, message):
+    with pytest.raises(ArtifactError) as caught:
+        parse_json(written, "the text")
+    assert str(caught.value).startswith("the text ")
+    assert message in str(caught.value)
+
+
+NUMBERS = st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abcxyz", min_size=1), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(PLAIN)
+def test_json_is_read_as_by_the_standard_library(data):
+    assert parse_json(json.dumps(data), "the text") == data
+
+
+@given(PLAIN)
+def test_what_ruamel_writes_is_read_back(data):
+    written = io.StringIO()
+    writer = YAML(typ="safe", pure=True)
+    writer.allow_unicode = False
+    writer.dump(data, written)
+    assert parse_yaml(written.getvalue(), "the text") == data
+
+
+def test_the_ending_says_how_a_file_is_read(tmp_path):
+    for name, written in {"a.yaml": "label: no", "b.YML": "label: no", "c.json": '{"label": "no"}'}.items():
+        (tmp_path / name).write_text(written, encoding="utf-8-sig")
+        assert read_document(tmp_path / name, "the file") == {"label": "no"}
+    (tmp_path / "d.json").write_text("label: no", encoding="utf-8")
+    with pytest.raises(ArtifactError, match="the file is not JSON"):
+        read_document(tmp_path / "d.json", "the file")
+    with pytest.raises(ArtifactError, match=r"the file cannot be read \(No such file or directory\)"):
+        read_document(tmp_path / "e.json", "the file")
+    (tmp_path / "f.yaml").write_bytes(b"label: \xff")
+    with pytest.raises(ArtifactError, match=r"the file is not UTF-8 text \(byte 7\)"):
+        read_document(tmp_path / "f.yaml", "the file")
