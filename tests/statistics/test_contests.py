@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests, cycle_rate, win_rate_intervals, win_rates
@@ -74,13 +75,14 @@ def test_interval_by_hand():
     assert rate.high == pytest.approx(1 / (1 + np.exp(-(np.log(3) + 4.243261))), abs=1e-6)
 
 
-def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_share():
+def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     generator = np.random.default_rng(6)
     contests = Contests.of(
         "ab", first=[0] * 80, second=[1] * 80, score=generator.choice([0, 0.5, 1], 80), cluster=np.arange(80) // 3
     )
-    share, rate = fit_strengths(contests, ties="half").strengths[0].share, win_rates(contests)[0].win_rate
-    assert (rate.low, rate.estimate, rate.high) == pytest.approx((share.low, share.estimate, share.high), abs=1e-6)
+    own, rate = fit_strengths(contests, ties="half").strengths[0].log_strength, win_rates(contests)[0].win_rate
+    shares = expit([2 * own.low, 2 * own.estimate, 2 * own.high])
+    assert (rate.low, rate.estimate, rate.high) == pytest.approx(shares, abs=1e-6)
 
 
 @pytest.mark.parametrize("score", [1.0, 0.0, 0.5])

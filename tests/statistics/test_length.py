@@ -290,9 +290,6 @@ def test_unknown_lengths_and_scores_are_counted_and_left_out():
         (lambda: verbosity_slope([2.0], [[1, 2]]), "outside"),
         (lambda: verbosity_slope([1.0], [[1, -2]]), "negative"),
         (lambda: verbosity_slope([1.0], [1, 2]), "lengths has the shape"),
-        (lambda: verbosity_slope([1.0], [[1, 2]], quality_difference=[1, 2]), "quality has the shape"),
-        (lambda: verbosity_slope([1.0], [[1, 2]], shown_first=[np.inf]), "infinite"),
-        (lambda: verbosity_slope([1.0], [[1, 2]], ties="win"), "ties is 'win'"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):
@@ -353,5 +350,3 @@ def test_the_term_for_systems_is_a_column_a_system_less_one():
 def test_lengths_that_follow_from_the_systems_are_not_identified():
     found = verbosity_slope([1, 0, 1, 1], [[199, 99]] * 4, systems=[("a", "b")] * 4)
     assert "cannot be told from the systems" in found.reason
-    with pytest.raises(InvalidInputError, match="systems has the shape"):
-        verbosity_slope([1, 0, 1, 1], [[2, 1]] * 4, systems=["a", "b", "a", "b"])

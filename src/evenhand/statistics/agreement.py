@@ -127,14 +127,13 @@ def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Agreement:
     >>> percent_agreement([[1, 1], [2, 2], [1, 2], [3, float("nan")]]).estimate.__round__(4)
     0.6667
     """
-    counts, categories, kept = _pairable(ratings, None, "percent agreement")
+    counts, scale, kept = _pairable(ratings, None, "percent agreement")
     size = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (size * (size - 1))
     (interval,) = mean_intervals(agreeing, level=IntervalLevel.of(level).only(kept))
     share, set_aside = _defined(interval), int((~kept).sum())
-    observed = 1 - share.estimate
     return Agreement(
-        "percent_agreement", None, share.estimate, share, observed, 1.0, categories, len(counts), set_aside
+        "percent_agreement", None, share.estimate, share, 1 - share.estimate, 1.0, scale, len(counts), set_aside
     )
 
 
@@ -197,8 +196,9 @@ def cohen_kappa(
 
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
-    units = _Units(rows(indices[both]), rows(every[same]), rows(every[~same]), both, scale)
-    return units.agreement("cohen_kappa", weights, disagreement, level=level, resamples=resamples, seed=seed)
+    terms, over = (rows(indices[both]), rows(every[~same]), rows(every[same])), IntervalLevel.of(level).only(both)
+    numbers = _coefficient("cohen_kappa", disagreement, *terms, level=over, resamples=resamples, seed=seed)
+    return Agreement("cohen_kappa", weights, *numbers, scale, int(both.sum()), int((~both).sum()))
 
 
 def krippendorff_alpha(
@@ -256,66 +256,51 @@ def krippendorff_alpha(
         return (pairs * apart).sum(axis=1) / size, chance
 
     one = np.eye(count) * counts.sum(axis=1).mean()
-    units = _Units(rows(counts), rows(one), rows((one[below] + one[above]) / 2), kept, scale)
-    return units.agreement("krippendorff_alpha", metric, disagreement, level=level, resamples=resamples, seed=seed)
+    terms, over = (rows(counts), rows((one[below] + one[above]) / 2), rows(one)), IntervalLevel.of(level).only(kept)
+    numbers = _coefficient("krippendorff_alpha", disagreement, *terms, level=over, resamples=resamples, seed=seed)
+    return Agreement("krippendorff_alpha", metric, *numbers, scale, len(counts), int((~kept).sum()))
 
 
 _Disagreement = tuple[FloatArray, FloatArray]
 """Observed and expected disagreement, each (draws,)."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Units:
-    """What units contribute to the sums that a coefficient is a function of.
+def _coefficient(
+    name: str,
+    disagreement: Callable[[FloatArray], _Disagreement],
+    rows: FloatArray,
+    apart: FloatArray,
+    alike: FloatArray,
+    *,
+    level: IntervalLevel,
+    resamples: int,
+    seed: int,
+) -> tuple[float, Interval, float, float]:
+    """The coefficient of units, its interval, and the disagreement observed and expected.
 
-    Attributes:
+    Args:
+        name: In an error.
+        disagreement: Of the sums of what units contribute.
         rows: (n_units, n_columns): a unit's contribution.
-        agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
-        disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row per pair of categories.
-        kept: (n_all_units,): which of the units given these are, the others lacking the ratings that are needed.
-        categories: The values of the scale, in order.
+        apart: (n, n_columns): what a unit in disagreement would contribute, one row per pair of categories.
+        alike: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
+        level: With the clusters of the units.
+        resamples: Draws for the interval.
+        seed: Of the draws.
     """
-
-    rows: FloatArray
-    agreeing: FloatArray
-    disagreeing: FloatArray
-    kept: BoolArray
-    categories: tuple[float, ...]
-
-    def agreement(
-        self,
-        coefficient: str,
-        weighting: str | None,
-        disagreement: Callable[[FloatArray], _Disagreement],
-        *,
-        level: Level,
-        resamples: int,
-        seed: int,
-    ) -> Agreement:
-        """The coefficient of these units, with its interval."""
-        observed, expected = (float(part[0]) for part in disagreement(self.rows.sum(axis=0, keepdims=True)))
-        if expected <= _ROUNDING:
-            raise EstimationError(
-                f"{coefficient} is undefined: only one category was used, so that chance alone gives perfect "
-                "agreement; report percent_agreement instead"
-            )
-
-        def coefficients(sums: FloatArray) -> FloatArray:
-            observed, expected = disagreement(sums)
-            return 1 - observed / expected
-
-        interval = bootstrap_interval(
-            self.rows,
-            coefficients,
-            self.disagreeing,
-            self.agreeing,
-            level=IntervalLevel.of(level).only(self.kept),
-            resamples=resamples,
-            seed=seed,
+    observed, expected = (float(part[0]) for part in disagreement(rows.sum(axis=0, keepdims=True)))
+    if expected <= _ROUNDING:
+        raise EstimationError(
+            f"{name} is undefined: only one category was used, so that chance alone gives perfect agreement; report "
+            "percent_agreement instead"
         )
-        set_aside = int((~self.kept).sum())
-        numbers = (1 - observed / expected, interval, observed, expected)
-        return Agreement(coefficient, weighting, *numbers, self.categories, len(self.rows), set_aside)
+
+    def coefficients(sums: FloatArray) -> FloatArray:
+        observed, expected = disagreement(sums)
+        return 1 - observed / expected
+
+    interval = bootstrap_interval(rows, coefficients, apart, alike, level=level, resamples=resamples, seed=seed)
+    return 1 - observed / expected, interval, observed, expected
 
 
 def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
@@ -368,13 +353,12 @@ def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> 
     ((1, 1, 0), (0, 0, 1), (0, 0, 0))
     """
     pair = _paired(truth, judged)
-    codes = np.where(np.isnan(pair), n_categories, pair)
-    outside = (codes != np.floor(codes)) | (codes < 0) | (codes > n_categories)
-    outside |= (codes == n_categories) & ~np.isnan(pair)
+    outside = ~np.isnan(pair) & ~np.isin(pair, np.arange(n_categories))
     if outside.any():
         raise InvalidInputError(
-            f"the category {float(codes[outside][0])!r} is not one of 0 … {n_categories - 1}; pass the places"
+            f"the category {float(pair[outside][0])!r} is not one of 0 … {n_categories - 1}; pass the places"
         )
+    codes = np.where(np.isnan(pair), n_categories, pair)
     counts = np.zeros((n_categories + 1, n_categories + 1), dtype=np.int64)
     np.add.at(counts, tuple(codes.astype(np.int64)), 1)
     return tuple(map(tuple, counts.tolist()))

@@ -6,14 +6,16 @@ what holds at all looks together is a confidence sequence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
+from scipy.special import logsumexp
 
-from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.errors import InvalidInputError
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +44,7 @@ _STEPS: Final[FloatArray] = np.linspace(0.0, 1.0, CELLS + 1)
 _NEAREST = _ROUNDING = 1e-12
 
 
+@dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
     r"""Scores in [0, 1], one after another, and what holds of their mean at every look.
 
@@ -64,8 +67,7 @@ class ConfidenceSequence:
     scores, at which K is at most 1. The order of the scores does not matter to it.
 
     Scores between two of the 241 steps count on both in proportion. A logarithm being concave, K becomes smaller by
-    that and never larger; the limits are wider by less than 1 % unless the standard deviation is below 0.02. So an
-    update takes the same short time, and the memory stays the same, after a million scores.
+    that and never larger; the limits are wider by less than 1 % unless the standard deviation is below 0.02.
 
     Source: Waudby-Smith and Ramdas (2024), "Estimating means of bounded random variables by betting", Journal of the
     Royal Statistical Society B 86, sections 4.1 to 4.4 (hedged capital; a fixed set of bets is their dKelly); Ryu and
@@ -75,20 +77,23 @@ class ConfidenceSequence:
 
     Attributes:
         n: Scores so far.
+        mean: Of them, each with its share; ½ without a score.
+        counts: Share of a stake -> how many scores are at each step.
 
     >>> sequence = ConfidenceSequence.of([1, 1, 0.5, 1, 0, 1, 1, 1, 1, 1] * 3)
     >>> sequence.n, sequence.mean, [round(limit, 2) for limit in sequence.limits(0.95)]
     (30, 0.85, [0.57, 0.96])
     """
 
-    def __init__(self) -> None:
-        self.n = 0
-        self._counts: dict[float, FloatArray] = {}
-        self._weight = self._sum = 0.0
+    n: int
+    mean: float
+    counts: Mapping[float, FloatArray]
 
     @classmethod
     def of(cls, scores: ArrayLike, shares: ArrayLike | None = None) -> Self:
-        """The scores, and for each the share of a stake that it takes (see :meth:`update`).
+        """The scores, and for each the share of a full stake that it takes, in (0, 1]; by default all.
+
+        Of the mean of a cluster, its size as a share of the largest: then the mean that is estimated is that over rows.
 
         Raises:
             InvalidInputError: If a score does not lie in [0, 1].
@@ -98,72 +103,23 @@ class ConfidenceSequence:
         wrong = ~((values >= 0) & (values <= 1))
         if wrong.any():
             raise InvalidInputError(f"a score is {float(values[wrong][0])!r}; bets are on scores in [0, 1]")
-        made = cls()
+        counts: dict[float, FloatArray] = {}
         for share in np.unique(weights).tolist():
-            alike = values[weights == share]
-            below = np.minimum((alike * CELLS).astype(int), CELLS - 1)
-            above = alike * CELLS - below
-            counts = made._of_share(share)
-            np.add.at(counts, below, 1 - above)
-            np.add.at(counts, below + 1, above)
-            made._count(len(alike), float(alike.sum()), share)
-        return made
-
-    def update(self, score: float, share: float = 1.0, times: int = 1) -> None:
-        """Count one score more.
-
-        Args:
-            score: In [0, 1].
-            share: In (0, 1]: the share of a full stake. Of the mean of a cluster, its size as a share of the largest:
-                then the mean that is estimated is that over rows.
-            times: How often.
-        """
-        if not 0 <= score <= 1:
-            raise InvalidInputError(f"a score is {score!r}; bets are on scores in [0, 1]")
-        counts = self._of_share(share)
-        below = min(int(score * CELLS), CELLS - 1)
-        above = score * CELLS - below
-        counts[below] += times * (1 - above)
-        counts[below + 1] += times * above
-        self._count(times, score * times, share)
-
-    def _of_share(self, share: float) -> FloatArray:
-        if share not in self._counts:
-            self._counts[share] = np.zeros(CELLS + 1)
-        return self._counts[share]
-
-    def _count(self, times: int, total: float, share: float) -> None:
-        self.n += times
-        self._weight += times * share
-        self._sum += total * share
-
-    def plus(self, score: float, times: int) -> ConfidenceSequence:
-        """The same with one score so many times more; this one stays as it is."""
-        made = ConfidenceSequence()
-        made.n, made._weight, made._sum = self.n, self._weight, self._sum
-        made._counts = {share: counts.copy() for share, counts in self._counts.items()}
-        made.update(score, times=times)
-        return made
-
-    @property
-    def mean(self) -> float:
-        """The mean so far, each score with its share.
-
-        Raises:
-            EstimationError: There is no score.
-        """
-        if not self.n:
-            raise EstimationError("the mean of no score is undefined")
-        return min(1.0, self._sum / self._weight)
+            cells = values[weights == share] * CELLS
+            below = np.minimum(cells.astype(int), CELLS - 1)
+            near: FloatArray = np.bincount(below, below + 1 - cells, CELLS + 1).astype(float)
+            counts[share] = near + np.bincount(below + 1, cells - below, CELLS + 1)
+        mean = min(1.0, float(values @ weights / weights.sum())) if values.size else 0.5
+        return cls(len(values), mean, counts)
 
     def log_capital(self, mean: float, *, above: bool) -> float:
         """The logarithm of what the gambler has who thinks that the mean is above this one, or below it."""
         gains = _STEPS / mean - 1 if above else (1 - _STEPS) / (1 - mean) - 1
         total = np.zeros(len(STAKES))
-        for share, counts in self._counts.items():
+        for share, counts in self.counts.items():
             seen = np.flatnonzero(counts)
             total += counts[seen] @ np.log1p(share * gains[seen, None] * STAKES)
-        return float(_over_stakes(total))
+        return float(logsumexp(total + LOG_PRIOR))
 
     def log_e_value(self, mean: float = 0.5) -> float:
         """Log K(mean): the evidence against this mean, at any time."""
@@ -175,8 +131,6 @@ class ConfidenceSequence:
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
         """The confidence sequence now: all means that the bets leave open; 0 and 1 before the first score."""
-        if not self.n:
-            return 0.0, 1.0
         enough = -float(np.log1p(-level))
 
         def excess(mean: float) -> float:
@@ -187,14 +141,6 @@ class ConfidenceSequence:
         low = optimize.brentq(excess, least, centre, xtol=1e-10) if excess(least) > 0 > excess(centre) else 0.0
         high = optimize.brentq(excess, centre, most, xtol=1e-10) if excess(most) > 0 > excess(centre) else 1.0
         return float(low), float(high)
-
-
-def _over_stakes(log_capitals: FloatArray) -> FloatArray:
-    """The logarithm of the capital over all stakes, the last axis."""
-    spread = log_capitals + LOG_PRIOR
-    most = spread.max(axis=-1)
-    found: FloatArray = most + np.log(np.exp(spread - most[..., None]).sum(axis=-1))
-    return found
 
 
 def hedged(above: float, below: float) -> float:
@@ -209,22 +155,3 @@ def p_value_of(log_e_value: float) -> float:
     (0.025, 1.0)
     """
     return 1.0 if log_e_value < _ROUNDING else float(np.exp(-log_e_value))
-
-
-def log_e_values(scores: Iterable[float], mean: float = 0.5) -> FloatArray:
-    """Log K(mean) after each score, shape (n,): one look after another.
-
-    Args:
-        scores: In [0, 1]. They are taken as they are, without the steps of a :class:`ConfidenceSequence`.
-        mean: In (0, 1).
-
-    >>> after = log_e_values([1.0] * 4)
-    >>> bool((np.diff(after) > 0).all()), round(float(np.exp(after[0])), 3)  # one score says nothing of a side
-    (True, 1.0)
-    """
-    values, place = np.unique(np.asarray(list(scores), dtype=float), return_inverse=True)
-    above = np.log1p((values / mean - 1)[:, None] * STAKES)[place].cumsum(axis=0)
-    below = np.log1p(((1 - values) / (1 - mean) - 1)[:, None] * STAKES)[place].cumsum(axis=0)
-    found: FloatArray = np.logaddexp(_over_stakes(above), _over_stakes(below))
-    found -= np.log(2)
-    return found

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -113,9 +113,8 @@ def corrected_mean(
 ) -> Correction:
     """The mean that people would give, from a judge of all rows and labels of some.
 
-    Of two columns, the first system's mean less the second's, paired over rows. A row may be labelled for both systems
-    or for one. Where most labelled rows are so for both, strata are formed by the difference that the judge saw;
-    otherwise by what it said of each system.
+    Of two columns, the first system's mean less the second's, paired over rows, with strata of their own. A row may be
+    labelled for both systems or for one.
 
     Strata are what the judge said, the unscored one of them; scores of more than 20 values are cut at their quantiles.
     There is one stratum, and one more for every 15 labelled clusters; those with fewer than 3 labels (5, where labels
@@ -124,7 +123,7 @@ def corrected_mean(
 
     How often a nominal 95 % interval held the mean of the population (``python -m benchmarks.correction``): 0/1 scores
     .957 on average and .942 or more in 48 cells of 30 to 200 labels of 500 or 5,000 rows; five levels .96 and .94;
-    paired differences .953 and .931. It is as wide as that of the labels alone for a worthless judge, and half as wide
+    paired differences .954 and .935. It is as wide as that of the labels alone for a worthless judge, and half as wide
     for a near perfect one.
 
     Args:
@@ -156,39 +155,42 @@ def corrected_mean(
     >>> round(found.judge.estimate, 2), round(found.corrected.estimate, 2), found.method
     (0.7, 0.69, 'post-stratified')
     """
-    data = _Data.of(
-        judged,
-        human,
-        strata=strata,
-        design=design,
-        support=support,
-        probabilities=probabilities,
-        clusters=clusters,
-        bounds=bounds,
-        level=IntervalLevel.of(level),
-    )
-    labelled, both = data.labelled, data.judged.shape[1] == 2
-    rows = np.asarray(labelled.any(axis=1))
-    scores = data.judged[:, 0] - data.judged[:, 1] if both else data.judged[:, 0]
-    low, high = bounds
-    (judge,) = mean_intervals(scores, level=data.level, bounds=(low - high, high - low) if both else bounds)
-    labels, worth, notes = data.labels_alone(), None, tuple[str, ...]()
+    if design not in get_args(Design):
+        raise InvalidInputError(f"design is {design!r}. {did_you_mean(design, get_args(Design))}")
+    scores, human, support, within = _checked(judged, human, support, bounds)
+    said = None if strata is None else _column(strata)
+    if said is not None and (said.dtype.kind not in "iub" or said.shape not in {scores.shape, (len(scores), 1)}):
+        raise InvalidInputError(
+            f"strata has the shape {said.shape!r} and the type {said.dtype!s} for {len(scores)} rows; give one integer "
+            "per row, -1 where the judge gave no score"
+        )
+    design = design if np.isnan(human).any() else "random"  # of rows that are all labelled none was chosen
+    over = IntervalLevel.of(level) if clusters is None else replace(IntervalLevel.of(level), clusters=clusters)
+    over.labels(len(scores))
+    weights = _weights(design, scores, human, said, probabilities)
+    data = _Data(scores, human, said, design, weights, len(support) == 2, within, over)
+    (low, high), rows, both = bounds, np.asarray(data.labelled.any(axis=1)), scores.shape[1] == 2
+    lead = scores[:, 0] - scores[:, 1] if both else scores[:, 0]
+    (judge,) = mean_intervals(lead, level=over, bounds=(low - high, high - low) if both else bounds)
+    labels, worth, saved, notes = data.labels_alone(), None, 0.0, tuple[str, ...]()
     corrected, method = labels, "none" if isinstance(labels, Missing) else "labels alone"
-    if labelled.all():
+    if data.labelled.all():
         notes = ("every row is labelled: the corrected score is that of the labels",)
     elif not isinstance(labels, Missing):
-        by_arm, notes = data.strata_of_arms()
-        if any(each.any() for each in by_arm):
-            corrected, method = data.post_stratified(by_arm), STRATIFIED
-            worth = None if both else _worth(data, by_arm[0], joined=bool(notes))
+        merged = [data.merged(system) for system in range(1 + both)]
+        notes = tuple(dict.fromkeys(note for _, own in merged for note in own))
+        if any(codes.any() for codes, _ in merged):
+            corrected, method = data.post_stratified([codes for codes, _ in merged]), STRATIFIED
+            saved = data.labels_saved(labels, corrected)
+            worth = None if both else _worth(data, merged[0][0], saved, joined=bool(notes))
     return Correction(
         judge=judge or Missing("the judge scored no row"),
         labels=labels,
         corrected=corrected,
         num_rows=len(rows),
         num_labelled=int(rows.sum()),
-        num_unscored=int(np.isnan(scores).sum()),
-        labels_saved=data.labels_saved(labels, corrected),
+        num_unscored=int(np.isnan(lead).sum()),
+        labels_saved=labels if isinstance(labels, Missing) else saved,
         worth=worth,
         method=method,
         notes=(*notes, *_doubts(data)),
@@ -201,48 +203,12 @@ class _Data:
 
     judged: FloatArray
     human: FloatArray
-    strata: IntArray | None
+    said: IntArray | None
     design: Design
     weights: FloatArray
     two_values: bool
     bounds: tuple[float, float]
     level: IntervalLevel
-
-    @classmethod
-    def of(
-        cls,
-        judged: ArrayLike,
-        human: ArrayLike,
-        *,
-        strata: ArrayLike | None,
-        design: Design,
-        support: Sequence[float] | None,
-        probabilities: ArrayLike | None,
-        clusters: Sequence[Hashable] | None,
-        bounds: tuple[float, float],
-        level: IntervalLevel,
-    ) -> _Data:
-        if design not in get_args(Design):
-            raise InvalidInputError(f"design is {design!r}. {did_you_mean(design, get_args(Design))}")
-        scores, labels = _table("judged", judged), _table("human", human)
-        if scores.shape != labels.shape:
-            raise InvalidInputError(f"judged has {len(scores)} rows and human {len(labels)}; give the same rows")
-        said = None if strata is None else _checked_strata(strata, scores)
-        level = level if clusters is None else replace(level, clusters=clusters)
-        level.labels(len(scores))
-        if not np.isnan(labels).any():
-            design = "random"  # of rows that are all labelled none was chosen
-        values = None if support is None else sorted(set(support))
-        within = (values[0], values[-1]) if values is not None and len(values) > 1 else bounds
-        _check_labels(labels, values, within)
-        if design == "by_verdict" and said is None and len(np.unique(scores[~np.isnan(scores)])) > MOST_LEVELS:
-            raise InvalidInputError(
-                f"design is 'by_verdict', but the judge gave more than {MOST_LEVELS} different scores; give the strata "
-                "that rows were chosen by in strata, or the probability of each row and design 'probabilities'"
-            )
-        weights = _weights(design, scores, labels, said, probabilities)
-        two_values = values is not None and len(values) == 2
-        return cls(scores, labels, said, design, weights, two_values, within, level)
 
     @property
     def labelled(self) -> BoolArray:
@@ -261,29 +227,14 @@ class _Data:
         (found,) = ratio_intervals(values * weights, weights, level=self.level.only(chosen), bounds=bounds)
         return found or Missing("no row is labelled")
 
-    def strata_of_arms(self) -> tuple[list[IntArray], tuple[str, ...]]:
-        """One array per system; the same for both where most labelled rows are labelled for both."""
-        labelled, pair = self.labelled, self.human.shape[1] == 2
-        rows = np.asarray(labelled.any(axis=1))
-        if pair and labelled.all(axis=1).sum() * 2 >= rows.sum():
-            said = None if self.strata is None or self.strata.shape[1] == 2 else self.strata[:, 0]
-            merged, notes = self.merged(self.judged[:, 0] - self.judged[:, 1], said, rows)
-            return [merged, merged], notes
-        said_of = [
-            None if self.strata is None else self.strata[:, min(each, self.strata.shape[1] - 1)] for each in (0, 1)
-        ]
-        found = [self.merged(*each) for each in zip(self.judged.T, said_of, labelled.T, strict=False)]
-        return [merged for merged, _ in found], tuple(dict.fromkeys(note for _, notes in found for note in notes))
-
-    def merged(
-        self, judged: FloatArray, said: IntArray | None, labelled: BoolArray
-    ) -> tuple[IntArray, tuple[str, ...]]:
+    def merged(self, system: int) -> tuple[IntArray, tuple[str, ...]]:
         """Strata from the lowest score to the highest, the unscored first, thin ones joined with a neighbour.
 
         A stratum without labels although labels were chosen by stratum is not joined: nothing is known of it.
         """
-        most = 1 + len(np.unique(self.level.labels(len(judged))[labelled])) // LABELS_PER_STRATUM
-        codes = ordered_strata(judged, said, most)
+        labelled = self.labelled[:, system]
+        most = 1 + len(np.unique(self.level.labels(len(labelled))[labelled])) // LABELS_PER_STRATUM
+        codes = _codes(self.judged, self.said, system, most)
         labels = np.bincount(codes[labelled], minlength=int(codes.max()) + 1)
         if len(labels) == 1:
             return codes, ("the judge said the same of every row: the corrected score is that of the labels",)
@@ -356,8 +307,6 @@ class _Data:
             apart = np.sqrt([near, far]) * (np.array([[bound], [1 - bound]]) - means)
             unseen.append(lever * unit * apart)
             mean += sign * float(share @ means)
-        if len(strata) == 2 and strata[0] is strata[1]:
-            unseen = [unseen[0] + unseen[1]]  # of both systems the same rows were not seen
         variance = (cluster_sums(influences, labels) ** 2).sum() + sum((each**2).sum() for each in unseen)
         return mean, float(variance)
 
@@ -373,12 +322,8 @@ class _Data:
         sums = cluster_sums(inside, labels)
         return np.asarray((sums**2).sum(axis=0) / np.maximum(sums.sum(axis=0), 1e-12))
 
-    def labels_saved(self, labels: Interval | Missing, corrected: Interval | Missing) -> float | Missing:
-        if isinstance(labels, Missing):
-            return labels
-        if isinstance(corrected, Missing):
-            return corrected
-        if corrected is labels or corrected.high <= corrected.low:
+    def labels_saved(self, labels: Interval, corrected: Interval) -> float:
+        if corrected.high <= corrected.low:
             return 0.0
         n, width = int(self.labelled.any(axis=1).sum()), labels.high - labels.low
         if self.design != "random" and self.human.shape[1] == 1:
@@ -388,15 +333,13 @@ class _Data:
         return float(n * ((width / (corrected.high - corrected.low)) ** 2 - 1))
 
 
-def _worth(data: _Data, strata: IntArray, *, joined: bool) -> Worth | None:
+def _worth(data: _Data, strata: IntArray, saved: float, *, joined: bool) -> Worth | None:
     r"""What the labels show of the judge's worth: that it is worth some, or less than a tenth of them, or neither.
 
     It is worth some where a score test, over clusters, rejects that people score all strata alike: only then is the
     variance of the corrected score that of the labels alone. It is worth nothing where no strata were joined, and the
-    upper limit of log(variance of the labels alone / variance of the corrected score) is below log(1.1): the variances
-    are sums of squares over clusters, and the limit is Student's, from the differences of the clusters' shares in both
-    sums, or where it is larger the one on the scale of the root, whose standard error is :math:`1/\sqrt n` where strata
-    are alike too.
+    upper limit of the logarithm of (1 + labels saved / n) is below log(1.1): Student's on the scale of the root, whose
+    standard error is about :math:`1/\sqrt n`, where strata are alike too.
 
     Simulated (18 judges, 30 to 300 labels, 200 data sets each): of judges that say yes at random "more" is said in
     1 to 9 %; of judges that are right in 99 % "nothing" never.
@@ -405,7 +348,7 @@ def _worth(data: _Data, strata: IntArray, *, joined: bool) -> Worth | None:
     chosen, level = weights > 0, data.level.level
     values = np.where(chosen, data.human[:, 0], 0.0)
     apart = weights * (values - weights @ values / weights.sum()) / weights.sum()
-    sums, rows = np.bincount(strata, weights, size), np.bincount(strata, minlength=size)
+    sums = np.bincount(strata, weights, size)
     scores = cluster_sums(((strata[:, None] == np.arange(size)) - sums / sums.sum()) * apart[:, None], labels)
     total = scores.sum(axis=0)
     if stats.chi2.sf(total @ np.linalg.pinv(scores.T @ scores, hermitian=True) @ total, size - 1) < 1 - level:
@@ -413,18 +356,8 @@ def _worth(data: _Data, strata: IntArray, *, joined: bool) -> Worth | None:
     if joined or not (sums > 0).all() or _effective(values[chosen], weights[chosen]) < FEWEST_ON_A_SIDE:
         return None
     n = len(np.unique(labels[chosen]))
-    means, frequency = np.bincount(strata, weights * values, size) / sums, rows / len(strata)
-    beyond = (means - frequency @ means)[strata] / len(strata)
-    beyond += (frequency / sums)[strata] * weights * (values - means[strata])
-    if data.design == "random":
-        alone = cluster_sums(apart, labels) ** 2
-    else:  # in place of as many labels drawn at random
-        alone = cluster_sums(apart**2 / np.where(chosen, weights, 1.0) * weights.sum() / n, labels)
-    both = cluster_sums(beyond, labels) ** 2
-    gain, t = np.log(alone.sum() / both.sum()), stats.t.ppf((1 + level) / 2, max(n - 1, 1))
-    error = np.sqrt(((alone / alone.sum() - both / both.sum()) ** 2).sum())
-    most = max(gain + t * error, (np.sqrt(max(gain, 0.0)) + t / np.sqrt(n)) ** 2)
-    return "nothing" if most < np.log1p(SMALL_WORTH) else None
+    gain, t = np.log1p(max(saved, 0.0) / n), stats.t.ppf((1 + level) / 2, max(n - 1, 1))
+    return "nothing" if (np.sqrt(gain) + t / np.sqrt(n)) ** 2 < np.log1p(SMALL_WORTH) else None
 
 
 def _doubts(data: _Data) -> tuple[str, ...]:
@@ -451,67 +384,62 @@ def _effective(values: FloatArray, weights: FloatArray) -> float:
     return min(float(side.sum() ** 2 / (side**2).sum()) if side.any() else 0.0 for side in sides)
 
 
-def _table(name: str, values: ArrayLike) -> FloatArray:
-    table = np.asarray(values, dtype=float)
-    table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.shape[1] not in {1, 2} or not len(table):
+def _column(values: ArrayLike) -> NDArray[Any]:
+    return np.atleast_2d(np.asarray(values).T).T
+
+
+def _checked(
+    judged: ArrayLike, human: ArrayLike, support: Sequence[float] | None, bounds: tuple[float, float]
+) -> tuple[FloatArray, FloatArray, list[float], tuple[float, float]]:
+    """Both with a column a system, the values that a label can have, and their least and greatest."""
+    scores, labels = _column(judged).astype(float), _column(human).astype(float)
+    if scores.shape != labels.shape or scores.ndim != 2 or not 1 <= scores.shape[1] <= 2 or not len(scores):
         raise InvalidInputError(
-            f"{name} has the shape {np.shape(values)!r}; give (n_rows,) or (n_rows, 2), with at least one row"
+            f"judged has the shape {np.shape(judged)!r} and human {np.shape(human)!r}; give the same rows, of one "
+            "system or of two"
         )
-    if np.isinf(table).any():
-        raise InvalidInputError(f"{name} contains an infinite value; give numbers, and NaN for what is missing")
-    return table
-
-
-def _checked_strata(strata: ArrayLike, judged: FloatArray) -> IntArray:
-    said = np.asarray(strata)
-    said = said[:, None] if said.ndim == 1 else said
-    if said.ndim != 2 or len(said) != len(judged) or said.shape[1] > judged.shape[1] or said.dtype.kind not in "iub":
-        raise InvalidInputError(
-            f"strata has the shape {np.shape(strata)!r} and the type {said.dtype!s} for {len(judged)} rows; "
-            "give one integer per row, -1 where the judge gave no score"
-        )
-    return said.astype(np.int64)
-
-
-def _check_labels(human: FloatArray, support: Sequence[float] | None, bounds: tuple[float, float]) -> None:
-    given = human[~np.isnan(human)]
-    low, high = bounds
-    slack = 1e-9 * (high - low)
-    if support is not None:
-        strange = given[(np.abs(given[:, None] - np.asarray(support, dtype=float)) > slack).all(axis=1)]
-        accepted = ", ".join(map(repr, support))
-    else:
-        strange, accepted = given[(given < low - slack) | (given > high + slack)], f"from {low!r} to {high!r}"
-    if strange.size:
+    values, given = sorted(set(support or ())), labels[~np.isnan(labels)]
+    low, high = bounds = (values[0], values[-1]) if len(values) > 1 else bounds
+    apart = np.abs(given[:, None] - values).min(axis=1) if values else np.clip(given, low, high) - given
+    if (strange := given[np.abs(apart) > 1e-9 * (high - low)]).size:
+        accepted = ", ".join(map(repr, values)) or f"from {low!r} to {high!r}"
         raise InvalidInputError(f"a label of people is {float(strange[0])!r}. Accepted: {accepted}")
+    return scores, labels, values, bounds
 
 
 def _weights(
-    design: Design, judged: FloatArray, human: FloatArray, strata: IntArray | None, probabilities: ArrayLike | None
+    design: Design, judged: FloatArray, human: FloatArray, said: IntArray | None, probabilities: ArrayLike | None
 ) -> FloatArray:
     """How many rows a labelled row stands for; 0 where a row is not labelled."""
     labelled = ~np.isnan(human)
+    if design == "random":
+        return labelled.astype(float)
+    chance = np.ones(human.shape)
     if design == "probabilities":
         if probabilities is None:
             raise InvalidInputError("design is 'probabilities', but there are none; give one per row in probabilities")
-        chance = np.asarray(probabilities, dtype=float).reshape(len(human), -1) * np.ones(human.shape)
+        chance *= np.asarray(probabilities, dtype=float).reshape(len(human), -1)
         bad = labelled & ~((chance > 0) & (chance <= 1))
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
             raise InvalidInputError(
                 f"row {row} has the probability {float(chance[bad][0])!r} of being labelled; give (0, 1]"
             )
-        return np.where(labelled, 1 / np.where(labelled, chance, 1.0), 0.0)
-    if design != "by_verdict":
-        return labelled.astype(float)
-    weights = np.zeros(human.shape)
-    for system in range(human.shape[1]):
-        column = None if strata is None else strata[:, min(system, strata.shape[1] - 1)]
-        codes = ordered_strata(judged[:, system], column, MOST_LEVELS)
-        rows, chosen = np.bincount(codes), np.bincount(codes[labelled[:, system]], minlength=int(codes.max()) + 1)
-        weights[:, system] = np.where(labelled[:, system], rows[codes] / np.maximum(chosen[codes], 1), 0.0)
-    return weights
+    elif said is None and len(np.unique(judged[~np.isnan(judged)])) > MOST_LEVELS:
+        raise InvalidInputError(
+            f"design is 'by_verdict', but the judge gave more than {MOST_LEVELS} different scores; give the strata "
+            "that rows were chosen by in strata, or the probability of each row and design 'probabilities'"
+        )
+    else:
+        for system, chosen in enumerate(labelled.T):
+            codes = _codes(judged, said, system, MOST_LEVELS)
+            chance[:, system] = (np.bincount(codes, chosen) / np.bincount(codes))[codes]
+    return np.divide(1.0, chance, out=np.zeros(human.shape), where=labelled)
+
+
+def _codes(judged: FloatArray, said: IntArray | None, system: int, most: int) -> IntArray:
+    own = None if said is None else said[:, min(system, said.shape[1] - 1)]
+    return ordered_strata(judged[:, system], own, most)
 
 
 def ordered_strata(judged: FloatArray, said: IntArray | None, most: int) -> IntArray:

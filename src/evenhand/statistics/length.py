@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, Interval, IntervalLevel, Level
 from evenhand.statistics.strengths import (
@@ -83,7 +83,7 @@ def length_controlled_win_rates(
     used, difference = contests.only(usable), difference[usable]
     placed, unplaced = placeable(used)
     scale = _pooled_standard_deviation(used, difference)
-    reason, fit = _why_unplaced(used, unplaced) or _why_no_scale(difference, scale), None
+    reason, fit = _why_none(used, unplaced, difference, scale), None
     if reason is None:
         opponents = np.column_stack([used.first, used.second])
         design = np.column_stack([strength_design(opponents, placed), np.tanh(difference / scale)])
@@ -123,21 +123,17 @@ def _pooled_standard_deviation(used: Contests, difference: FloatArray) -> float:
     return float(np.sqrt(np.sum(centred**2) / freedom)) if freedom else 0.0
 
 
-def _why_no_scale(difference: FloatArray, scale: float) -> str | None:
-    if not difference.any():
-        return "all responses of a contest have the same length: there is no length effect to estimate"
-    if scale <= 1e-9 * np.abs(difference).max():
-        return "the length difference is constant within every pair: it cannot be told from the systems"
-    return None
-
-
-def _why_unplaced(used: Contests, unplaced: dict[int, str]) -> str | None:
+def _why_none(used: Contests, unplaced: dict[int, str], difference: FloatArray, scale: float) -> str | None:
     if not len(used):
         return "no contest has a score and a length difference"
     met = set(used.first.tolist()) | set(used.second.tolist())
     for system, why in unplaced.items():
         if system in met:
             return f"{used.systems[system]!r}: {why} (complete separation)"
+    if not difference.any():
+        return "all responses of a contest have the same length: there is no length effect to estimate"
+    if scale <= 1e-9 * np.abs(difference).max():
+        return "the length difference is constant within every pair: it cannot be told from the systems"
     return None
 
 
@@ -242,16 +238,18 @@ def verbosity_slope(
     >>> round(found.win_probability_at_double.interval.estimate, 4), round(found.slope.interval.estimate, 4)
     (0.75, 1.585)
     """
-    if ties not in {"half", "davidson"}:
-        raise InvalidInputError(f"ties is {ties!r}. {did_you_mean(ties, ['half', 'davidson'])}")
-    won = _column("score", score)
-    if ((won < 0) | (won > 1)).any():
+    won, long = np.asarray(score, dtype=float), np.asarray(lengths, dtype=float)
+    if won.ndim != 1 or ((won < 0) | (won > 1)).any():
         raise InvalidInputError("a score lies outside [0, 1]; give 1 for a win of the first response, 0.5 for a tie")
-    columns = {"length": _log_ratio(lengths, len(won))}
+    if long.shape != (len(won), 2) or (long < 0).any() or np.isinf(long).any():
+        raise InvalidInputError(
+            f"lengths has the shape {long.shape!r}; give {(len(won), 2)!r}: a's and b's, finite, not negative, "
+            "NaN for an unknown one"
+        )
     labels = IntervalLevel.of(level).labels(len(won))
-    for name, values in (("quality", quality_difference), ("position", shown_first)):
-        if values is not None:
-            columns[name] = _column(name, values, len(won))
+    given = {"quality": quality_difference, "position": shown_first}
+    columns = {"length": np.log1p(long[:, 0]) - np.log1p(long[:, 1])}
+    columns |= {name: np.asarray(values, dtype=float) for name, values in given.items() if values is not None}
     design = np.column_stack(list(columns.values()))
     usable = ~np.isnan(won) & ~np.isnan(design).any(axis=1)
     if systems is not None:
@@ -297,8 +295,6 @@ def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[
     """The columns of the systems' strengths, and the contests between systems whose strengths are finite."""
     names, index = np.unique(np.asarray(systems), return_inverse=True)
     pairs: IntArray = index.reshape(np.shape(systems))
-    if np.shape(systems) != (len(won), 2):
-        raise InvalidInputError(f"systems has the shape {pairs.shape!r}; give {(len(won), 2)!r}: a's and b's system")
     apart = pairs[:, 0] != pairs[:, 1]
     met = usable & apart
     contests = Contests.of([str(name) for name in names], first=pairs[met, 0], second=pairs[met, 1], score=won[met])
@@ -309,21 +305,3 @@ def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[
     columns = np.zeros((len(won), len(placed) - 1))
     columns[inside] = strength_design(pairs[inside], placed)
     return columns, usable & (inside | ~apart)
-
-
-def _column(name: str, values: ArrayLike, size: int | None = None) -> FloatArray:
-    column = np.asarray(values, dtype=np.float64)
-    if column.ndim != 1 or (size is not None and len(column) != size):
-        raise InvalidInputError(f"{name} has the shape {column.shape!r}; give one number a contest, as in score")
-    if np.isinf(column).any():
-        raise InvalidInputError(f"{name} contains an infinite value; give numbers, NaN for what is unknown")
-    return column
-
-
-def _log_ratio(lengths: ArrayLike, size: int) -> FloatArray:
-    table = np.asarray(lengths, dtype=np.float64)
-    if table.shape != (size, 2):
-        raise InvalidInputError(f"lengths has the shape {table.shape!r}; give {(size, 2)!r}: a's and b's length")
-    if np.isinf(table).any() or (table < 0).any():
-        raise InvalidInputError("lengths contains a negative or infinite value; give lengths, NaN for an unknown one")
-    return np.asarray(np.log1p(table[:, 0]) - np.log1p(table[:, 1]))

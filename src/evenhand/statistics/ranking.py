@@ -273,7 +273,6 @@ class Ranking:
         contests_added: Of strengths that the contests alone leave infinite, for which contests were added.
         level: Of the intervals, and one minus the error rate of the groups.
         resamples: For the expected ranks.
-        undefined_resamples: Resamples in which a ranked system had no scored contest: left out.
         seed: Of the resamples.
         contests: Contests, scored or not.
         unscored: Of these without a score.
@@ -291,7 +290,6 @@ class Ranking:
     contests_added: bool
     level: float
     resamples: int
-    undefined_resamples: int
     seed: int
     contests: int
     unscored: int
@@ -390,7 +388,6 @@ def rank_systems(
         contests_added=field is not None and field.contests_added,
         level=over.level,
         resamples=resamples,
-        undefined_resamples=0 if anytime else resamples - len(standing.draws),
         seed=seed,
         contests=len(contests),
         unscored=len(contests) - len(scored),
@@ -404,7 +401,7 @@ def _without_estimates_of_models(
 ) -> tuple[StrengthModel, LengthControlled | None]:
     """The models without their estimates: an interval that does not hold is no interval."""
     unknown = Parameter(None, AT_ANY_TIME)
-    strengths = tuple(Strength(strength.system, None, None, AT_ANY_TIME) for strength in model.strengths)
+    strengths = tuple(Strength(strength.system, None, AT_ANY_TIME) for strength in model.strengths)
     model = replace(model, strengths=strengths, tie=unknown, position_log_odds=unknown, position_probability=unknown)
     if controlled is not None:
         missing = (None,) * len(controlled.win_rates)

@@ -246,14 +246,11 @@ class Strength:
     Attributes:
         system: Its name.
         log_strength: ``lambda``; those of the placed systems sum to zero. None when it has no finite value.
-        share: ``exp(lambda)`` as a share of the placed systems' sum: the strength on the probability scale. Its
-            interval is formed on the logit scale.
         reason: Why there is no finite strength; None when there is one.
     """
 
     system: str
     log_strength: Interval | None
-    share: Interval | None
     reason: str | None
 
 
@@ -390,8 +387,8 @@ def fit_strengths(
             contest a strength is added, half won by each side (:meth:`LogitOutcomes.with_half_wins`).
 
     >>> contests = Contests.of("ab", first=[0] * 3, second=[1] * 3, score=[1, 1, 0])  # the odds are 2 to 1
-    >>> [round(strength.share.estimate, 4) for strength in fit_strengths(contests).strengths]
-    [0.6667, 0.3333]
+    >>> [round(2 * strength.log_strength.estimate, 4) for strength in fit_strengths(contests).strengths]  # ± log 2
+    [0.6931, -0.6931]
     >>> score = [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]  # equals; two ties of six: nu / (2 + nu) = 1/3, nu = 1
     >>> fit = fit_strengths(Contests.of(["a", "b"], first=[0] * 6, second=[1] * 6, score=score))
     >>> round(fit.tie.interval.estimate, 6)
@@ -465,17 +462,11 @@ def _fit(core: Contests, placed: IntArray, *, ordered: bool, ties: bool, halves:
 def _strengths(
     systems: tuple[str, ...], placed: IntArray, reasons: dict[int, str], fit: LogitFit | None, level: float
 ) -> tuple[Strength, ...]:
-    found = {system: Strength(systems[system], None, None, reason) for system, reason in reasons.items()}
+    found = {system: Strength(systems[system], None, reason) for system, reason in reasons.items()}
     if fit is not None:
         basis = strength_basis(len(placed))
-        log_strengths = basis @ fit.parameters[: basis.shape[1]]
-        for position, system in enumerate(placed.tolist()):
-            # logit(share) = lambda - log(sum of the others' exp(lambda)): value and derivative
-            others = np.delete(log_strengths, position)
-            log_odds = float(log_strengths[position] - logsumexp(others))
-            slope = np.insert(-np.exp(others - logsumexp(others)), position, 1.0) @ basis
-            share = fit.interval(slope, level, transform=expit, at=log_odds)
-            found[system] = Strength(systems[system], fit.interval(basis[position], level), share, None)
+        for system, own in zip(placed.tolist(), basis, strict=True):
+            found[system] = Strength(systems[system], fit.interval(own, level), None)
     return tuple(found[system] for system in range(len(systems)))
 
 

@@ -548,7 +548,7 @@ def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
         reason = "the data leave its interval open"
     else:
         return entry
-    return replace(entry, strength=Strength(entry.system, None, None, reason))
+    return replace(entry, strength=Strength(entry.system, None, reason))
 
 
 def _without_open_length_control(ranking: Ranking) -> Ranking:
