@@ -48,23 +48,25 @@ def test_consistency_and_stability_of_18_judges_are_the_published_ones_by_their_
         # Their logs are one a repetition; together they count what the report counts over the three draws.
         extracted, consistent = (sum(log[name] for log in logs[key]) for name in ("extracted", "consistent"))
         assert 2 * found.position.n_checked + found.position.n_lone == extracted
-        assert found.position.published_position_consistency == pytest.approx(consistent / extracted, abs=1e-12)
+        theirs = (2 * found.position.n_consistent + found.position.n_lone) / extracted
+        assert theirs == pytest.approx(consistent / extracted, abs=1e-12)
         mean = np.average([log["consistent_pct"] for log in logs[key]], weights=[log["of"] for log in logs[key]])
-        assert 100 * found.position.published_position_consistency == pytest.approx(mean, abs=0.005)
+        assert 100 * theirs == pytest.approx(mean, abs=0.005)
         # Ours leaves out the verdicts that stand alone, which theirs call consistent.
         ours = found.position.position_consistency
         if found.position.n_lone:
-            assert ours.estimate < found.position.published_position_consistency
+            assert ours.estimate < theirs
             differ += 1
         else:
-            assert ours.estimate == pytest.approx(found.position.published_position_consistency)
+            assert ours.estimate == pytest.approx(theirs)
         assert ours.n == found.num_instances == len(prompts)
-        # Their stability: the count of the verdict said most, over all draws.
+        # Their stability: the count of the verdict said most, over all draws; ours over those with a verdict.
         said = [[draws[sample][order] for sample in range(3)] for draws in pairs.values() for order in range(2)]
         counted = [[each for each in draws if each is not None] for draws in said]
         rates = [max(Counter(each).values()) / 3 for each in counted if each]
-        assert found.repetition.published_stability == pytest.approx(np.mean(rates), abs=1e-12)
-        assert found.repetition.mode_share.estimate >= found.repetition.published_stability - 1e-9
+        shares = [max(Counter(each).values()) / len(each) for each in counted if len(each) > 1]
+        assert found.repetition.mode_share.estimate == pytest.approx(np.mean(shares), abs=1e-12)
+        assert found.repetition.mode_share.estimate >= np.mean(rates) - 1e-9
         assert found.num_samples == 3
         assert {each.reason for each in found.replies.unscored} <= {"no_match"}
         assert sum(each.count for each in found.replies.unscored) == 6 * len(pairs) - extracted

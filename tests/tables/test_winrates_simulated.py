@@ -61,7 +61,7 @@ def test_equal_systems_before_a_judge_that_likes_the_first():
     expect_winrate(first_only, 0.7, 0.7 * 0.3)
     # The orders disagree in 0.7 · 0.7 + 0.3 · 0.3 of the contests, in 0.49 of 0.58 for the first.
     assert table.summary.positional_bias.estimate == pytest.approx(0.58, abs=0.05)
-    assert table.summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=0.05)
+    assert table.summary.position.first_shown_share.estimate == pytest.approx(0.49 / 0.58, abs=0.05)
     assert table.summary.position.p_value < 1e-6
     assert len(table.ranking.groups) == 1
 
