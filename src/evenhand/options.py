@@ -47,13 +47,13 @@ class Options(BaseModel):
         InvalidInputError: An option that does not exist, or a value that is not accepted; the message names it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)  # it may be a key
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each option says its own type
         try:
             super().__init__(**{name: _plain(value) for name, value in given.items()})
         except ValidationError as error:
-            raise _refused(type(self), given, error) from None  # whose message holds the values, which may be keys
+            raise _refused(type(self), given, error) from error
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: object) -> None:
