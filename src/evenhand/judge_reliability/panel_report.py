@@ -33,7 +33,6 @@ from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")
 
-NAN = float("nan")
 SAME = 1e-9
 ENOUGH_DRAWS = 5
 """From so many draws on, no caution is given."""

@@ -341,7 +341,7 @@ class SystemSummary:
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
-            the strengths expect (:func:`~evenhand.statistics.ranking.field_mean_ranks`).
+            the strengths expect (:class:`~evenhand.statistics.ranking.SystemRanking`).
         rank: By winrate where all met equally often and otherwise by strength.
         rank_low: The best rank that the tests leave open.
         rank_high: The worst one.
