@@ -49,7 +49,7 @@ from evenhand.judging.run import limits_after, parameters_of
 from evenhand.judging.run_fingerprint import made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.options import PairVoteFields, ReliabilityOptions, ReportVoteFields, RunOptions, takes
-from evenhand.report.explorer import report_page
+from evenhand.report.page import report_page
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
