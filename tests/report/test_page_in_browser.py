@@ -305,9 +305,7 @@ def test_the_page_fits_the_window(window, width):
     window.run("location.hash = '#verdict=' + encodeURIComponent('0/alder/relevance')")
     window.wait_for("document.querySelector('.votes')")
     assert window.run("return document.documentElement.scrollWidth <= innerWidth")
-    assert (
-        max(right for *_, right in window.run(IMAGES)) < width
-    )  # all of each picture is seen
+    assert max(right for *_, right in window.run(IMAGES)) < width  # all of each picture is seen
     hidden = window.run("return getComputedStyle(document.querySelector('#listing')).display === 'none'")
     assert hidden == (width == 390)
     if hidden:
