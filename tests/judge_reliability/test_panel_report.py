@@ -15,7 +15,6 @@ from sklearn.metrics import cohen_kappa_score
 from evenhand.aggregation import VoteRules, aggregate
 from evenhand.aggregation.collapse import Scoring
 from evenhand.criteria import yes_no_criterion
-from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import summarize_votes
 from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report

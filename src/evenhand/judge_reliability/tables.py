@@ -143,7 +143,7 @@ LINES: Final = (
     ),
     Line("wins at twice the length", f"verbosity.{_DOUBLE}", "share", 0.5, _TASTE),
     Line("  log-odds for each e-fold", "verbosity.slope.interval", "difference"),
-    Line("wins at twice it, people's preference fixed", f"verbosity_given_people.{_DOUBLE}", "share", 0.5, _TASTE),
+    Line("wins at twice the length given people's choice", f"verbosity_given_people.{_DOUBLE}", "share", 0.5, _TASTE),
     Line("verdicts as people", "people.accuracy", "share"),
     Line("  single votes", "people.vote_accuracy", "share"),
     Line("  right in every order", "people.all_orders_right", "share"),
@@ -299,7 +299,7 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
         found = [pair.kappa.estimate for pair in report.pairs if isinstance(pair.kappa, Agreement)]
         return format_range(min(found, default=None), max(found, default=None))
 
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("votes", "num_votes"),
         Column("left out", "num_left_out"),
         Column(f"agreement [{format_level(level)}]", "agreement"),
