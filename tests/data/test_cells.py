@@ -35,7 +35,7 @@ VOTES = [[1, 1, 1], [1, 1, 0], [0, 0, 0]]
 
 
 def read(criterion, cells, **how):
-    return LabelReader.of(criterion, **how).read(cells, lambda place: f"cell {place} is")
+    return LabelReader(criterion, **how).read(cells, lambda place: f"cell {place} is")
 
 
 def test_zeros_and_ones_mean_no_and_yes_wherever_these_stand():
@@ -67,7 +67,7 @@ def test_a_place_is_asked_for_by_name():
         with pytest.raises(InvalidInputError, match=r"an index 0 … 4"):
             read(LEVELS, [cell], as_index=True)
     with pytest.raises(InvalidInputError, match="as_index is 1; accepted"):
-        LabelReader.of(LEVELS, as_index=1)
+        LabelReader(LEVELS, as_index=1)
     with pytest.raises(InvalidInputError, match="give the criteria"):
         evenhand.agreement(rows, "a", "gold", as_index=True)
 

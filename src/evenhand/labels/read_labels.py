@@ -211,7 +211,7 @@ def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]
         criterion = draw.criteria[asked.criterion]
         untold = _cannot_tell(criterion, answer.given)
         try:
-            place = None if untold else LabelReader.of(criterion).index_of(answer.given, f"{asked.id!r} has the label")
+            place = None if untold else LabelReader(criterion).index_of(answer.given, f"{asked.id!r} has the label")
         except InvalidInputError as error:
             problems.append(str(error))
             continue

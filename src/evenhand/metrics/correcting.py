@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from evenhand.by_name import results_of_run
-from evenhand.data.cells import is_abstention, number_of
+from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.fields import field_of
-from evenhand.data.recorded_columns import VoteReader
+from evenhand.data.plain import number_of
 from evenhand.errors import InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of
@@ -154,7 +154,7 @@ def _name(score: CorrectedMean, main: str, wholes: Iterable[str], *, of_systems:
 
 def _abstentions(mode: Mode[Any], about: Subject) -> Iterator[Cell]:
     """The cells of a subject about which every judge keeps silent."""
-    votes = [[VoteReader.of(question.criterion).vote("nobody", None)] for question in mode.questions(about)]
+    votes = [[LabelReader(question.criterion).vote("nobody", None)] for question in mode.questions(about)]
     for named, cast in mode.cells(about, mode.result(about, votes), 0):
         yield Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(cast))
 
