@@ -331,7 +331,7 @@ def test_a_public_name_is_the_name_of_one_class_only():
     assert {name for name in evenhand.__all__ if named[name] > 1} == set()
 
 
-@pytest.mark.parametrize("door", ["evenhand", "evenhand.metrics.direct"])
+@pytest.mark.parametrize("door", ["evenhand", "evenhand.metrics.judges"])
 def test_a_metric_takes_ids_of_the_catalog_unasked(door, tmp_path):
     made = (
         f"from {door} import DirectJudge; metric = DirectJudge(criteria='criteria.evenhand.direct.relevance', "

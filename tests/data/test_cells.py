@@ -14,7 +14,7 @@ from evenhand.data.cells import LabelReader
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
+from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.votes import is_missing
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
