@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion
-from evenhand.metrics.judges import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.metrics.metric import JudgedInstance
 from evenhand.modes.mode import Subject
 from evenhand.unitxt.bases import MapReduceMetric

@@ -14,7 +14,7 @@ import evenhand
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
-from evenhand.metrics.judges import DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
 from tests.support.judges import ScriptedJudge
 
 QUESTIONS = ["How many legs has a spider?", "What is the capital of France?", "Who wrote Emma?"]

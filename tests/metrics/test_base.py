@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.metrics.judges import DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
 from evenhand.metrics.metric import IntervalFields, RunFields
 from evenhand.options import IntervalOptions, RunOptions
 from evenhand.row_runs import RUBRIC_DEFAULTS

@@ -14,7 +14,7 @@ from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputEr
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.judging.run import NoLogprobsWarning
 from evenhand.metrics import register
-from evenhand.metrics.judges import ChecklistJudge
+from evenhand.metrics.judge_metrics import ChecklistJudge
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.criteria_artifacts import EvenhandChecklist
 from evenhand.votes import Completion

@@ -5,7 +5,14 @@ import pytest
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.judges import BestOfJudge, ChecklistJudge, DirectJudge, GradeScore, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import (
+    BestOfJudge,
+    ChecklistJudge,
+    DirectJudge,
+    GradeScore,
+    PairwiseJudge,
+    RubricJudge,
+)
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.statistics import mean_intervals
 from tests.support.scripted import ScriptedInferenceEngine, script

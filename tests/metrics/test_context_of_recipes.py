@@ -12,7 +12,7 @@ from evenhand.data.fields import LeftOutContextWarning
 from evenhand.data.plain import context_mapping
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.judges import BestOfJudge, ChecklistJudge, DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import BestOfJudge, ChecklistJudge, DirectJudge, PairwiseJudge, RubricJudge
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.unitxt.loading import load_criteria_artifact

@@ -14,7 +14,7 @@ from unitxt.task import Task
 
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.metrics import register
-from evenhand.metrics.judges import (
+from evenhand.metrics.judge_metrics import (
     BestOfJudge,
     ChecklistJudge,
     DirectJudge,

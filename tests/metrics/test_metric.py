@@ -6,7 +6,7 @@ import json
 import pytest
 
 from evenhand.metrics import register
-from evenhand.metrics.judges import ChecklistJudge, DirectJudge, RubricJudge
+from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, RubricJudge
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import Artifact, fetch_artifact
 

@@ -21,7 +21,7 @@ from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.judges import PairwiseJudge, check_system_names
+from evenhand.metrics.judge_metrics import PairwiseJudge, check_system_names
 from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

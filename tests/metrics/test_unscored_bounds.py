@@ -9,7 +9,14 @@ from unitxt.task import Task
 
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.metrics import register
-from evenhand.metrics.judges import BestOfJudge, ChecklistJudge, DirectJudge, GradeScore, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import (
+    BestOfJudge,
+    ChecklistJudge,
+    DirectJudge,
+    GradeScore,
+    PairwiseJudge,
+    RubricJudge,
+)
 from evenhand.metrics.recorded import VoteAggregation
 from tests.support.checklists import sheet
 from tests.support.choosing import reply_for, shown_candidates

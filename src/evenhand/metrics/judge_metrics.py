@@ -283,7 +283,7 @@ class DirectJudge(AssessingJudge):
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
     shown; an instance whose reply names no option, or whose prediction is None, is unscored (NaN) and counted. The
     scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.metric.JudgeMetric` lists
-    the settings, and :class:`~evenhand.metrics.judges.AssessingJudge` those for examples. With several judges
+    the settings, and :class:`~evenhand.metrics.judge_metrics.AssessingJudge` those for examples. With several judges
     or draws the global scores also say what the votes show about the judges
     (:class:`~evenhand.judge_reliability.panel_report.PanelReport`); if instances name criteria of their own, under
     the name of each. With ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the
@@ -347,12 +347,12 @@ class RubricJudge(AssessingJudge):
     ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
     is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
     score would be at its worst and at its best option. The score of a criterion is the number that its votes were
-    aggregated to, as in :class:`~evenhand.metrics.judges.DirectJudge`; with ``scoring="expected"``
+    aggregated to, as in :class:`~evenhand.metrics.judge_metrics.DirectJudge`; with ``scoring="expected"``
     ``<main>_<criterion>_covered_mass`` says how much of the probability was on its options. All criteria of all
     instances are asked in one queue.
 
     :class:`~evenhand.metrics.metric.JudgeMetric` lists the other settings, and
-    :class:`~evenhand.metrics.judges.AssessingJudge` those for examples; ``criteria`` and ``criteria_field``
+    :class:`~evenhand.metrics.judge_metrics.AssessingJudge` those for examples; ``criteria`` and ``criteria_field``
     are not for rubrics. Defaults of its own: ``flow="one_step"``, since a rubric asks many questions per response, and
     ``check_positional_bias=False``, since the options are shown in a random order.
 
