@@ -71,7 +71,7 @@ def to_label(
             exist or that these verdicts do not allow.
     """
     for name, given, least in (("n", n, 1), ("seed", seed, 0)):
-        if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        if type(given) is not int or given < least:
             raise InvalidInputError(f"{name} is {given!r}; give a whole number, {least} or more")
     if design not in DRAWN_BY:
         raise InvalidInputError(f"design is {design!r}, not a sampling design. {did_you_mean(design, DRAWN_BY)}")
