@@ -14,7 +14,7 @@ from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_colum
 from evenhand.labels.people import read_gold
 from evenhand.options import IntervalOptions, takes
 from evenhand.results.results import Results
-from evenhand.statistics.alternative_annotator import Similarity
+from evenhand.statistics.agreement import Similarity
 from evenhand.unitxt.loading import load_criterion
 
 
@@ -38,7 +38,7 @@ def alternative_annotator_test(
 
     One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
     the others, instance by instance. The judge passes if it outdoes half of the annotators, ε given
-    (:func:`~evenhand.statistics.alternative_annotator.alternative_annotator` has the formulas; Calderon, Reichart and
+    (:func:`~evenhand.statistics.agreement.alternative_annotator` has the formulas; Calderon, Reichart and
     Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
 
     Args:

@@ -16,10 +16,11 @@ from evenhand.data.cells import (
     named_weights,
     set_aside,
 )
+from evenhand.data.fields import read_clusters
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import VoteComparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.tables import measure_at
-from evenhand.metrics.base_metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
+from evenhand.metrics.metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
@@ -130,7 +131,8 @@ class VoteAggregation(EvenhandMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
         """Aggregate the votes on all instances."""
         inputs, criterion = list(evaluation_inputs_stream), self.criterion()
-        clusters = self.clusters_of(inputs)
+        rows = [task_data for _, _, task_data in inputs]
+        clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(inputs)
         reader = LabelReader(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
