@@ -182,7 +182,15 @@ def test_calibration_is_that_of_the_probabilities_of_what_was_selected():
         ),
         criteria=(criterion,),
         systems=("a",),
-        parameters={"judges": ["j"], "n": 6, "level": 0.95, "seed": 0, "grid": {"samples": 1}, **rules.parameters()},
+        parameters={
+            "judges": ["j"],
+            "n": 6,
+            "level": 0.95,
+            "interval": "auto",
+            "seed": 0,
+            "grid": {"samples": 1},
+            **rules.parameters(),
+        },
     )
     picture = only(table, "calibration")
     # bins of a tenth, an edge belonging below: 0.55 came true never, 0.8 in two of two, 0.9 in one of two

@@ -151,11 +151,6 @@ def test_what_holds_no_votes_is_refused(recorded):
         named_votes(recorded, "instance 3")
 
 
-def test_a_criterion_must_be_one():
-    with pytest.raises(InvalidInputError, match=r"give a Criterion, such as evenhand.load"):
-        LabelReader("criteria.evenhand.direct.relevance")
-
-
 def test_weights_belong_to_judges():
     assert named_weights(None, ["a", "b"]) is None
     assert named_weights([2, 1], ["a", "b"]) == {"a": 2, "b": 1}
