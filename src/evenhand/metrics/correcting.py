@@ -13,7 +13,7 @@ from evenhand.data.cells import is_abstention, number_of
 from evenhand.data.fields import field_of
 from evenhand.data.recorded_columns import VoteReader
 from evenhand.errors import InvalidInputError
-from evenhand.labels.correct import DESIGNS, CorrectedMean, CorrectedScores, correct, worth
+from evenhand.labels.correct import DESIGNS, Corrected, CorrectedScores, correct, worth
 from evenhand.metrics.base_metric import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.options import Design, GoldOptions
@@ -145,7 +145,7 @@ class Correcting:
         return entries
 
 
-def _name(score: CorrectedMean, main: str, wholes: Iterable[str], *, of_systems: bool) -> str:
+def _name(score: Corrected, main: str, wholes: Iterable[str], *, of_systems: bool) -> str:
     """The name of the score that is corrected: the main one, that of a part of it, or that of a system."""
     parts = [] if score.criterion in wholes else [score.criterion]
     named = [score_name_of([part], part) for part in (*parts, *filter(None, [score.option]))]
