@@ -11,7 +11,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.data.recorded_columns import VoteReader
+from evenhand.data.cells import LabelReader
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Labels, read_gold
 from evenhand.results.vote_columns import Cell
@@ -30,7 +30,7 @@ def said(request: Any) -> str:
 
 def judged(columns: dict[str, list[str | None]], criterion: Any = GOOD) -> Any:
     """System -> what the judge says of each row, without the time that judging takes."""
-    reader = VoteReader.of(criterion)
+    reader = LabelReader(criterion)
     made = evenhand.judge([{"response": "Yes"}], criterion, ScriptedJudge(said), **QUIET)
     cells = [
         Cell(
