@@ -61,10 +61,10 @@ class World:
         }
         judge = SimulatedEngine(quality=texts, noise=0.2, refusal_rate=0.04, accuracy=0.95, seed=seed)
         compared = SimulatedEngine(quality={text: 6 * each for text, each in texts.items()}, noise=0.8, seed=seed)
-        how = {"response_field": list(SYSTEMS), "max_failure_rate": 1.0, **QUIET}
+        how = {"response_fields": list(SYSTEMS), "max_failure_rate": 1.0, **QUIET}
         return cls(
             evenhand.judge(rows, BOTH, judge, **how),
-            evenhand.winrates(rows, list(SYSTEMS), "Which is better?", compared, **QUIET),
+            evenhand.winrates(rows, "Which is better?", compared, response_fields=list(SYSTEMS), **QUIET),
             quality,
             levels,
         )

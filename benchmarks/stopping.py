@@ -164,23 +164,23 @@ def numbers(accuracy: float) -> Iterator[tuple[str, float | None, float | None, 
             rows,
             yes_no_criterion("met", "Is it met?"),
             engine(),
-            response_field="one",
+            response_fields="one",
             flow="verdict_only",
             **shared,
             **stopping,
         )
         compared = winrates(
             rows,
-            ["one", "other"],
             "criteria.evenhand.pairwise.overall_quality",
             engine(strengths),
+            response_fields=["one", "other"],
             flow="verdict_only",
             resamples=50,
             **shared,
             **stopping,
         )
         checked = checklist(
-            rows, checks, engine(), response_field="one", mode="item", use_logprobs=False, **shared, **stopping
+            rows, checks, engine(), response_fields="one", mode="item", use_logprobs=False, **shared, **stopping
         )
         found.append(measured(judged, compared, checked))
     for name in found[0]:

@@ -66,7 +66,7 @@ def test_it_is_said_of_what_bounds_are_where_they_lead(direct, tmp_path):
     said = "a row is affected if any vote on it is unscored"
     faulty = runs.judge_of(refusal_rate=0.4)
     unscored = evenhand.judge(
-        runs.rows(8), runs.RELEVANCE, faulty, response_field="alder", max_failure_rate=1.0, **runs.QUIET
+        runs.rows(8), runs.RELEVANCE, faulty, response_fields="alder", max_failure_rate=1.0, **runs.QUIET
     )
     assert any(finding.bounds is not None for finding in unscored.findings())
     for judged, shown in ((direct, False), (unscored, True)):
@@ -154,7 +154,7 @@ def test_equal_results_give_equal_pages(direct, tmp_path):
 def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses():
     rows = [{"id": f"p-{place}", "alder": f"{row['alder']} ({place})"} for place, row in enumerate(runs.rows(4))]
     changed = [{**row, "alder": row["alder"].upper()} if row["id"] == "p-1" else row for row in reversed(rows)]
-    how = {"response_field": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
+    how = {"response_fields": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
     one, other = (evenhand.judge(data, runs.RELEVANCE, runs.judge_of(), **how) for data in (rows, changed))
     packed = pack([one.verdict_views(), _in_place(one, other, None)])
     assert packed.index["names"] == [f"{place}/alder/relevance" for place in range(4)]

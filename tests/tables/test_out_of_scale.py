@@ -40,7 +40,7 @@ def aggregated(strange, cell):
 
 
 def agreed(strange, cell):
-    table = evenhand.agreement(wide(strange, cell), ["a", "b"], "gold", criteria=GRADES)
+    table = evenhand.agreement(wide(strange, cell), ["a", "b"], gold_fields="gold", criteria=GRADES)
     votes = [vote for row in table.cells() for vote in row.votes]
     return {"no_match": sum(vote.unscored_reason == "no_match" for vote in votes)}, str(table)
 
@@ -123,6 +123,6 @@ def test_a_gold_label_that_is_none_is_set_aside_too():
     rows = wide(0, None)
     rows[5]["gold"] = "??"
     with pytest.warns(OutOfScaleWarning, match="1 of 300 recorded votes"):
-        table = evenhand.aggregate_votes(rows, ["a", "b"], GRADES, gold="gold")
+        table = evenhand.aggregate_votes(rows, ["a", "b"], GRADES, gold_fields="gold")
     assert table.references[5] is None
     assert sum(label is None for label in table.references) == 1

@@ -124,7 +124,7 @@ def test_answers_of_a_run_written_as_rows_and_read_back_are_the_same_table():
     judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
     rows = [{"alder": f"alder {n}" * n, "birch": None if n == 3 else f"birch {n}", "doc": n // 2} for n in range(1, 7)]
     asked = evenhand.checklist(
-        rows, CHECKS, judges, response_field=["alder", "birch"], cluster_field="doc", progress=False, samples=3
+        rows, CHECKS, judges, response_fields=["alder", "birch"], cluster_field="doc", progress=False, samples=3
     )
     read = evenhand.checklist(votes=asked.to_rows(), checklist=CHECKS, cluster_field="cluster")
     plain = [{**row, "items": None} for row in asked.records()]
@@ -183,7 +183,7 @@ def test_choices_by_hand():
     assert [each.grade_score for each in grading.instances] == [1.0, 0.0]
     assert grading.grade_score.estimate == pytest.approx(0.5)
     assert grading.histograms[0].places.counts == (4, 1, 1)
-    named = evenhand.grade_scores(votes=CHOICES, candidates=["z", "x", "y"])
+    named = evenhand.grade_scores(votes=CHOICES, response_fields=["z", "x", "y"])
     assert named.instances[0].candidates == ("z", "x", "y")
     assert next(iter(named.gradings.values())).grade_score == grading.grade_score
 
@@ -215,15 +215,17 @@ def test_choices_of_a_run_written_as_rows_and_read_back_are_the_same_table():
     rows = [{"x": f"x{n}", "y": f"y{n}" * n, "z": None if n == 2 else f"z{n}"} for n in range(1, 6)]
     rows.append({"x": "x", "y": None, "z": None})
     judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
-    asked = evenhand.grade_scores(rows, ["x", "y", "z"], BETTER, judges, progress=False, samples=2)
-    read = evenhand.grade_scores(votes=asked.to_rows(), candidates=["x", "y", "z"], criteria=BETTER)
+    asked = evenhand.grade_scores(rows, BETTER, judges, response_fields=["x", "y", "z"], progress=False, samples=2)
+    read = evenhand.grade_scores(votes=asked.to_rows(), response_fields=["x", "y", "z"], criteria=BETTER)
     assert [[(v.judge_id, v.order, v.sample, v.selected_index) for v in each.votes] for each in read.instances] == [
         [(v.judge_id, v.order, v.sample, v.selected_index) for v in each.votes] for each in asked.instances
     ]
     for mine, theirs in zip(read.gradings.values(), asked.gradings.values(), strict=True):
         assert mine.instances == theirs.instances
         assert (mine.grade_score, mine.chance_corrected) == (theirs.grade_score, theirs.chance_corrected)
-    several = evenhand.grade_scores(rows, ["x", "y"], BETTER, judges[0], progress=False, prompts=("select", "grade"))
+    several = evenhand.grade_scores(
+        rows, BETTER, judges[0], response_fields=["x", "y"], progress=False, prompts=("select", "grade")
+    )
     with pytest.raises(InvalidInputError, match=r"filter\(prompt=…"):
         several.to_rows()
 

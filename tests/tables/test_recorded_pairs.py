@@ -100,12 +100,12 @@ def test_several_judges_in_rows_or_in_columns_come_to_the_same():
     wide = [{"gpt": "small", "llama": "large", "ann": "small"}, {"gpt": "large", "llama": "large", "ann": None}]
     names = ["gpt", "llama", "ann"]
     long = [{"id": n, "judge": name, "vote": row[name]} for n, row in enumerate(wide) for name in names]
-    one = evenhand.winrates(wide, ["small", "large"], votes=names)
-    other = evenhand.winrates(long, ["small", "large"], votes="vote")
+    one = evenhand.winrates(wide, systems=["small", "large"], votes=names)
+    other = evenhand.winrates(long, systems=["small", "large"], votes="vote")
     assert [entry.contest.score for entry in one.contests] == [1.0, 0.0]
     assert [entry.contest.verdict for entry in one.contests] == [entry.contest.verdict for entry in other.contests]
     heavy = evenhand.winrates(
-        wide, ["small", "large"], votes=names, aggregation="weighted_mean", judge_weights=(1, 3, 1)
+        wide, systems=["small", "large"], votes=names, aggregation="weighted_mean", judge_weights=(1, 3, 1)
     )
     assert heavy[0].contest.score == pytest.approx((1 + 0 + 1) / 5)
 
@@ -115,7 +115,7 @@ def test_three_systems_lengths_and_gold():
         {"id": 0, "judge": "j", "first": "a", "second": "c", "vote": "c", "first_response": "xy", "best": "C"},
         {"id": 0, "judge": "j", "first": "b", "second": "a", "vote": "a", "first_length": 5, "best": "first"},
     ]
-    table = evenhand.winrates(votes=rows, systems=["a", "b", "c"], gold_field="best")
+    table = evenhand.winrates(votes=rows, systems=["a", "b", "c"], gold_fields="best")
     assert scores(table) == [("0", "a", "b", 1.0), ("0", "a", "c", 0.0)]
     assert [(entry.lengths, entry.gold) for entry in table.contests] == [((None, 5), "b"), ((2, None), "c")]
     assert table.gold_agreement().estimate == pytest.approx(1 / 2)
@@ -177,7 +177,7 @@ ROW = {"id": 0, "judge": "j", "first": "a", "second": "b", "vote": "a"}
         ),
         (
             [{**ROW, "swapped": False, "best": "a"}, {**ROW, "swapped": True, "best": "b"}],
-            {"gold_field": "best"},
+            {"gold_fields": "best"},
             r"row 1 says gold 'b' .* and a row before it 'a'",
         ),
     ],
@@ -189,7 +189,7 @@ def test_what_cannot_be_used_is_refused_with_its_value(rows, options, message):
 
 def test_columns_of_votes_without_votes_are_refused():
     with pytest.raises(InvalidInputError, match=r"judge_field is 'rater'.*votes=…"):
-        evenhand.winrates([ROW], ["a", "b"], judge_field="rater")
+        evenhand.winrates([ROW], response_fields=["a", "b"], judge_field="rater")
     with pytest.raises(InvalidInputError, match=r"votes is a DataFrame; with a data set it names"):
         evenhand.winrates([ROW], votes=pd.DataFrame([ROW]))
 
@@ -221,7 +221,9 @@ def test_votes_of_a_run_written_as_rows_and_read_back_are_the_same_table(how):
     ]
     criterion = comparison_criterion("better", "", graded="scale" in how, allow_ties="allow_ties" in how)
     run = {name: value for name, value in how.items() if name == "samples"}
-    asked = evenhand.winrates(ANSWERS, ["a", "b", "c"], criterion, judges, progress=False, journal=None, **run)
+    asked = evenhand.winrates(
+        ANSWERS, criterion, judges, response_fields=["a", "b", "c"], progress=False, journal=None, **run
+    )
     read = evenhand.winrates(votes=asked.to_rows(), systems=["a", "b", "c"], criteria=criterion)
     assert [[(v.judge_id, v.order, v.sample, v.selected_index) for v in e.contest.verdict.votes] for e in read] == [
         [(v.judge_id, v.order, v.sample, v.selected_index) for v in e.contest.verdict.votes] for e in asked
@@ -280,9 +282,9 @@ def test_the_published_winrates_of_mt_bench_judges_recompute():
 def test_the_shell_reads_votes_and_asks_nobody(tmp_path, capsys):
     data, out = tmp_path / "votes.jsonl", tmp_path / "contests.parquet"
     data.write_text("".join(json.dumps({**row, "said": row["vote"]}) + "\n" for row in ROWS))
-    assert main(["compare", str(data), "--votes", "said", "--judge-field", "judge", "--out", str(out)]) == 0
+    assert main(["winrates", str(data), "--votes", "said", "--judge-field", "judge", "--out", str(out)]) == 0
     assert "3 contests written" in capsys.readouterr().out
     assert scores(evenhand.open(out)) == scores(evenhand.winrates(votes=ROWS))
     with pytest.raises(SystemExit, match="2"):
-        main(["compare", str(data), "--votes", "said", "--engine", "engines.evenhand.baseline"])
+        main(["winrates", str(data), "--votes", "said", "--engine", "engines.evenhand.baseline"])
     assert "Give --engine or --votes, one of them." in capsys.readouterr().err

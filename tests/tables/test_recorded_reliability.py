@@ -25,7 +25,7 @@ PAIRS = [
 
 
 def test_comparisons_by_hand():
-    report = evenhand.reliability(votes=PAIRS, gold_field="best")
+    report = evenhand.reliability(votes=PAIRS, gold_fields="best")
     assert isinstance(report, evenhand.ReliabilityReport)
     found = report.of()
     assert found.position.position_consistency.estimate == pytest.approx(2 / 3)
@@ -49,7 +49,7 @@ GRADES = [
 
 
 def test_assessments_by_hand():
-    found = evenhand.reliability(votes=GRADES, criteria=QUALITY, gold_field="human").of()
+    found = evenhand.reliability(votes=GRADES, criteria=QUALITY, gold_fields="human").of()
     assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
     # Bad and Good come to Fair, which is what the person said
     assert found.people.accuracy.estimate == 1.0
@@ -71,7 +71,7 @@ def test_assessments_by_hand():
         ([GRADES[0], {**GRADES[0], "vote": "Bad"}], {"criteria": QUALITY}, "rows 0 and 1 both hold the vote"),
         (
             [GRADES[0], {**GRADES[1], "human": "Bad"}],
-            {"criteria": QUALITY, "gold_field": "human"},
+            {"criteria": QUALITY, "gold_fields": "human"},
             "row 1 has the gold label 'Bad', and a row before it of the same response 'Good'",
         ),
     ],
@@ -86,8 +86,8 @@ def test_the_votes_of_a_run_get_the_report_of_the_run():
     judges = [SimulatedEngine(name=name, seed=seed, noise=1.0) for seed, name in enumerate(("one", "two"))]
     criterion = comparison_criterion("better", "")
     how = {"progress": False, "samples": 3}
-    table = evenhand.winrates(rows, ["a", "b"], criterion, judges, **how)
-    asked = evenhand.reliability(rows, criterion, judges, systems=["a", "b"], **how)
+    table = evenhand.winrates(rows, criterion, judges, response_fields=["a", "b"], **how)
+    asked = evenhand.reliability(rows, criterion, judges, response_fields=["a", "b"], **how)
     read = evenhand.reliability(votes=table.to_rows(), criteria=criterion)
     for mine, theirs in zip(read.results, asked.results, strict=True):
         assert replace(mine, replies=theirs.replies) == theirs
@@ -118,6 +118,6 @@ def test_the_published_consistency_of_recorded_judges_recomputes():
 def test_the_shell_reports_on_recorded_votes(tmp_path, capsys):
     data, out = tmp_path / "votes.jsonl.gz", tmp_path / "report.json"
     data.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in PAIRS).encode()))
-    assert main(["judge-report", str(data), "--votes", "vote", "--gold", "best", "--out", str(out)]) == 0
+    assert main(["reliability", str(data), "--votes", "vote", "--gold-fields", "best", "--out", str(out)]) == 0
     assert "gpt" in capsys.readouterr().out
     assert evenhand.ReliabilityReport.load(out).of().num_instances == 3

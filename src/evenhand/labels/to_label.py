@@ -46,7 +46,7 @@ def to_label(
     data: object,
     design: str = "random",
     seed: int = 0,
-    response_field: str | None = None,
+    response_fields: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
 ) -> BlindSheet:
     """A blind sheet on which people label a sample of what was judged.
@@ -60,7 +60,7 @@ def to_label(
             often. The probabilities go with the labels, so that estimates stay unbiased. If you do not know, draw at
             random.
         seed: Of the draw: the same results and seed give the same sheet.
-        response_field: The column with the responses, where the results do not know it: those of recorded votes.
+        response_fields: The column with the responses, where the results do not know it: those of recorded votes.
         context_fields: What is shown beside the responses, in place of what the judge was shown: a column, several, or
             name shown -> column.
 
@@ -73,7 +73,7 @@ def to_label(
     """
     how = _How(check_design(design), _whole("n", n, 1), _whole("seed", seed, 0))
     whole = [each for each in results.outcomes() if each.part_of is None]
-    texts = results.texts(data, response_field, context_fields)
+    texts = results.texts(data, response_fields, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
     chosen, scores = _drawn(_groups(results, whole, cells, texts), cells, how)
     cards, criteria = _cards(results, texts, chosen, how)

@@ -37,13 +37,13 @@ from evenhand.votes import Completion, Match, Vote, is_missing
 @remembers
 @takes(RecordedOptions)
 def read_replies(
-    dataset: object,
+    data: object,
     replies: str | Sequence[str],
     criteria: object = None,
     rule: str | None = None,
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
-    gold: str | None = None,
+    gold_fields: str | None = None,
     judge_field: str | None = None,
     id_field: str | None = None,
     swapped_field: str | None = None,
@@ -61,7 +61,7 @@ def read_replies(
     ``table.to_rows()`` gives them as plain rows.
 
     Args:
-        dataset: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
+        data: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
             logs of other tools.
         replies: The column with the replies; several columns are several judges. Cells may be lists (repeated draws of
             the judge). A nested column is named ``a/b`` or ``a.b``.
@@ -69,7 +69,7 @@ def read_replies(
             without it the options are Yes and No.
         rule: The rule by which several judges' votes become one; None for the scale's default.
         weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold: The column with the label that is right.
+        gold_fields: The column with the label that is right.
         judge_field: Long data, a row per reply: the column that names the judge.
         id_field: Long data: the column that names the instance; replies of one judge to one instance are draws.
         swapped_field: Of comparisons: the column that is true where the two responses were shown in the other order. A
@@ -90,7 +90,7 @@ def read_replies(
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
     log = _ReplyLog(
-        read_rows(dataset, split),
+        read_rows(data, split),
         _columns(replies, judge_field),
         VoteReader.of(criterion, as_index=as_index),
         judge_field=judge_field,
@@ -100,8 +100,10 @@ def read_replies(
     )
     grouped = log.instances(id_field)
     first = [log.rows[numbers[0]] for numbers in grouped]
-    clusters = read_clusters(first, drawn.cluster_field, apart=recorded_columns(replies, gold, finish_reason_field))
-    labels = log.gold_labels(gold, grouped)
+    clusters = read_clusters(
+        first, drawn.cluster_field, apart=recorded_columns(replies, gold_fields, finish_reason_field)
+    )
+    labels = log.gold_labels(gold_fields, grouped)
     votes = [log.votes(numbers) for numbers in grouped]
     judges = list(dict.fromkeys(vote.judge_id for own in votes for vote in own))
     named = named_weights(weights, judges)
@@ -128,7 +130,7 @@ def read_replies(
             "swapped_field": swapped_field,
             "pattern": pattern,
             "as_index": as_index,
-            "gold": gold,
+            "gold_fields": gold_fields,
             "criteria_given": criteria is not None,
             "rule": rule,
             "weights": named,
@@ -204,7 +206,7 @@ class _ReplyLog:
         """The label that is right for each instance; rows of one instance say the same, or nothing."""
         if gold is None:
             return [None] * len(grouped)
-        cells = tuple(field_of(row, gold, number, "gold") for number, row in enumerate(self.rows))
+        cells = tuple(field_of(row, gold, number, "gold_fields") for number, row in enumerate(self.rows))
         read = read_column(VoteColumn(gold, cells), self.reader, "reference")
         found = []
         for numbers in grouped:

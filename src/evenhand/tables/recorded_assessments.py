@@ -24,7 +24,7 @@ def recorded_assessments(
     rules: VoteRules,
     options: RunOptions,
     *,
-    gold_field: str | None = None,
+    gold_fields: str | None = None,
     as_index: bool = False,
 ) -> Questions:
     """The questions that recorded votes answer, each about one response.
@@ -35,7 +35,7 @@ def recorded_assessments(
         criterion: Whose options were voted on.
         rules: How a judge's own votes become its verdict.
         options: With the column of the clusters.
-        gold_field: The column with the label that is right.
+        gold_fields: The column with the label that is right.
         as_index: Numbers are places of options.
 
     Raises:
@@ -63,8 +63,8 @@ def recorded_assessments(
         if vote.judge:
             order = own[::-1] if reversed_in[vote.number] else own
             votes.append(read.cast(vote, criterion, index, order, options.judge_weights))
-    labels, lengths = _labels(read, places, reader, gold_field), _lengths(read, places)
-    clusters = read.clusters(options.cluster_field, [each for each in (system, swapped, gold_field) if each])
+    labels, lengths = _labels(read, places, reader, gold_fields), _lengths(read, places)
+    clusters = read.clusters(options.cluster_field, [each for each in (system, swapped, gold_fields) if each])
     numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     asked = tuple(
         Asked(
@@ -87,7 +87,7 @@ def _labels(
     """What people said; the rows of one response say the same, or nothing."""
     if field is None:
         return {}
-    cells = [field_of(vote.row, field, vote.number, "gold_field") for vote in read.votes]
+    cells = [field_of(vote.row, field, vote.number, "gold_fields") for vote in read.votes]
     said = reader.read(cells, lambda place: f"row {read.votes[place].number}: the person voted")
     found: dict[tuple[int, str], int] = {}
     for vote, index in zip(read.votes, said, strict=True):

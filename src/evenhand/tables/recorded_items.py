@@ -37,31 +37,31 @@ def answer_of(given: object, who: str) -> Answer | None:
 
 
 def recorded_checklist(
-    dataset: object,
+    data: object,
     votes: object,
     fields: Mapping[str, Any],
     checklist: Checklist | None,
     options: ChecklistOptions,
     *,
-    gold_field: str | None = None,
+    gold_fields: str | None = None,
     split: str | None = None,
 ) -> ChecklistTable:
     """The table of recorded answers.
 
     Args:
-        dataset: The data; None where ``votes`` are the data.
+        data: The data; None where ``votes`` are the data.
         votes: The columns with the answers, or the data. A row is an answer to one item; or it is a response, and its
             cells hold the answers to all items, as a mapping or, in the order of the checklist, as a list.
         fields: The columns that are named.
         checklist: What was asked; None for the items that occur, of equal weight.
         options: Of a run and of a checklist, those that say what answers come to.
-        gold_field: The column with the answer of a person to the item of the row.
+        gold_fields: The column with the answer of a person to the item of the row.
         split: Which split of a ``DatasetDict``.
 
     Raises:
         InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
     """
-    rows, named = recorded_rows(dataset, votes, split)
+    rows, named = recorded_rows(data, votes, split)
     item = fields.get("item_field") or ITEM
     if not any(field_or(row, item, NOT_ASKED) is not NOT_ASKED for row in rows):
         if fields.get("item_field") is not None:
@@ -80,9 +80,9 @@ def recorded_checklist(
     read.check_once(lambda vote: (responses[vote.number], items[vote.number]))
     keys = {vote.number: (*responses[vote.number], items[vote.number]) for vote in read.votes}
     names = tuple(dict.fromkeys(system for system, _ in responses.values()))
-    apart = [column for column in (item, systems, gold_field) if column is not None]
+    apart = [column for column in (item, systems, gold_fields) if column is not None]
     clusters = read.clusters(mode.options.cluster_field, apart)
-    cast, gold = _cast(read, keys, asked, mode), _gold(read, keys, gold_field)
+    cast, gold = _cast(read, keys, asked, mode), _gold(read, keys, gold_fields)
     cells = [
         Cell(
             {
@@ -103,7 +103,7 @@ def recorded_checklist(
         **read.parameters(mode.options),
         **{name: getattr(mode.options, name) for name in ("allow_na", "primary_metric")},
         "ids": list(read.ids),
-        "gold_fields": gold_field,
+        "gold_fields": gold_fields,
     }
     header = {"checklists": [asked], "systems": list(names), "parameters": parameters}
     return ChecklistTable.of_cells(header, cells)

@@ -256,7 +256,7 @@ def recorded_winrates(
     selected = held.selected(offered, labels=criterion is not None)
     for (vote, pair), index in zip(held, selected, strict=True):
         key = (vote.instance, *pair.systems)
-        told = _told(held, vote, pair, given.gold_field)
+        told = _told(held, vote, pair, given.gold_fields)
         known = about.setdefault(key, told)
         for name, value in told.items():
             if known[name] is None:
@@ -291,7 +291,7 @@ def recorded_winrates(
         **read.parameters(options),
         "reduction": check_reduction(given.reduction, graded=graded),
         "resamples": given.resamples,
-        "gold_field": given.gold_field,
+        "gold_fields": given.gold_fields,
         "design": "recorded",
         "allow_ties": any(option.value == 0.5 for option in offered.options),
         "scale": "graded" if graded else "choice",
@@ -305,13 +305,13 @@ def _both_orders(held: _Comparisons) -> bool:
     return len({pair.order for _, pair in held}) > 1
 
 
-def _told(held: _Comparisons, vote: VoteRow, pair: _Pair, gold_field: str | None) -> dict[str, Any]:
+def _told(held: _Comparisons, vote: VoteRow, pair: _Pair, gold_fields: str | None) -> dict[str, Any]:
     """What a row says of its contest beside the vote: how long the responses are, and whom people prefer."""
     lengths = dict(zip((pair.first, pair.second), (_length(vote, "first"), _length(vote, "second")), strict=True))
     side = None
-    if gold_field is not None:
-        cell = field_or(vote.row, gold_field)
-        side = held.side(cell, pair, f"row {vote.number}: {gold_field!r}, which gold_field names, says")
+    if gold_fields is not None:
+        cell = field_or(vote.row, gold_fields)
+        side = held.side(cell, pair, f"row {vote.number}: {gold_fields!r}, which gold_fields names, says")
     return {
         "first_length": lengths[pair.systems[0]],
         "second_length": lengths[pair.systems[1]],

@@ -189,7 +189,7 @@ class VoteTable(ResultMethods[RecordedInstance]):
         """
         compared = self.summary.comparison
         if isinstance(compared, Missing):
-            raise InvalidInputError("there are no references to compare with; name their column: gold=…")
+            raise InvalidInputError("there are no references to compare with; name their column: gold_fields=…")
         return labels_table("References (rows) and verdicts (columns)", compared.labels, compared.confusion_matrix)
 
     def text_tables(self) -> tuple[TextTable, ...]:
@@ -438,7 +438,7 @@ class AgreementTable(ResultMethods[RaterPair]):
         level = clustered_level(said["level"], [cell.about["cluster"] for cell in instances], said["interval"])
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in instances]
         raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
         drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
         scale = Scale.of(criterion)
         return cls(
@@ -482,13 +482,13 @@ def _pair_record(pair: RaterPair) -> dict[str, Any]:
 @remembers
 @takes(RecordedOptions)
 def aggregate_votes(
-    dataset: object,
+    data: object,
     votes: str | Sequence[str],
     criteria: object = None,
     rule: str | None = None,
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
-    gold: str | None = None,
+    gold_fields: str | None = None,
     id_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
@@ -497,7 +497,7 @@ def aggregate_votes(
     """Reduce the recorded votes of every row to a verdict, and the verdicts to scores.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
             a label, the value of an option, True or False, or None where there is none (how they are read:
@@ -506,7 +506,7 @@ def aggregate_votes(
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.
         weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold: The column with the label that is right.
+        gold_fields: The column with the label that is right.
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
@@ -519,15 +519,17 @@ def aggregate_votes(
     drawn = RecordedOptions.of_call(options, signature(aggregate_votes).parameters)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
-    read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, lambda _: criterion, as_index=as_index)
+    read = _RecordedVotes.of(read_rows(data, split), votes, gold_fields, lambda _: criterion, as_index=as_index)
     if len(read.gold) > 1:
-        raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
-    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
+        raise InvalidInputError(
+            f"the column {gold_fields!r} holds several labels per row; gold_fields names the one that is right"
+        )
+    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold_fields))
     named = named_weights(weights, [column.name for column in read.judges])
     right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
     labels = [None if place is None else criterion.labels[place] for place in right]
     cells = _cells(cast_votes(read.judges, len(read.rows), read.reader), reference=labels, cluster=clusters)
-    said = {"gold": gold, "criteria_given": criteria is not None, "rule": rule, "weights": named}
+    said = {"gold_fields": gold_fields, "criteria_given": criteria is not None, "rule": rule, "weights": named}
     notes = [] if read.note is None else [read.note]
     header = {
         "criterion": criterion,
@@ -545,11 +547,11 @@ def aggregate_votes(
 @remembers
 @takes(RecordedOptions)
 def agreement(
-    dataset: object,
+    data: object,
     votes: str | Sequence[str],
-    gold: str | Sequence[str] | None = None,
     criteria: object = None,
     *,
+    gold_fields: str | Sequence[str] | None = None,
     id_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
@@ -558,14 +560,14 @@ def agreement(
     """How far judges agree with people, people with people, and judges with judges.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
             vote is a label, the value of an option, True or False, or None where there is none (how they are read:
             :mod:`evenhand.data.cells`).
-        gold: The column with the labels that a person gave; several are several people.
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        gold_fields: The column with the labels that a person gave; several are several people.
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
@@ -580,19 +582,19 @@ def agreement(
         if len(names) < 2 or len(set(names)) < len(names):
             raise InvalidInputError(
                 f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
-                "votes, or people's in gold"
+                "votes, or people's in gold_fields"
             )
         if as_index and criteria is None:
             raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
         return categories_of(columns) if criteria is None else load_criterion(criteria)
 
     drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
-    read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
-    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
+    read = _RecordedVotes.of(read_rows(data, split), votes, gold_fields, criterion_of, as_index=as_index)
+    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold_fields))
     judges = cast_votes(read.judges, len(read.rows), read.reader)
     people = cast_votes(read.gold, len(read.rows), read.reader, "human")
     cells = _cells([(*judged, *said) for judged, said in zip(judges, people, strict=True)], cluster=clusters)
-    named = {"gold": [column.name for column in read.gold], "criteria_given": criteria is not None}
+    named = {"gold_fields": [column.name for column in read.gold], "criteria_given": criteria is not None}
     parameters = {
         **read.parameters(drawn),
         **row_ids(read.rows, id_field),
@@ -630,7 +632,7 @@ class _RecordedVotes:
     ) -> Self:
         """Find the columns; the criterion may depend on what they hold."""
         judges = columns_of(rows, votes, "votes")
-        people = () if gold is None else columns_of(rows, gold, "gold")
+        people = () if gold is None else columns_of(rows, gold, "gold_fields")
         return cls(rows, judges, people, VoteReader.of(criterion_of((*judges, *people)), as_index=as_index))
 
     @property

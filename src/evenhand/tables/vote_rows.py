@@ -89,12 +89,12 @@ class VoteRows:
 
     @classmethod
     def of(
-        cls, dataset: object, votes: object, fields: Mapping[str, Any], *, split: str | None = None, each: bool = False
+        cls, data: object, votes: object, fields: Mapping[str, Any], *, split: str | None = None, each: bool = False
     ) -> Self:
         """Find the votes.
 
         Args:
-            dataset: The data, of which ``votes`` names columns; None where ``votes`` are the data.
+            data: The data, of which ``votes`` names columns; None where ``votes`` are the data.
             votes: One column or several, or the data.
             fields: The columns that are named: ``id_field``, and those of :class:`~evenhand.options.VoteFields`.
             split: Which split of a ``DatasetDict``.
@@ -103,7 +103,7 @@ class VoteRows:
         Raises:
             InvalidInputError: No such column, a row without a name, or a vote and a reason why there is none.
         """
-        rows, named = recorded_rows(dataset, votes, split)
+        rows, named = recorded_rows(data, votes, split)
         if not isinstance(named, str) and not (
             isinstance(named, (list, tuple)) and all(isinstance(name, str) for name in named)
         ):
@@ -306,14 +306,14 @@ class VoteRows:
         return VoteReader.of(criterion).vote(vote.judge, index).model_copy(update=changes)
 
 
-def recorded_rows(dataset: object, votes: object, split: str | None) -> tuple[list[Row], object]:
+def recorded_rows(data: object, votes: object, split: str | None) -> tuple[list[Row], object]:
     """The data, and what names the columns of the votes.
 
     Raises:
         InvalidInputError: If the data are the votes, and have no column of that name.
     """
-    if dataset is not None:
-        return read_rows(dataset, split), votes
+    if data is not None:
+        return read_rows(data, split), votes
     rows = read_rows(votes, split)
     if not any(VOTE in row for row in rows):
         raise InvalidInputError(
