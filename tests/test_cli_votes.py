@@ -108,11 +108,11 @@ def test_agree_without_criteria(votes, capsys):
         (
             "aggregate-votes",
             ["--votes", "gpt"],
-            "instance 0: the judge 'gpt' voted 'Excellent', which is no option",
+            "row 0: the judge 'gpt' voted 'Excellent', which is no option",
         ),
         ("aggregate-votes", ["--votes", "gpt", "--rule", "medain"], "'medain' is not a rule for the scale 'binary'"),
         ("agreement", ["--votes", "gpt"], "agreement is between at least two"),
-        ("agreement", ["--votes", "gpt", "--gold-fields", "nobody"], "gold names the column 'nobody'"),
+        ("agreement", ["--votes", "gpt", "--gold-fields", "nobody"], "gold_fields names the column 'nobody'"),
         ("agreement", ["--votes", "gpt", "llama", "--resamples", "0"], "resamples is 0; give a whole number from 1"),
         ("agreement", ["--votes", "gpt", "llama", "--level", "2"], "level"),
         ("agreement", ["--votes", "gpt", "llama", "--criteria", "criteria.evenhand.direct.relevanc"], "Did you mean"),

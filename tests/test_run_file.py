@@ -66,14 +66,6 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
 
 
 @pytest.mark.parametrize("arguments", [["run", "FILE"], ["judge", "--config", "FILE"]])
-@pytest.mark.parametrize(("given", "named"), [("--response-fields", "--response-fields"), ("--ids=id", "--id-field")])
-def test_a_name_that_only_files_have_is_answered_with_that_of_the_shell(arguments, given, named, folder, capsys):
-    file = str(write(folder))
-    with pytest.raises(SystemExit, match="2"):
-        main([file if each == "FILE" else each for each in arguments] + [given, "a,b"])
-    assert f"Unknown option: {given.partition('=')[0]}. In the shell of judge it is {named}." in capsys.readouterr().err
-
-
 def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
     path = write(folder, job=None, criteria=None)
     out = folder / "out.jsonl"
@@ -132,7 +124,7 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sampels": 3}, "run.yaml, line 7: sampels is nothing that a run of judge takes. Did you mean 'samples'?"),
+        ({"sampels": 3}, "run.yaml, line 7: sampels is not an option of judge. Did you mean 'samples'?"),
         ({"samples": "many"}, "run.yaml, line 7: samples is 'many'; give a whole number of at least 1"),
         ({"samples": 0}, "run.yaml, line 7: samples is 0; give a whole number of at least 1"),
         ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None for all rows"),
@@ -141,7 +133,6 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
         ({"response_fields": 5}, "run.yaml, line 4: response_fields is 5; give a text, or a list, a text each"),
         ({"job": "jugde"}, "run.yaml, line 2: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
-        ({"engine": "a"}, "run.yaml, line 7: engine says engine a second time, under another name"),
         (
             {"engine": None},
             "judge needs 'engine', which neither the run file nor an option says (in the shell --engine)",

@@ -97,7 +97,7 @@ def test_systems_gold_frames_and_files(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ([{**ANSWERS[0], "item": "rude"}], {}, r"row 0 answers 'rude', which is no item of the checklist 'mail'"),
+        ([{**ANSWERS[0], "item": "rude"}], {}, r"row 0 answers 'rude', which is not an item of the checklist 'mail'"),
         ([{**ANSWERS[0], "vote": "maybe"}], {}, r"row 0: the judge 'gpt' voted 'maybe', which is no option"),
         ([{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is no option of 'polite'"),
         ([ANSWERS[0], {**ANSWERS[0], "vote": "no"}], {}, r"rows 0 and 1 both hold the vote of 'gpt' on 'm0'"),
@@ -111,7 +111,7 @@ def test_systems_gold_frames_and_files(tmp_path):
         (
             [{**ANSWERS[0], "right": "yes"}, {**ANSWERS[1], "right": "no"}],
             {"gold_fields": "right"},
-            r"row 1 has the gold answer 'no' to 'polite', and a row before it 'yes'",
+            r"row 1 has the gold label 'no', and row 0, about the same, 'yes'",
         ),
     ],
 )
@@ -183,7 +183,7 @@ def test_choices_by_hand():
     assert [each.grade_score for each in grading.instances] == [1.0, 0.0]
     assert grading.grade_score.estimate == pytest.approx(0.5)
     assert grading.histograms[0].places.counts == (4, 1, 1)
-    named = evenhand.grade_scores(votes=CHOICES, response_fields=["z", "x", "y"])
+    named = evenhand.grade_scores(votes=CHOICES, systems=["z", "x", "y"])
     assert named.instances[0].candidates == ("z", "x", "y")
     assert next(iter(named.gradings.values())).grade_score == grading.grade_score
 
@@ -196,7 +196,7 @@ def test_choices_by_hand():
         (
             [CHOICES[0], {**CHOICES[1], "order": ["y", "x", "z"]}],
             {},
-            r"row 1 shows .* no rotation of \['x', 'y', 'z'\]",
+            r"row 1 shows .* not a rotation of \['x', 'y', 'z'\]",
         ),
         ([CHOICES[0], {**CHOICES[1], "order": ["y", "x"]}], {}, r"row 1 shows \['y', 'x'\] and .* differ in 'z'"),
         ([{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
@@ -216,7 +216,7 @@ def test_choices_of_a_run_written_as_rows_and_read_back_are_the_same_table():
     rows.append({"x": "x", "y": None, "z": None})
     judges = [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
     asked = evenhand.grade_scores(rows, BETTER, judges, response_fields=["x", "y", "z"], progress=False, samples=2)
-    read = evenhand.grade_scores(votes=asked.to_rows(), response_fields=["x", "y", "z"], criteria=BETTER)
+    read = evenhand.grade_scores(votes=asked.to_rows(), systems=["x", "y", "z"], criteria=BETTER)
     assert [[(v.judge_id, v.order, v.sample, v.selected_index) for v in each.votes] for each in read.instances] == [
         [(v.judge_id, v.order, v.sample, v.selected_index) for v in each.votes] for each in asked.instances
     ]

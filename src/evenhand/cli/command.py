@@ -24,8 +24,8 @@ from evenhand.judging.interrupts import heeding_termination
 from evenhand.version import __version__
 
 LISTED = {
-    "aggregate-votes": "Reduce the recorded votes of every row to a verdict, and the verdicts to scores.",
-    "agreement": "How far judges agree with people, people with people, and judges with judges.",
+    "aggregate-votes": "Reduce recorded votes to verdicts, and the verdicts to scores.",
+    "agreement": "Measure how far judges agree with people, people with people, and judges with judges.",
     "checklist": "Answer the yes/no questions of a checklist about every response of a data set.",
     "winrates": "Which of these systems is better, by how much, and how sure is that.",
     "demo": "Judge the data that ships with evenhand, offline unless an engine is given.",

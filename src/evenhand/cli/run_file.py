@@ -216,7 +216,7 @@ def fields_of(verb: Verb) -> dict[str, FieldInfo]:
         for name, info in verb.options.items()
         if name != "config"
     }
-    data = declared(Any, None, f"{sentences['dataset']} 'demo' are the data that ship with evenhand.")
+    data = declared(Any, None, f"{sentences['data']} 'demo' are the data that ship with evenhand.")
     labels = {"labels": declared(Mapping[str, Any] | None, None, LABELS)} if verb.kind else {}
     models = {name: info for model in verb.models for name, info in model.model_fields.items()}
     return {"data": data, **own, **models, **labels}
