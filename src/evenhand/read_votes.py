@@ -18,13 +18,16 @@ from evenhand.aggregation import Answer, VoteRules, check_rule
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.cells import (
     NOT_ASKED,
+    YES_OR_NO,
+    LabelReader,
     OutOfScale,
     as_text,
-    held_in,
+    cast_votes,
+    categories_of,
+    columns_of,
     is_abstention,
     is_written_nothing,
-    number_of,
-    plain_cell,
+    named_weights,
     set_aside,
 )
 from evenhand.data.fields import (
@@ -38,8 +41,7 @@ from evenhand.data.fields import (
     row_ids,
     text_of,
 )
-from evenhand.data.plain import briefly
-from evenhand.data.recorded_columns import YES_OR_NO, VoteReader, cast_votes, categories_of, columns_of, named_weights
+from evenhand.data.plain import briefly, held_in, number_of, plain_cell
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
@@ -94,7 +96,7 @@ SCORING: Final = {
 """The options of a run that say how votes are scored; all others say how judges are asked."""
 
 _ANSWERS: Final[tuple[Answer, ...]] = ("yes", "no", "na")
-_ANSWER_READER: Final = VoteReader.of(yes_no_criterion("gold", "The answer that a person gave.", na=True))
+_ANSWER_READER: Final = LabelReader(yes_no_criterion("gold", "The answer that a person gave.", na=True))
 _SWAPPED: Final = YES_OR_NO.model_copy(update={"name": "swapped_field"})
 _NA_LABELS: Final = frozenset(map(fold_label, (*NA_LABELS, "NA")))
 _TOLERANCE: Final = 1e-9
@@ -265,7 +267,7 @@ class RecordedVotes:
         column = self.column("swapped_field")
         if column is None:
             return None
-        return VoteReader.of(_SWAPPED).read(
+        return LabelReader(_SWAPPED).read(
             self.cells(column, "swapped_field"), lambda row: f"row {row} has in {column!r}"
         )
 
@@ -383,7 +385,7 @@ class RecordedVotes:
             **parameters_of(options, VoteRules.from_parameters(dict(options)), None),
         }
 
-    def read(self, reader: VoteReader, votes: Sequence[int] | None = None) -> list[Selected]:
+    def read(self, reader: LabelReader, votes: Sequence[int] | None = None) -> list[Selected]:
         """Return the option that each vote selects; the numbers of one column are of one kind.
 
         Args:
@@ -438,7 +440,7 @@ class RecordedVotes:
                     more["weight"] = of_judge.get(vote.judge, 1.0)
                     if index is None:
                         more["unscored_reason"] = vote.reason or "abstained"
-                    equal[key] = VoteReader.of(asked.criterion).vote(vote.judge, index).model_copy(update=more)
+                    equal[key] = LabelReader(asked.criterion).vote(vote.judge, index).model_copy(update=more)
                 own.append(equal[key])
         set_aside(selected)
         return found
@@ -585,8 +587,8 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
             if option.value is not None and abs(option.value - side) < _TOLERANCE:
                 by_side.setdefault(side, []).append(index)
     numbers = [place for place, vote in enumerate(read.votes) if labels and number_of(vote.cell) is not None]
-    shown: dict[int, Selected] = dict(zip(numbers, read.read(VoteReader.of(criterion), numbers), strict=True))
-    reader = VoteReader.of(criterion)
+    shown: dict[int, Selected] = dict(zip(numbers, read.read(LabelReader(criterion), numbers), strict=True))
+    reader = LabelReader(criterion)
     found: list[Selected] = []
     for place, vote in enumerate(read.votes):
         pair = pairs[vote.number]
@@ -734,7 +736,7 @@ def _read_answers(
         by_item[keys[vote.number][2]].append(place)
     selected: dict[int, Selected] = {}
     for name, own in by_item.items():
-        selected |= zip(own, read.read(VoteReader.of(criteria[name]), own), strict=True)
+        selected |= zip(own, read.read(LabelReader(criteria[name]), own), strict=True)
     questions = [RecordedQuestion(key, criteria[key[2]], IN_ORDER) for key in keys]
     cast = read.cast(questions, [selected[place] for place in range(len(read.votes))], mode.options.judge_weights)
     judges: dict[tuple[Any, ...], dict[str, None]] = {}
@@ -934,7 +936,7 @@ def _candidate(vote: RecordedVote, shown: Sequence[str]) -> str | OutOfScale | N
 
 def read_assessments(
     read: RecordedVotes,
-    reader: VoteReader,
+    reader: LabelReader,
     *,
     gold: str | None = None,
     cluster_field: str | bool | None = None,
@@ -1141,7 +1143,7 @@ def aggregate_votes(
         judge_field=judge_field, sample_field=sample_field, systems_field=systems_field, id_field=id_field
     )
     read = RecordedVotes.of(read_rows(data, split), votes, fields, usual=False)
-    reader = VoteReader.of(criterion, as_index=as_index)
+    reader = LabelReader(criterion, as_index=as_index)
     cells = read_assessments(read, reader, gold=gold_fields, cluster_field=drawn.cluster_field)
     columns: dict[str, list[object]] = {}
     for vote in read.votes:
@@ -1202,11 +1204,9 @@ def agreement(
     if as_index and criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     criterion = categories_of((*judges, *people)) if criteria is None else load_criterion(criteria)
-    reader = VoteReader.of(criterion, as_index=as_index)
-    given = [
-        *([votes] if isinstance(votes, str) else votes),
-        *([gold_fields] if isinstance(gold_fields, str) else gold_fields or ()),
-    ]
+    reader = LabelReader(criterion, as_index=as_index)
+    named = [votes, *([] if gold_fields is None else [gold_fields])]
+    given = [column for each in named for column in ([each] if isinstance(each, str) else each)]
     clusters = read_clusters(rows, drawn.cluster_field, apart=set(given))
     cast = [cast_votes(columns, len(rows), reader, kind) for columns, kind in ((judges, "judge"), (people, "human"))]
     cells = [
@@ -1305,7 +1305,7 @@ def read_replies(
             return match_pattern(text, criterion.labels, compiled)
         return match_closest_option(text, criterion.labels, finish_reason=finish)
 
-    reader = VoteReader.of(criterion, as_index=as_index)
+    reader = LabelReader(criterion, as_index=as_index)
     swapped, systems = read.swapped(), read.names("systems_field")
     finishes: Sequence[Any] = [None] * len(read.rows)
     if finish_reason_field is not None:

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, names_of
+from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
-from evenhand.data.recorded_columns import YES_OR_NO, VoteReader
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
@@ -356,7 +356,7 @@ def _recorded_report(
         options = read.run_options(how, check_positional_bias=read.swapped() is not None)
         rules = VoteRules.from_parameters(dict(options))
         rules.check(criterion.scale)
-        reader = VoteReader.of(criterion, as_index=said["as_index"])
+        reader = LabelReader(criterion, as_index=said["as_index"])
         cells = read_assessments(
             read,
             reader,

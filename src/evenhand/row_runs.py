@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from evenhand.aggregation import Answer
 from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
-from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing, plain_cell
+from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing
 from evenhand.data.fields import (
     check_label_columns,
     context_columns,
@@ -27,7 +27,7 @@ from evenhand.data.fields import (
     row_ids,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import briefly
+from evenhand.data.plain import briefly, plain_cell
 from evenhand.data.rows import Row, read_file, read_rows, row_batches, rows_known
 from evenhand.data.systems import Layout, Prompt, read_responses
 from evenhand.engines.base import JudgeEngine
@@ -395,7 +395,7 @@ def _gold_labels(
     """The label that a person gave, one per row."""
     column = column.replace("{system}", system)
     cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(data.rows)]
-    reader = LabelReader.of(criterion, as_index=options.as_index)
+    reader = LabelReader(criterion, as_index=options.as_index)
     read = reader.read(cells, lambda instance: f"instance {instance}: the gold label in {column!r} is")
     return [None if place is None else criterion.labels[place] for place in read]
 

@@ -17,7 +17,7 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
-from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.judge_metrics import PairwiseJudge
 from evenhand.question import comparison_criterion
 from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge, chooses

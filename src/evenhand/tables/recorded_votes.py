@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from evenhand.aggregation import check_rule
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level
-from evenhand.data.recorded_columns import (
+from evenhand.data.cells import (
     named_weights,
 )
+from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
