@@ -249,7 +249,9 @@ def test_winrates_are_corrected_contest_by_contest() -> None:
         shown = [request.question.responses[place][0] for place in request.presentation.order]
         return "AB"[shown.index(wanted)]
 
-    table = evenhand.winrates(rows, ["alder", "birch"], "Which is better?", ScriptedJudge(better), **QUIET)
+    table = evenhand.winrates(
+        rows, "Which is better?", ScriptedJudge(better), response_fields=["alder", "birch"], **QUIET
+    )
     gold = [{"instance": row, "label": "alder" if row < 20 or row == 59 else "birch"} for row in range(60)]
     found = evenhand.correct(table, [each for each in gold if each["instance"] % 2], design="random")
     # labelled are the odd rows: 20 that the judge gives alder, of which people give it 10, and 10 more, of which it
