@@ -370,11 +370,11 @@ rows = [{"a": "Eight.", "b": "Six."}, {"a": "Paris.", "b": "Rome."}]
 quiet = {"progress": False, "journal": None}
 written = {"requirement": "Is it polite?"}
 for criteria in (polite, "Is it polite?", written, [written], "criteria.evenhand.direct.conciseness"):
-    table = evenhand.judge(rows, criteria, Engine(), response_field="a", context_fields=[], **quiet)
+    table = evenhand.judge(rows, criteria, Engine(), response_fields="a", context_fields=[], **quiet)
     assert len(table) == 2, table
 better = "criteria.evenhand.pairwise.overall_quality"
-assert len(evenhand.winrates(rows, ["a", "b"], better, Engine(), context_fields=[], **quiet)) == 2
-assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_field="a", **quiet)) == 2
+assert len(evenhand.winrates(rows, better, Engine(), response_fields=["a", "b"], context_fields=[], **quiet)) == 2
+assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_fields="a", **quiet)) == 2
 assert evenhand.Judge(polite, Engine(), journal=None).run(response="Eight.").score == 1.0
 print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
 """

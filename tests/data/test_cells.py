@@ -35,7 +35,7 @@ def read(criterion, cells, **how):
 
 def test_zeros_and_ones_mean_no_and_yes_wherever_these_stand():
     numbers = [{"judge": "Yes" if right else "No", "human": right} for right in (1, 1, 0, 1, 0, 1)]
-    (pair,) = evenhand.agreement(numbers, "judge", "human", YES_FIRST, resamples=50).pairs
+    (pair,) = evenhand.agreement(numbers, "judge", YES_FIRST, gold_fields="human", resamples=50).pairs
     assert (pair.accuracy.estimate, pair.cohen_kappa.estimate) == (1, 1)
     rows = [{"a": int(row < 9)} for row in range(10)]
     assert evenhand.aggregate_votes(rows, "a", YES_FIRST).summary.scores.score.estimate == pytest.approx(0.9)
@@ -53,16 +53,16 @@ def test_a_place_is_asked_for_by_name():
     (majority,) = evenhand.aggregate_votes([{"a": [0, 0, 1]}], "a", YES_FIRST, as_index=True).verdicts
     assert majority.selected_label == "Yes"
     rows = [{"a": 0, "gold": 0}, {"a": 1, "gold": 1}]
-    table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold="gold", as_index=True)
+    table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold_fields="gold", as_index=True)
     assert table.references == ("Yes", "No")
     assert "read as places of options: 0 = Yes, 1 = No" in str(table)
-    (pair,) = evenhand.agreement(rows, "a", "gold", YES_FIRST, as_index=True, resamples=9).pairs
+    (pair,) = evenhand.agreement(rows, "a", YES_FIRST, gold_fields="gold", as_index=True, resamples=9).pairs
     assert pair.accuracy.estimate == 1
     for cell in (5, -1, 0.5):
         with pytest.raises(InvalidInputError, match=r"an index 0 … 4"):
             read(LEVELS, [cell], as_index=True)
     with pytest.raises(InvalidInputError, match="give the criteria"):
-        evenhand.agreement(rows, "a", "gold", as_index=True)
+        evenhand.agreement(rows, "a", gold_fields="gold", as_index=True)
 
 
 def test_a_column_of_numbers_is_of_one_kind():
@@ -119,7 +119,7 @@ def test_gold_votes_and_examples_are_read_alike():
         journal=None,
     )
     assert [judgement.gold for judgement in judged.judgements] == EXPECTED
-    table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold="gold")
+    table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold_fields="gold")
     assert list(table.references) == EXPECTED
     assert [
         verdict.selected_label for verdict in evenhand.aggregate_votes(rows, "gold", YES_FIRST).verdicts

@@ -28,13 +28,13 @@ ROW = {"question": "Why?", "meta": {"source": {"name": "wiki"}}, "a/b": "slash",
     [("question", "Why?"), ("meta/source/name", "wiki"), ("a/b", "slash"), ("count", 3), ("nothing", None)],
 )
 def test_a_field_is_found_by_its_name_or_its_path(field, value):
-    assert field_of(ROW, field, 4, "response_field") == value
+    assert field_of(ROW, field, 4, "response_fields") == value
 
 
 @pytest.mark.parametrize("field", ["qestion", "meta/source/nmae", "question/deeper", "", "nothing/more"])
 def test_a_field_that_is_not_there_is_named_with_its_row_and_setting(field):
-    with pytest.raises(InvalidInputError, match=f"instance 4 has no field {field!r}, which response_field names"):
-        field_of(ROW, field, 4, "response_field")
+    with pytest.raises(InvalidInputError, match=f"instance 4 has no field {field!r}, which response_fields names"):
+        field_of(ROW, field, 4, "response_fields")
 
 
 @pytest.mark.parametrize(

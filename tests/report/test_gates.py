@@ -252,7 +252,7 @@ def judged():
         ROWS,
         YES,
         ScriptedJudge(reply),
-        response_field="answer",
+        response_fields="answer",
         group_fields="language",
         id_field="id",
         gold_fields={"is yes": "gold"},
@@ -267,7 +267,7 @@ def graded(rows, name="is yes", **how):
     said = ScriptedJudge(lambda request: request.question.responses[0])
     quiet = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
     criterion = YES.model_copy(update={"name": name})
-    return evenhand.judge(rows, criterion, said, response_field="answer", **quiet, **how)
+    return evenhand.judge(rows, criterion, said, response_fields="answer", **quiet, **how)
 
 
 def test_a_criterion_called_unscored_is_not_taken_for_the_share_unscored_of_the_whole():
@@ -292,7 +292,7 @@ def test_a_number_is_in_the_units_of_the_criterion_and_of_a_difference_within_it
     options = [{"label": str(level), "value": level} for level in range(1, 6)]
     criterion = {"name": "grade", "description": "How good is it?", "options": options, "scale": "ordinal"}
     rows = [{"new": "a", "old": "b"}] * 3
-    how = {"response_field": ["new", "old"], "flow": "one_step", "check_positional_bias": False, "journal": None}
+    how = {"response_fields": ["new", "old"], "flow": "one_step", "check_positional_bias": False, "journal": None}
     results = evenhand.judge(rows, criterion, ScriptedJudge(["4"] * 6), progress=False, **how)
     assert results.check("grade[new].low >= 4.9").failed
     assert not results.check("grade.difference[new, old] <= 4").failed
@@ -306,7 +306,9 @@ def test_a_winrate_is_corrected_under_its_name():
     how = {"check_positional_bias": False, "journal": None, "progress": False, "id_field": "id", "resamples": 50}
     systems = ["new", "old", "third"]
     judge = ScriptedJudge(["Response A"] * 36)
-    compared = evenhand.winrates(rows, systems, "Which response is better?", judge, flow="one_step", **how)
+    compared = evenhand.winrates(
+        rows, "Which response is better?", judge, response_fields=systems, flow="one_step", **how
+    )
     pairs = [("new", "old"), ("new", "third"), ("old", "third")]
     asked = [{"id": str(row), "first": one, "second": two, "label": one} for row in range(8) for one, two in pairs]
     labels = [label for label in asked if label["id"] != "7" or label["second"] == "old"]
@@ -339,7 +341,7 @@ def test_what_is_not_counted_is_not_taken_for_nothing():
 
 def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     rows = [{"answer": f"number {number}"} for number in range(10)]
-    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
+    how = {"response_fields": "answer", "flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
 
     def judged(numbers):
         read = [f"number {number}" for number in numbers]

@@ -221,7 +221,7 @@ def context_of(
     setting = "context_fields"
     if fields is None:
         fields = criterion.context_fields
-        how = "map it with context_fields={name: your field}, in the shell --context NAME=FIELD"
+        how = "map it with context_fields={name: your field}, in the shell --context-fields NAME=FIELD"
         setting = f"the {type(criterion).__name__.lower()} {criterion.name!r} ({how})"
     context = {}
     for name, field in fields.items():
