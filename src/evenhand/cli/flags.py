@@ -29,6 +29,9 @@ METAVARS: Final[Mapping[str, str]] = {
     "label_fields": "CRITERION=COLUMN",
     "length_penalty": "FIELD=VALUE",
 }
+ONE_EACH: Final = ("require", "format")
+"""Options that take one word, and may be given several times."""
+
 TEXTS: Final = ("guidelines", "prompt")
 """Options that may name a file that holds the text."""
 
@@ -62,9 +65,9 @@ def words_of(model: type[Options]) -> type[BaseModel]:
         kinds = kinds_of(info.annotation)
         several = Any in kinds or any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
         kind: Any = bool if {*kinds} <= {bool, NoneType} else list[str] if several else str
-        how = Parameter(
-            help=help_of(info), metavar=None if kind is bool else _metavar(name, kinds), negative_iterable=()
-        )
+        metavar = None if kind is bool else _metavar(name, kinds)
+        words = (1, None) if kind == list[str] and name not in ONE_EACH else False
+        how = Parameter(help=help_of(info), metavar=metavar, consume_multiple=words, negative_iterable=())
         fields[name] = (Annotated[kind | None, how], None)
     return create_model(f"{model.__name__}Words", **fields)
 

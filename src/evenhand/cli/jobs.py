@@ -234,7 +234,7 @@ class JudgeJob(JudgeArguments, AskingJob):
     """``evenhand judge``."""
 
     function, kind, written = "judge", "judgements", ("entries", "verdict")
-    needed, one_of = ("engine", "response_fields"), (("criteria", "rubric", "rubric_field"),)
+    needed, one_of = ("engine",), (("criteria", "rubric", "rubric_field"),)
     job: Literal["judge"] = "judge"
     criteria: Any = option(None, _CRITERIA)
     rubric: Any = option(None, "The catalog id, or the JSON or YAML file, of a rubric.")
@@ -251,7 +251,7 @@ class ModeJob(RunModeArguments, AskingJob):
     """``evenhand judge --mode``."""
 
     function, kind, written = "run_mode", "mode_results", ("subjects", "judged subject")
-    needed = ("engine", "response_fields")
+    needed = ("engine",)
     job: Literal["judge"] = "judge"
     mode: Any = option(None, "The kind of a mode, or MODULE:CLASS of one of your own.")
 

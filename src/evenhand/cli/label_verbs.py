@@ -41,7 +41,12 @@ def correct(
     seed: Annotated[int, Parameter(help="Of draws.")] = 0,
     require: Annotated[
         tuple[str, ...],
-        Parameter(help="A condition that must hold, else the exit code is 3.", negative=(), show_default=False),
+        Parameter(
+            help="A condition that must hold, else the exit code is 3.",
+            negative=(),
+            consume_multiple=False,
+            show_default=False,
+        ),
     ] = (),
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:

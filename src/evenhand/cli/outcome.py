@@ -57,6 +57,7 @@ class Checks:
             help="A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It "
             "may be given several times; all must hold.",
             negative=(),
+            consume_multiple=False,
             show_default=False,
         ),
     ] = ()
@@ -66,6 +67,7 @@ class Checks:
             name="--format",
             help="How the result is printed: table, json, junit, markdown or github; NAME=FILE writes that to a file.",
             negative=(),
+            consume_multiple=False,
             show_default=False,
         ),
     ] = ()
