@@ -14,7 +14,7 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.data.files import PARQUET_HEADER
 from evenhand.data.rows import read_rows, rows_known
 from evenhand.distributed.sources import rows_of
 from evenhand.engines.simulated import SimulatedEngine

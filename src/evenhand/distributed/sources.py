@@ -13,16 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evenhand.data.arrow_files import check_types, opened_parquet
-from evenhand.data.rows import (
-    Row,
-    RowBatch,
-    files_named,
-    is_saved_set,
-    row_batches,
-    rows_of_file,
-    rows_of_lines,
-)
+from evenhand.data.files import check_types, files_named, is_saved_set, opened_parquet, rows_of_file, rows_of_lines
+from evenhand.data.rows import Row, RowBatch, row_batches
 from evenhand.distributed.worker import BrokenRow
 from evenhand.errors import InvalidInputError
 
