@@ -36,7 +36,7 @@ def test_the_folder_must_be_named():
 def test_the_shell_says_what_is_missing(said, what, tmp_path, capsys):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"response": "x"}), encoding="utf-8")
-    command = ["judge", str(path), "--criteria", "Is it polite?", "--engine", ENGINE, "--response", "response"]
+    command = ["judge", str(path), "--criteria", "Is it polite?", "--engine", ENGINE, "--response-fields", "response"]
     assert main([*command, *said]) == 2
     assert what in capsys.readouterr().err
 

@@ -21,11 +21,11 @@ from tests.test_streams import SYSTEMS, noisy
 
 HOW = {"context_fields": ["question"], "progress": False, "id_field": "id"}
 WAYS = {
-    "judge": {"criteria": "Is it clear?", "response_field": "a", "orders": "shuffled"},
-    "winrates": {"systems": ["a", "b"], "criteria": "Which is better?"},
-    "checklist": {"checklist": ["Is it short?", "Is it kind?"], "response_field": ["a", "b"]},
-    "run_mode": {"mode": "best_of", "criteria": "Which is better?", "response_field": ["a", "b"]},
-    "grade_scores": {"candidates": ["a", "b"], "criteria": "Which is better?"},
+    "judge": {"criteria": "Is it clear?", "response_fields": "a", "orders": "shuffled"},
+    "winrates": {"response_fields": ["a", "b"], "criteria": "Which is better?"},
+    "checklist": {"checklist": ["Is it short?", "Is it kind?"], "response_fields": ["a", "b"]},
+    "run_mode": {"mode": "best_of", "criteria": "Which is better?", "response_fields": ["a", "b"]},
+    "grade_scores": {"response_fields": ["a", "b"], "criteria": "Which is better?"},
 }
 
 

@@ -19,11 +19,11 @@ from evenhand.errors import InvalidInputError
 __all__ = ["checklist", "grade_scores", "judge", "run_mode", "winrates"]
 
 
-def judge(dataset: object, criteria: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
+def judge(data: object, criteria: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
     """:func:`evenhand.judge` by workers on a cluster.
 
     Args:
-        dataset: As there, or a ``ray.data.Dataset``; Parquet files may lie anywhere that Ray reads (``s3://…``).
+        data: As there, or a ``ray.data.Dataset``; Parquet files may lie anywhere that Ray reads (``s3://…``).
         criteria: As there.
         engine: As there. ``max_in_flight`` and the requests and tokens a minute are those of all workers together.
         **options: As there. ``stream_to`` must be given: a folder that all machines share. ``address`` is that of a
@@ -37,32 +37,32 @@ def judge(dataset: object, criteria: object, engine: object, **options: Any) -> 
         DistributedRunError: The cluster failed; what was judged holds, and the same call goes on from there.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return _run("judge", dataset, criteria, engine, **options)
+    return _run("judge", data, criteria, engine, **options)
 
 
-def checklist(dataset: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def checklist(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
     """:func:`evenhand.checklist` by workers on a cluster; see :func:`judge`."""
-    return _run("checklist", dataset, *given, **options)
+    return _run("checklist", data, *given, **options)
 
 
-def winrates(dataset: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def winrates(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
     """:func:`evenhand.winrates` by workers on a cluster; see :func:`judge`."""
-    return _run("winrates", dataset, *given, **options)
+    return _run("winrates", data, *given, **options)
 
 
-def run_mode(dataset: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def run_mode(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
     """:func:`evenhand.run_mode` by workers on a cluster; see :func:`judge`."""
-    return _run("run_mode", dataset, *given, **options)
+    return _run("run_mode", data, *given, **options)
 
 
-def grade_scores(dataset: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
+def grade_scores(data: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
     """:func:`evenhand.grade_scores` by workers on a cluster; see :func:`judge`."""
-    return _run("grade_scores", dataset, *given, **options)
+    return _run("grade_scores", data, *given, **options)
 
 
 def _run(
     function: str,
-    dataset: object,
+    data: object,
     *given: object,
     address: str | None = None,
     workers: int | None = None,
@@ -77,5 +77,5 @@ def _run(
         raise InvalidInputError(
             "stream_to is missing: name the folder to which the verdicts go, which all machines of the cluster share"
         )
-    record = record_of(function, {"data": dataset, **arguments})
-    return cluster.judge_on_ray(job, dataset, record=record, address=address, workers=workers)
+    record = record_of(function, {"data": data, **arguments})
+    return cluster.judge_on_ray(job, data, record=record, address=address, workers=workers)
