@@ -50,27 +50,21 @@ from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judge
 from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
-    ChoiceVoteFields,
     ContestOptions,
     FunctionArguments,
     GradeScoresArguments,
-    ItemVoteFields,
     JudgeArguments,
-    PairVoteFields,
     RunModeArguments,
     WinratesArguments,
 )
+from evenhand.read_votes import answer_of, read_votes, refuse_vote_columns
 from evenhand.results.made_by import JOBS, run_record
 from evenhand.streams import Job, judge_stream
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.recorded_choices import recorded_grades
-from evenhand.tables.recorded_items import answer_of, recorded_checklist
-from evenhand.tables.recorded_pairs import recorded_winrates
 from evenhand.tables.responses import ResponseRows
-from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
@@ -474,19 +468,15 @@ def _checklist(
 ) -> ChecklistTable | RunEstimate:
     gold_fields = options.gold_fields
     if options.votes is not None:
-        columns = ("response_field", "checklist_field", "context_fields", "reference_field")
-        refuse_asking(engine=engine, **options.changed_from_default("dry_run", "guidelines", *columns))
         if gold_fields is not None and not isinstance(gold_fields, str):
             raise InvalidInputError(
                 f"gold_fields is {gold_fields!r}; of recorded answers name the one column with the answer of a person "
                 "to the item of the row"
             )
-        fields = vote_columns(options, ItemVoteFields)
         given = None if checklist is None else load_checklist(checklist)
-        return recorded_checklist(
-            dataset, options.votes, fields, given, options, gold_field=gold_fields, split=options.split
-        )
-    refuse_vote_columns(options, ItemVoteFields)
+        answers: ChecklistTable = read_votes(dataset, "checklist", options, given, engine=engine)
+        return answers
+    refuse_vote_columns(options)
     rows = read_rows(dataset, options.split)
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
     loaded = _checklists_of(rows, checklist, options.checklist_field)
@@ -580,12 +570,10 @@ def _winrates(
     dataset: object, systems: object, criteria: object, engine: object, options: WinratesArguments
 ) -> WinrateTable | RunEstimate:
     if options.votes is not None:
-        columns = ("systems_field", "response_field", "context_fields", "reference_field")
-        refuse_asking(engine=engine, **options.changed_from_default("stop", "alpha", "design", "dry_run", *columns))
         given = None if criteria is None else read_comparison(criteria, options)
-        read = VoteRows.of(dataset, options.votes, vote_columns(options, PairVoteFields), split=options.split)
-        return recorded_winrates(read, _names_of_systems(systems), given, options)
-    refuse_vote_columns(options, PairVoteFields)
+        found: WinrateTable = read_votes(dataset, "winrates", options, given, _names_of_systems(systems), engine=engine)
+        return found
+    refuse_vote_columns(options, "systems_field")
     options = options.holding_at_any_time()
     rows = read_rows(dataset, options.split)
     gold_field, id_field = options.gold_field, options.id_field
@@ -756,13 +744,11 @@ def _grade_scores(
     dataset: object, candidates: object, criteria: object, engine: object, options: GradeScoresArguments
 ) -> GradeTable | RunEstimate:
     if options.votes is not None:
-        asking = ("dry_run", "unrelated_option", "prompts", "context_fields", "reference_field")
-        refuse_asking(engine=engine, **options.changed_from_default(*asking))
-        fields = vote_columns(options, ChoiceVoteFields)
-        recorded = VoteRows.of(dataset, options.votes, fields, split=options.split, each=True)
         named = None if candidates is None else tuple(map(str, _candidate_columns(listed(candidates))))
-        return recorded_grades(recorded, named, None if criteria is None else _choice_criterion(criteria), options)
-    refuse_vote_columns(options, ChoiceVoteFields)
+        given = None if criteria is None else _choice_criterion(criteria)
+        choices: GradeTable = read_votes(dataset, "grade_scores", options, given, named, engine=engine)
+        return choices
+    refuse_vote_columns(options)
     rows = read_rows(dataset, options.split)
     if options.prompt is not None:
         raise InvalidInputError(f"prompt is {options.prompt!r}; name one or several with prompts=…")

@@ -7,11 +7,12 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, winrates
+from evenhand.read_votes import aggregate_votes, agreement
 from evenhand.reliability_report import reliability
 from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable
 from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 

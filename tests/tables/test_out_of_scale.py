@@ -105,7 +105,7 @@ def test_more_than_a_percent_are_refused(made):
 def test_the_others_say_whether_numbers_are_labels_or_values():
     rows = [{"a": (n % 5) / 4} for n in range(N)]
     rows[3]["a"] = 17
-    with pytest.warns(OutOfScaleWarning, match="instance 3: the judge 'a' voted '17'"):
+    with pytest.warns(OutOfScaleWarning, match="row 3: the judge 'a' voted '17'"):
         table = evenhand.aggregate_votes(rows, ["a"], GRADES)
     assert [verdict.selected_label for verdict in table.verdicts[:5]] == ["1", "2", "3", None, "5"]
 

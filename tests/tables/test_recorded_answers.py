@@ -97,7 +97,7 @@ def test_systems_gold_frames_and_files(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ([{**ANSWERS[0], "item": "rude"}], {}, r"row 0 answers 'rude', which is no item of the checklist 'mail'"),
+        ([{**ANSWERS[0], "item": "rude"}], {}, r"row 0 answers 'rude', which is not an item of the checklist 'mail'"),
         ([{**ANSWERS[0], "vote": "maybe"}], {}, r"row 0: the judge 'gpt' voted 'maybe', which is no option"),
         ([{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is no option of 'polite'"),
         ([ANSWERS[0], {**ANSWERS[0], "vote": "no"}], {}, r"rows 0 and 1 both hold the vote of 'gpt' on 'm0'"),
@@ -111,7 +111,7 @@ def test_systems_gold_frames_and_files(tmp_path):
         (
             [{**ANSWERS[0], "right": "yes"}, {**ANSWERS[1], "right": "no"}],
             {"gold_fields": "right"},
-            r"row 1 has the gold answer 'no' to 'polite', and a row before it 'yes'",
+            r"row 1 has the gold label 'no', and row 0, about the same, 'yes'",
         ),
     ],
 )
@@ -196,7 +196,7 @@ def test_choices_by_hand():
         (
             [CHOICES[0], {**CHOICES[1], "order": ["y", "x", "z"]}],
             {},
-            r"row 1 shows .* no rotation of \['x', 'y', 'z'\]",
+            r"row 1 shows .* not a rotation of \['x', 'y', 'z'\]",
         ),
         ([CHOICES[0], {**CHOICES[1], "order": ["y", "x"]}], {}, r"row 1 shows \['y', 'x'\] and .* differ in 'z'"),
         ([{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),

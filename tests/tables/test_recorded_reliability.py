@@ -72,7 +72,7 @@ def test_assessments_by_hand():
         (
             [GRADES[0], {**GRADES[1], "human": "Bad"}],
             {"criteria": QUALITY, "gold_field": "human"},
-            "row 1 has the gold label 'Bad', and a row before it of the same response 'Good'",
+            "row 1 has the gold label 'Bad', and row 0, about the same, 'Good'",
         ),
     ],
 )

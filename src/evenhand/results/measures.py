@@ -62,6 +62,7 @@ class Measure:
         kind: What it is.
         always: Whether unitxt is given NaN where it is missing; else the score is left out.
         bounds: Those that lead, where too many votes are unscored for the value to do so.
+        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Measure:
     kind: Kind = "number"
     always: bool = False
     bounds: LeadingBounds | None = None
+    p_value: float | None = None
 
     @property
     def estimate(self) -> float | None:
@@ -437,6 +439,7 @@ class Finding:
         n: On how many rows, contests or items it rests; None where that is not counted.
         unscored: How many of the votes that it is made of are unscored; None where that is not counted.
         bounds: Those that lead, where too many votes are unscored for the value to do so.
+        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
     """
 
     name: str
@@ -446,6 +449,7 @@ class Finding:
     n: int | None = None
     unscored: UnscoredCounts | None = None
     bounds: LeadingBounds | None = None
+    p_value: float | None = None
 
     def __str__(self) -> str:
         return f"{self.label} {self.written}"
@@ -492,7 +496,8 @@ class Reported:
 
     def _finding(self, measured: Measure) -> Finding:
         name = ".".join(part for part in (self.name, measured.name) if part)
-        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unscored, measured.bounds)
+        rest = (self.n, self.unscored, measured.bounds, measured.p_value)
+        return Finding(name, self.of, measured.value, measured.kind, *rest)
 
 
 def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
@@ -528,6 +533,7 @@ def reported_difference(
     n: int,
     *,
     bounds: UnscoredBounds | None = None,
+    p_value: float | None = None,
 ) -> Iterator[Reported]:
     """How far the first of two stands above the second, and the second above the first.
 
@@ -538,12 +544,13 @@ def reported_difference(
         reason: Why there is none.
         n: Rows that both have a score on.
         bounds: Those of the difference of the second from the first, where too many votes are unscored for it to lead.
+        p_value: Of the test that there is no difference, corrected over all pairs; None without a test.
     """
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
     reverse = None if bounds is None else bounds.subtracted_from(0.0)
-    yield Reported("", of, Measure(name, there, "difference", bounds=bounds), n)
-    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse), n)
+    yield Reported("", of, Measure(name, there, "difference", bounds=bounds, p_value=p_value), n)
+    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse, p_value=p_value), n)
 
 
 QuestionName = tuple[int, *tuple[str, ...]]
