@@ -517,7 +517,7 @@ def _gold_columns(
 
 def _runs(
     rows: Sequence[Row],
-    judges: tuple[JudgeEngine, ...],
+    judges: Sequence[JudgeEngine],
     assessed: Sequence[Criterion],
     compared: Sequence[Criterion],
     asked: Mapping[str, Any],

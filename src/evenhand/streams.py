@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -169,12 +170,11 @@ class Block:
         """Return the path of the part."""
         return folder / f"part-{self.number:06}.parquet"
 
-    def judge(self, job: Job, panel: OpenPanel, folder: Path, record: Mapping[str, Any] | None) -> Results[Any]:
-        """Judge the rows, and write the part.
+    def judge(self, job: Job, panel: OpenPanel) -> Results[Any]:
+        """Judge the rows.
 
         Raises:
             InvalidInputError: A row that cannot be judged.
-            UnwritableFileError: If the part cannot be written.
         """
         try:
             result: Results[Any] = job.run(self.rows, panel)
@@ -185,10 +185,16 @@ class Block:
             raise InvalidInputError(str(error).replace(named[0], self.names[int(named[1])], 1)) from error
         parameters = {name: value for name, value in result.parameters.items() if name not in LIMITS}
         parameters["fingerprint"] = {**parameters["fingerprint"], "contents": self.rows.contents}
-        result = replace(result, parameters=parameters)
+        return replace(result, parameters=parameters)
+
+    def write(self, result: Results[Any], folder: Path, record: Mapping[str, Any] | None) -> None:
+        """Write the part.
+
+        Raises:
+            UnwritableFileError: If it cannot be written.
+        """
         object.__setattr__(result, "run_file", record)
         result.save_part(self.path(folder), self.first)
-        return result
 
     def votes_held(self, folder: Path) -> int | None:
         """Return the number of votes in the part; None where it must be judged, or judged again.
@@ -415,7 +421,8 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
         expected: The number of votes about all of them; 0 where it is not known.
         record: The run, as results keep it.
     """
-    job, begun = stream.job, set[Future[Results[Any]]]()
+    job, begun = stream.job, deque[tuple[Block, Future[Results[Any]]]]()
+    failure: InvalidInputError | None = None
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
         opened_journal(stream.judges, job.options) as journal,
@@ -427,19 +434,27 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
             panel.count_votes(votes)
             panel.expect(max(0, panel.progress.total - votes))
 
-        try:
-            for block in stream.blocks(count):
-                begun.add(pool.submit(block.judge, job, panel, stream.folder, record))
-                if len(begun) == BLOCKS_AT_ONCE:
-                    done, begun = wait(begun, return_when=FIRST_COMPLETED)
-                    for each in done:
-                        each.result()
-            panel.expect(0)  # no more than what is begun
-            for each in begun:
-                each.result()
-        except InvalidInputError:  # what is under way is paid for, and written
-            wait(begun)
-            raise
+        def blocks() -> Iterator[Block]:
+            nonlocal failure
+            try:
+                yield from stream.blocks(count)
+            except InvalidInputError as error:  # what is under way is paid for, and written
+                failure = error
+
+        def write_first() -> None:
+            """Write parts in their order, so that rows after a bad one are in none."""
+            block, judged = begun.popleft()
+            block.write(judged.result(), stream.folder, record)
+
+        for block in blocks():
+            if len(begun) == BLOCKS_AT_ONCE:
+                write_first()
+            begun.append((block, pool.submit(block.judge, job, panel)))
+        panel.expect(0)  # no more than what is begun
+        while begun:
+            write_first()
+        if failure is not None:
+            raise failure
 
 
 def part_numbers(folder: Path) -> list[int]:

@@ -266,7 +266,8 @@ class _Worker:
         if isinstance(block, _Failure):
             return {name: [value] for name, value in (found | asdict(block)).items()}
         try:
-            result = block.judge(self._order.job, self._panel, self._order.folder, self._order.record)
+            result = block.judge(self._order.job, self._panel)
+            block.write(result, self._order.folder, self._order.record)
         except InterruptedJudgingError:
             pass
         except EvenhandError as error:
