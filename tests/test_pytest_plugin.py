@@ -37,7 +37,7 @@ def reply(request):
 def judged(judge, **how):
     options = (evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0))
     even = evenhand.Criterion(name="even", description="Is it so?", options=options, scale="binary")
-    how = {"response_field": "answer", "context_fields": "question", "check_positional_bias": False, **how}
+    how = {"response_fields": "answer", "context_fields": "question", "check_positional_bias": False, **how}
     return judge(ROWS, even, ScriptedJudge(reply), **how)
 """
 
@@ -47,7 +47,7 @@ def saved(tmp_path_factory):
     """A result with a third of its votes unscored; all is imported that runs in these tests would import again."""
     rows = [{"answer": text} for text in ("Yes", "No", "Perhaps")]
     judge = ScriptedJudge(lambda request: "Hm." if "Perhaps" in request.messages[0]["content"] else "Yes")
-    how = {"response_field": "answer", "flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False}
+    how = {"response_fields": "answer", "flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False}
     results = evenhand.judge(rows, "Is it so?", judge, **how)
     assert results.check("unscored <= 10 %").failed
     path = tmp_path_factory.mktemp("saved") / "run.parquet"
@@ -153,7 +153,7 @@ def score_of(request):
 @pytest.fixture(scope="module")
 def mixed():
     rows = [{"answer": f"answer number {number}"} for number in range(6)]
-    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False}
+    how = {"response_fields": "answer", "flow": "one_step", "journal": None, "progress": False}
     return evenhand.judge(rows, "Is it rude?", ScriptedJudge(score_of), check_positional_bias=False, **how)
 
 

@@ -143,7 +143,7 @@ def test_a_budget_that_runs_out_is_over_all_parts_and_a_raised_one_goes_on(tmp_p
         ({"level": 0.9}, "level is 0.95 there and 0.9 here"),
         ({"criteria": "Is it polite?"}, "criteria is"),
         ({"engine": crit_judge(name="other")}, "judges is"),
-        ({"response_field": "question"}, "systems is"),
+        ({"response_fields": "question"}, "systems is"),
     ],
 )
 def test_the_folder_of_another_run_is_refused_before_a_call(tmp_path, change, message):
@@ -211,7 +211,7 @@ def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
 def test_a_bad_first_row_is_found_before_a_call_and_leaves_no_folder(tmp_path):
     judge = crit_judge()
     with pytest.raises(InvalidInputError, match="no field 'answer'"):
-        evenhand.judge(rows(), CRITERION, judge, **HOW, response_field="answer", stream_to=tmp_path / "to")
+        evenhand.judge(rows(), CRITERION, judge, **HOW, response_fields="answer", stream_to=tmp_path / "to")
     with pytest.raises(InvalidInputError, match="the data set is empty"):
         evenhand.judge(iter(()), CRITERION, judge, **HOW, stream_to=tmp_path / "to")
     assert not judge.requests
@@ -221,15 +221,31 @@ def test_a_bad_first_row_is_found_before_a_call_and_leaves_no_folder(tmp_path):
 @pytest.mark.parametrize(
     ("function", "given", "message"),
     [
-        ("winrates", {"systems": ["a", "b"], "design": "swiss:1"}, "design is 'swiss:1', which needs all rows at once"),
-        ("winrates", {"systems": ["a", "b"], "design": "sample:1"}, "design is 'sample:1', which needs all rows"),
-        ("winrates", {"systems": ["a", "b"], "stop": "decided"}, "stop is 'decided', which needs all rows at once"),
         (
             "winrates",
-            {"systems_field": "model", "response_field": "output", "id_field": "id"},
+            {"response_fields": ["a", "b"], "design": "swiss:1"},
+            "design is 'swiss:1', which needs all rows at once",
+        ),
+        (
+            "winrates",
+            {"response_fields": ["a", "b"], "design": "sample:1"},
+            "design is 'sample:1', which needs all rows",
+        ),
+        (
+            "winrates",
+            {"response_fields": ["a", "b"], "stop": "decided"},
+            "stop is 'decided', which needs all rows at once",
+        ),
+        (
+            "winrates",
+            {"systems_field": "model", "response_fields": "output", "id_field": "id"},
             "name them with systems=",
         ),
-        ("grade_scores", {"candidates": ["a", "b"], "unrelated_option": True}, "unrelated_option is True, which needs"),
+        (
+            "grade_scores",
+            {"response_fields": ["a", "b"], "unrelated_option": True},
+            "unrelated_option is True, which needs",
+        ),
         ("checklist", {"votes": "v"}, "votes is 'v', which needs all rows at once"),
     ],
 )
@@ -277,7 +293,7 @@ def test_a_job_is_the_same_in_another_process():
 @pytest.mark.parametrize(
     ("function", "data", "given"),
     [
-        ("winrates", SYSTEMS, {"systems": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
+        ("winrates", SYSTEMS, {"response_fields": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
         (
             "winrates",
             LONG,
@@ -285,21 +301,21 @@ def test_a_job_is_the_same_in_another_process():
                 "systems": ["a", "b"],
                 "criteria": "Which is better?",
                 "systems_field": "model",
-                "response_field": "output",
+                "response_fields": "output",
                 "id_field": "id",
             },
         ),
         (
             "checklist",
             SYSTEMS,
-            {"checklist": ["Is it short?", "Is it kind?"], "response_field": ["a", "b"], "id_field": "id"},
+            {"checklist": ["Is it short?", "Is it kind?"], "response_fields": ["a", "b"], "id_field": "id"},
         ),
         (
             "run_mode",
             SYSTEMS,
-            {"mode": "best_of", "criteria": "Which is better?", "response_field": ["a", "b"], "id_field": "id"},
+            {"mode": "best_of", "criteria": "Which is better?", "response_fields": ["a", "b"], "id_field": "id"},
         ),
-        ("grade_scores", SYSTEMS, {"candidates": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
+        ("grade_scores", SYSTEMS, {"response_fields": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
     ],
 )
 def test_every_way_of_judging_streams(tmp_path, function, data, given):
@@ -313,7 +329,7 @@ def test_every_way_of_judging_streams(tmp_path, function, data, given):
 
 
 def test_rows_of_a_prompt_that_are_apart_are_refused(tmp_path):
-    given = {"systems": ["a", "b"], "systems_field": "model", "response_field": "output", "id_field": "id"}
+    given = {"systems": ["a", "b"], "systems_field": "model", "response_fields": "output", "id_field": "id"}
     apart = [*LONG[:1], *LONG[2:], LONG[1]]
     with pytest.raises(InvalidInputError, match="rows of one prompt must follow one another: sort them by it"):
         evenhand.winrates(apart, criteria="Which is better?", engine=noisy(), **given, stream_to=tmp_path / "to")
@@ -406,7 +422,7 @@ def test_rows_that_fail_again_are_few_among_all_that_were_judged(tmp_path):
     for _ in range(2):
         table = evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **how)
         assert [row["id"] for row in table.records() if row["unscored_reason"]] == ["r30"]
-    with pytest.raises(TooManyFailuresError, match="2 of [78]0 votes failed"):
+    with pytest.raises(TooManyFailuresError, match=r"2 of [78]0 votes failed"):
         evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **{**how, "max_failure_rate": 0.02})
 
 
@@ -451,7 +467,15 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
         (tmp_path / "shards" / name).write_text("".join(json.dumps(row) + "\n" for row in held))
     folder = tmp_path / "to"
     asked = ["judge", str(tmp_path / "shards"), "--criteria", "criteria.evenhand.direct.relevance"]
-    asked += ["--engine", "engines.evenhand.baseline", "--response", "response", "--context", "question", "--quiet"]
+    asked += [
+        "--engine",
+        "engines.evenhand.baseline",
+        "--response-fields",
+        "response",
+        "--context-fields",
+        "question",
+        "--quiet",
+    ]
     asked += ["--id-field", "id", "--stream-to", str(folder), "--part-rows", "7"]
     assert main([*asked, "--limit", "20"]) == 0
     assert len(evenhand.open(folder)) == 20
@@ -473,8 +497,16 @@ def test_rows_with_rubrics_of_their_own_stream_in_the_shell(tmp_path):
     """The shell names no criteria then, and the function takes them in their place."""
     own = [{**row, "rubric": [{"name": f"c{n % 3}", "description": f"Is {n} named?"}]} for n, row in enumerate(rows(9))]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
-    asked = ["judge", str(tmp_path / "rows.jsonl"), "--rubric-field", "rubric", "--response", "response", "--quiet"]
-    asked += ["--engine", "engines.evenhand.baseline", "--context", "question", "--id-field", "id"]
+    asked = [
+        "judge",
+        str(tmp_path / "rows.jsonl"),
+        "--rubric-field",
+        "rubric",
+        "--response-fields",
+        "response",
+        "--quiet",
+    ]
+    asked += ["--engine", "engines.evenhand.baseline", "--context-fields", "question", "--id-field", "id"]
     assert main([*asked, "--stream-to", str(tmp_path / "to"), "--part-rows", "4"]) == 0
     assert main([*asked, "--out", str(tmp_path / "at-once.parquet")]) == 0
     assert told(evenhand.open(tmp_path / "to")) == told(evenhand.open(tmp_path / "at-once.parquet"))

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, names_of
+from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
-from evenhand.data.recorded_columns import YES_OR_NO, VoteReader
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
@@ -204,17 +204,16 @@ NOT_OF_CHOICES = (
 
 @takes(ReliabilityOptions)
 def reliability(
-    dataset: object = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | Sequence[str] | None = None,
+    response_fields: str | Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
-    gold_fields: Mapping[str, str] | None = None,
-    gold_field: str | None = None,
+    gold_fields: str | Mapping[str, str] | None = None,
     as_index: bool = False,
     allow_ties: bool = False,
     scale: str = "choice",
@@ -227,7 +226,7 @@ def reliability(
 ) -> ReliabilityReport | RunEstimate:
     """How far a judge can be trusted: what it does when the order changes, and when it is asked again.
 
-    Criteria with options assess the responses in ``response_field``; pairwise criteria compare the ``systems``. The
+    Criteria with options assess each of the responses in ``response_fields``; pairwise criteria compare them. The
     votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
     before, and a second report, take their replies from the journal.
 
@@ -238,21 +237,21 @@ def reliability(
     a response.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
         engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
-        votes: Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per
-            judge; without a ``dataset`` the data themselves, with the column ``vote``. Without criteria the options
+        votes: Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per
+            judge; without a ``data`` the data themselves, with the column ``vote``. Without criteria the options
             are those of a comparison, or yes and no.
-        response_field: The column with the responses to assess, or several.
-        systems: The columns with the responses to compare, two or more.
+        response_fields: The column with the responses, or several; pairwise criteria need two or more.
+        systems: Of recorded comparisons: which systems, in which order; all by default.
         context_fields: What the judge is shown besides: a column, several, or name shown -> column.
         reference_field: The column with a known good answer; ``reference`` when there is one.
         gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
-            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair).
-        gold_field: That column where there is one criterion.
+            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column
+            alone where there is one criterion.
         as_index: Labels that are numbers are places of options, 0 for the first (default: values of options).
         allow_ties: Offer a tie in comparisons.
         scale: Of comparisons: ``choice`` or ``graded``.
@@ -273,30 +272,35 @@ def reliability(
     """
     given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
     if votes is not None:
-        asking = {"engine": engine, "dry_run": dry_run or None, "response_field": response_field}
+        asking = {"engine": engine, "dry_run": dry_run or None, "response_fields": response_fields}
         asking |= {"context_fields": context_fields, "reference_field": reference_field, "prompts": prompts}
         asking |= {"confidences": confidences or None, "unrelated_option": unrelated_option or None}
         refuse_asking(asking)
         pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
-        said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
-        return _recorded_report((dataset, votes, split), criteria, pairs, said, given)
+        said = {"gold_fields": gold_fields, "as_index": as_index}
+        return _recorded_report((data, votes, split), criteria, pairs, said, given)
     refuse_vote_columns(given)
     given = given.or_else(**one_step_in_batches({"batch": given.batch}, engine))
-    rows = read_rows(dataset, split)
+    rows = read_rows(data, split)
     judges = judges_of(engine, given.model, batch=given.batch)
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
-    _check_subjects(assessed, compared, response_field, systems)
+    if systems is not None:
+        raise InvalidInputError(
+            f"systems is {list(systems)!r}, which chooses among the systems of recorded votes, and there are no votes: "
+            "name the columns with the responses with response_fields=[…]"
+        )
+    fields = (response_fields,) if isinstance(response_fields, str) else tuple(response_fields or ())
+    _check_subjects(assessed, compared, fields)
     if not compared and (allow_ties or scale != "choice"):
         raise InvalidInputError(
             f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
             "them out"
         )
     rules = _check_options(given, (*assessed, *compared), confidences=confidences)
-    gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
-    asked = _choice_prompts(prompts, systems, unrelated_option=unrelated_option)
+    gold = _gold_columns(gold_fields, [*assessed, *compared])
+    asked = _choice_prompts(prompts, fields if compared else (), unrelated_option=unrelated_option)
     columns = {
-        "response_field": response_field,
-        "systems": systems,
+        "response_fields": fields,
         "context_fields": context_fields,
         "reference_field": reference_field,
     }
@@ -332,7 +336,7 @@ def _recorded_report(
     how: ReliabilityOptions,
 ) -> ReliabilityReport:
     """The report on the judges who cast recorded votes."""
-    dataset, votes, split = recorded
+    data, votes, split = recorded
     _refuse_panels(how)
     given = list(listed(criteria)) if criteria is not None else []
     if len(given) > 1:
@@ -341,18 +345,18 @@ def _recorded_report(
         )
     criterion = load_any_criterion(given[0]) if given else None
     fields = {name: getattr(how, name) for name in ("id_field", *VoteFields.model_fields)}
-    rows, columns = rows_of_votes(dataset, votes, split)
+    rows, columns = rows_of_votes(data, votes, split)
     named = {name: column for name, column in fields.items() if column is not None}
     read = RecordedVotes.of(rows, columns, named)
     pairs = compared["systems"] is not None or read.column("first_field") is not None
     if criterion is None and not pairs:
         criterion = YES_OR_NO
-    gold = {} if criterion is None else _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
+    gold = {} if criterion is None else _gold_columns(said["gold_fields"], [criterion])
     if criterion is not None and criterion.scale != "pairwise":
         options = read.run_options(how, check_positional_bias=read.swapped() is not None)
         rules = VoteRules.from_parameters(dict(options))
         rules.check(criterion.scale)
-        reader = VoteReader.of(criterion, as_index=said["as_index"])
+        reader = LabelReader(criterion, as_index=said["as_index"])
         cells = read_assessments(
             read,
             reader,
@@ -362,9 +366,9 @@ def _recorded_report(
         )
         questions = _recorded_assessments(read, cells, criterion, rules)
     else:
-        column = said["gold_field"] if criterion is None else gold.get(criterion.name)
-        how_read = {"votes": votes, "split": split, "gold_field": column, **compared, **named, **_of_runs(how)}
-        table = winrates(dataset, criteria=criteria, **how_read)
+        column = said["gold_fields"] if criterion is None else gold.get(criterion.name)
+        how_read = {"votes": votes, "split": split, "gold_fields": column, **compared, **named, **_of_runs(how)}
+        table = winrates(data, criteria=criteria, **how_read)
         options = read.run_options(how, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
         questions = _comparisons(table, VoteRules.from_parameters(dict(options)))
     parameters = {
@@ -441,33 +445,27 @@ def _sorted_criteria(
     return tuple(assessed), tuple(compared)
 
 
-def _check_subjects(
-    assessed: Sequence[Criterion], compared: Sequence[Criterion], response_field: object, systems: object
-) -> None:
-    """Check that what the criteria need is named, and nothing else."""
-    for criteria, given, name, what, need in (
-        (assessed, response_field, "response_field", "have options and assess responses", "columns with responses"),
-        (compared, systems, "systems", "are pairwise and compare systems", "two columns or more, one per system"),
+def _check_subjects(assessed: Sequence[Criterion], compared: Sequence[Criterion], fields: Sequence[str]) -> None:
+    """Check that the columns that the criteria need are named."""
+    for criteria, need, what in (
+        (assessed, 1, "have options and assess responses, but response_fields names none; name their columns"),
+        (compared, 2, "are pairwise, but response_fields names {}; name two columns or more, one per system"),
     ):
-        names = [criterion.name for criterion in criteria]
-        if names and not given:
-            raise InvalidInputError(f"the criteria {names!r} {what}, but {name} is {given!r}; name {need}")
-        if given and not names:
-            kind = "a criterion with options" if name == "response_field" else "a pairwise criterion"
-            raise InvalidInputError(f"{name} is {given!r}, but no criterion needs it; leave it out, or give {kind}")
+        if criteria and len(fields) < need:
+            raise InvalidInputError(f"the criteria {[each.name for each in criteria]!r} {what.format(list(fields))}")
 
 
 def _choice_prompts(
-    prompts: str | Sequence[str] | None, systems: Sequence[str] | None, *, unrelated_option: bool
+    prompts: str | Sequence[str] | None, fields: Sequence[str], *, unrelated_option: bool
 ) -> tuple[str, ...]:
     """The prompts that ask for the best of all systems; none where nobody wants to know."""
-    if not systems and (prompts is not None or unrelated_option):
+    if not fields and (prompts is not None or unrelated_option):
         raise InvalidInputError(
-            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several systems; name "
-            "these with systems=[…], or leave both out"
+            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several responses: "
+            "give a pairwise criterion and name their columns with response_fields=[…], or leave both out"
         )
     if prompts is None:
-        return ("evaluate_first",) if unrelated_option or len(systems or ()) > 2 else ()
+        return ("evaluate_first",) if unrelated_option or len(fields) > 2 else ()
     if not prompts and unrelated_option:
         raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
     return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
@@ -499,18 +497,16 @@ def _check_options(options: RunOptions, criteria: Sequence[Criterion], *, confid
     return rules
 
 
-def _gold_columns(
-    gold_fields: Mapping[str, str] | None, gold_field: str | None, criteria: Sequence[Criterion]
-) -> dict[str, str]:
+def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequence[Criterion]) -> dict[str, str]:
     """Criterion name -> column."""
     names = [criterion.name for criterion in criteria]
-    if gold_field is not None:
-        if gold_fields or len(names) > 1:
+    if isinstance(gold_fields, str):
+        if len(names) > 1:
             raise InvalidInputError(
-                f"gold_field={gold_field!r} is for one criterion without gold_fields; here are {names!r}: say which "
-                "column belongs to which with gold_fields={criterion: column}"
+                f"gold_fields is {gold_fields!r}, and the criteria are {names!r}: say which column belongs to which "
+                "with gold_fields={criterion: column}"
             )
-        return {names[0]: gold_field}
+        return {names[0]: gold_fields}
     check_label_columns(gold_fields, names, "gold_fields")
     return dict(gold_fields or {})
 
@@ -532,17 +528,17 @@ def _runs(
         return run(*about, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
 
     runs: list[Callable[..., Any]] = []
-    gold, systems = asked["gold_fields"], asked["systems"]
+    gold, fields = asked["gold_fields"], {"response_fields": asked["response_fields"]}
     if assessed:
         own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
-        columns = {**given("response_field", "as_index"), "gold_fields": own}
+        columns = {**given("response_fields", "as_index"), "gold_fields": own}
         runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
     for criterion in compared:
-        columns = {**given("allow_ties", "scale"), "gold_field": gold.get(criterion.name)}
-        runs.append(partial(winrates, rows, systems, criterion, list(judges), **columns))
+        columns = {**given("allow_ties", "scale"), **fields, "gold_fields": gold.get(criterion.name)}
+        runs.append(partial(winrates, rows, criterion, list(judges), **columns))
         if asked["prompts"]:
-            columns = given("prompts", "unrelated_option")
-            runs.append(partial(choose, rows, systems, criterion, list(judges), **columns))
+            columns = {**given("prompts", "unrelated_option"), **fields}
+            runs.append(partial(choose, rows, criterion, list(judges), **columns))
     return tuple(runs)
 
 
@@ -609,7 +605,7 @@ def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -
         asked = []
         for judgement, cluster in zip(judgements, clusters, strict=True):
             label = None if judgement.gold is None else criterion.index_of(judgement.gold)
-            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
+            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_fields")
             lengths = None if is_missing(response) else (len(text_of(response)),)
             asked.append(Asked(judgement.instance, judgement.verdict, label, lengths, (judgement.system,), cluster))
         found.append(Questions(criterion, rules, tuple(asked)))

@@ -125,7 +125,7 @@ class Job:
                     f"{name} is {value!r}, which needs all rows at once, and stream_to judges some at a "
                     "time: leave one of them out"
                 )
-        if self.is_long and self.places.get("systems") is None:
+        if self.is_long and getattr(self.options, "systems", None) is None:
             raise InvalidInputError(
                 "stream_to reads some rows at a time, and does not know all systems of data with one row per response: "
                 "name them with systems=[…]"

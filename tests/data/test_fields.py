@@ -33,13 +33,13 @@ ROW = {"question": "Why?", "meta": {"source": {"name": "wiki"}}, "a/b": "slash",
     [("question", "Why?"), ("meta/source/name", "wiki"), ("a/b", "slash"), ("count", 3), ("nothing", None)],
 )
 def test_a_field_is_found_by_its_name_or_its_path(field, value):
-    assert field_of(ROW, field, 4, "response_field") == value
+    assert field_of(ROW, field, 4, "response_fields") == value
 
 
 @pytest.mark.parametrize("field", ["qestion", "meta/source/nmae", "question/deeper", "", "nothing/more"])
 def test_a_field_that_is_not_there_is_named_with_its_row_and_setting(field):
-    with pytest.raises(InvalidInputError, match=f"instance 4 has no field {field!r}, which response_field names"):
-        field_of(ROW, field, 4, "response_field")
+    with pytest.raises(InvalidInputError, match=f"instance 4 has no field {field!r}, which response_fields names"):
+        field_of(ROW, field, 4, "response_fields")
 
 
 def test_the_closest_field_is_proposed():
@@ -117,11 +117,11 @@ def test_nothing_and_what_pandas_writes_for_it_are_missing(value):
 
 @pytest.mark.parametrize("field", ["meta/author/name", "meta.author.name"])
 def test_a_nested_column_is_named_by_slashes_or_dots(field):
-    assert field_of({"meta": {"author": {"name": "Ann"}}}, field, 0, "response_field") == "Ann"
+    assert field_of({"meta": {"author": {"name": "Ann"}}}, field, 0, "response_fields") == "Ann"
 
 
 def test_a_column_of_that_very_name_comes_first():
-    assert field_of({"a.b": 1, "a": {"b": 2}}, "a.b", 0, "response_field") == 1
-    assert field_of({"a": {"b.c": 2}}, "a/b.c", 0, "response_field") == 2  # a dot beside slashes is part of a name
-    with pytest.raises(InvalidInputError, match=r"instance 3 has no field 'a\.c', which response_field names"):
-        field_of({"a": {"b": 2}}, "a.c", 3, "response_field")
+    assert field_of({"a.b": 1, "a": {"b": 2}}, "a.b", 0, "response_fields") == 1
+    assert field_of({"a": {"b.c": 2}}, "a/b.c", 0, "response_fields") == 2  # a dot beside slashes is part of a name
+    with pytest.raises(InvalidInputError, match=r"instance 3 has no field 'a\.c', which response_fields names"):
+        field_of({"a": {"b": 2}}, "a.c", 3, "response_fields")

@@ -228,5 +228,5 @@ def test_classes_of_a_data_set_are_read_by_their_names(tmp_path):
     given.save_to_disk(tmp_path / "saved")
     assert [row["human"] for row in read_file(tmp_path / "saved")] == ["Yes", "No", None]
     # as values 0 and 1 would be No and Yes: agreement would be 0
-    (pair,) = agreement(given, "judge", "human", yes_no_criterion("ok", "Is it?"), resamples=9).pairs
+    (pair,) = agreement(given, "judge", yes_no_criterion("ok", "Is it?"), gold_fields="human", resamples=9).pairs
     assert pair.accuracy.estimate == 1

@@ -11,7 +11,7 @@ from evenhand.data.fields import text_of
 from evenhand.data.systems import Layout
 from evenhand.errors import InvalidInputError
 
-LONG = Layout(None, systems_field="model", response_field="text", id_field="id")
+LONG = Layout(response_fields="text", systems_field="model", id_field="id")
 
 
 def long(*ids):
@@ -42,7 +42,7 @@ def test_a_row_needs_an_id(nothing):
 
 def test_systems_that_are_numbers_are_named_as_they_read():
     rows = [{"id": 1, "model": version, "text": "t"} for version in (1, 2.0)]
-    (prompt,) = Layout(("2", "1"), systems_field="model", response_field="text", id_field="id").prompts(rows)
+    (prompt,) = Layout("text", ("2", "1"), systems_field="model", id_field="id").prompts(rows)
     assert list(prompt.responses) == ["2", "1"]
 
 

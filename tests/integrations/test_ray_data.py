@@ -240,7 +240,7 @@ def test_rows_are_those_of_one_process(server, tmp_path, way):
         assert verdicts(table) == verdicts(evenhand.judge(given, HOW["criteria"], simulated, journal=None, **how))
         return
     long = [{**row, "model": name, "output": f"{name} {row['id']}"} for row in given for name in "ab"]
-    how = {"systems": ["a", "b"], "systems_field": "model", "response_field": "output", "id_field": "id"}
+    how = {"systems": ["a", "b"], "systems_field": "model", "response_fields": "output", "id_field": "id"}
     how |= {"criteria": "Which is better?", "engine": simulated, "progress": False}
     on_ray = ray_data.winrates(long, stream_to=tmp_path / "out", part_rows=6, **how)
     assert str(on_ray) == str(evenhand.winrates(long, **how))
@@ -299,7 +299,8 @@ def test_the_folder_must_be_named():
 def test_the_shell_says_what_is_missing(said, what, tmp_path, capsys):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"response": "x"}), encoding="utf-8")
-    command = ["judge", str(path), "--criteria", "Is it polite?", "--engine", SIMULATED, "--response", "response"]
+    command = ["judge", str(path), "--criteria", "Is it polite?", "--engine", SIMULATED]
+    command += ["--response-fields", "response"]
     assert main([*command, *said]) == 2
     assert what in capsys.readouterr().err
 

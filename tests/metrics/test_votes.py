@@ -18,7 +18,7 @@ from evenhand.aggregation import RULES
 from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
+from evenhand.metrics.recorded import VoteAggregation
 from evenhand.read_votes import aggregate_votes
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha

@@ -202,9 +202,9 @@ def test_reports_on_judges_and_panels_have_pictures_of_their_agreement():
         runs.rows(6),
         runs.RELEVANCE,
         runs.panel()[:2],
-        response_field="alder",
+        response_fields="alder",
         context_fields=["question"],
-        gold_field="alder_relevance",
+        gold_fields="alder_relevance",
         resamples=100,
         **runs.QUIET,
     )
@@ -231,7 +231,7 @@ def test_of_many_items_those_that_pass_the_least_are_shown_and_the_caption_says_
         [{"answer": "5"}, {"answer": "30"}],
         {"name": "many", "items": items},
         ScriptedJudge(reads),
-        response_field="answer",
+        response_fields="answer",
         mode="item",
         journal=None,
         progress=False,
@@ -284,7 +284,7 @@ def test_what_names_hold_is_shown_and_not_obeyed():
 def test_titles_and_captions_hold_nothing_that_a_viewer_obeys():
     rows = [{"question": "What?", "a\u202e\x1b": "An answer.", "b": "Another answer."}]
     judge = ScriptedJudge(lambda _: "Yes")
-    how = {"response_field": ["a\u202e\x1b", "b"], "context_fields": ["question"], **runs.QUIET}
+    how = {"response_fields": ["a\u202e\x1b", "b"], "context_fields": ["question"], **runs.QUIET}
     with warnings.catch_warnings(action="ignore"):
         table = evenhand.judge(rows, yes_no_criterion("met\x1b", "Is it?"), judge, **how)
     scores = only(table, "scores")

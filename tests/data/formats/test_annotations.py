@@ -52,7 +52,7 @@ def test_annotations_are_read_from_a_file_and_compared_with_people(tmp_path):
     path.write_text(json.dumps([alpaca(number, person=label) for number, label in ((1, "first"), (2, "first"))]))
     rows = evenhand.read_log(path)
     people = [{**row, "person": given["person"]} for row, given in zip(rows, read_file(path), strict=True)]
-    pair = evenhand.agreement(people, "vote", "person", cluster_field=False).pair("vote", "person")
+    pair = evenhand.agreement(people, "vote", gold_fields="person", cluster_field=False).pair("vote", "person")
     assert (pair.num_compared, pair.accuracy.estimate) == (2, 0.5)
 
 
