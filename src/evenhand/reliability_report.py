@@ -513,7 +513,7 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
 
 def _runs(
     rows: Sequence[Row],
-    judges: tuple[JudgeEngine, ...],
+    judges: Sequence[JudgeEngine],
     assessed: Sequence[Criterion],
     compared: Sequence[Criterion],
     asked: Mapping[str, Any],

@@ -452,17 +452,6 @@ def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
     return (_row_of_line(line, number, path) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def rows_of_lines(path: Path) -> Iterator[Row | tuple[str, InvalidInputError]]:
-    """Yield the rows of a JSON lines file; for a line that is not a row, its name and the error."""
-    with _open_text(path, "\n", held=False) as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                if line.strip():
-                    yield _row_of_line(line, number, path)
-            except InvalidInputError as error:
-                yield f"line {number} of {path.name!r}", error
-
-
 def _row_of_line(line: str, number: int, path: Path) -> Row:
     try:
         row: Row = parse_json_value(line, f"line {number} of {str(path)!r}")
