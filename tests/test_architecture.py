@@ -187,8 +187,7 @@ LOCAL_IMPORTS = {
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""
 
 TO_DO = {
-    *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
-    *("results/looking.py", "results/made_by.py", "results/results.py", "results/resumed.py", "results/saved.py"),
+    *("results/looking.py", "results/made_by.py", "results/results.py", "results/saved.py"),
     *("results/vote_columns.py", "tables/checklist_table.py", "tables/winrate_table.py"),
 }
 """Files whose imports still stand in functions without a reason."""

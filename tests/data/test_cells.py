@@ -1,22 +1,17 @@
 """What a cell says, on every surface: values, labels, places, truth values, and nothing."""
 
-import json
-import unicodedata
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import evenhand
-from evenhand.cli import main
-from evenhand.criteria import Criterion, Option, fold_label, yes_no_criterion
+from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput
-from evenhand.votes import is_missing
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 
 YES_FIRST = yes_no_criterion("correct", "Is it correct?")
@@ -107,30 +102,6 @@ def test_a_number_is_the_value_and_a_truth_value_must_be_clear():
     assert read(named, [False, True, "true"]) == (1, 0, 0)
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_composed_and_decomposed_labels_are_one(form):
-    label = unicodedata.normalize(form, "Très élevé")
-    other = unicodedata.normalize("NFD" if form == "NFC" else "NFC", "  TRÈS  élevé")
-    assert fold_label(label) == fold_label(other)
-    criterion = Criterion(name="c", description="", options=(Option(label=label), Option(label="Bas")), scale="nominal")
-    assert read(criterion, [other]) == (0,)
-    assert criterion.index_of(other) == 0
-    with pytest.raises(InvalidInputError, match="twice"):
-        Criterion(name="c", description="", options=(Option(label=label), Option(label=other), Option(label="x")))
-    pool = example_pool([{"response": "r", "c": other}], criterion, ExampleFields("c"))
-    assert pool.cases[0].label == label
-    (pair,) = evenhand.agreement(
-        [{"a": label, "b": other}, {"a": "Bas", "b": "bas"}], "a", gold_fields="b", resamples=9
-    ).pairs
-    assert pair.accuracy.estimate == 1
-
-
-def test_nothing_is_nothing_in_every_library():
-    nothing = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT]
-    assert all(map(is_missing, nothing))
-    assert read(LEVELS, [*nothing, "", "None"]) == (None,) * 7
-
-
 CELLS = ["", None, pd.NA, 1.0, "1", np.bool_(True), True, np.int64(0), "yes", "None"]
 EXPECTED = [None, None, None, "Yes", "Yes", "Yes", "Yes", "No", "Yes", None]
 
@@ -157,32 +128,3 @@ def test_gold_votes_and_examples_are_read_alike():
     assert [case.label for case in pool.cases] == [label for label in EXPECTED if label is not None]
     checked = evenhand.checklist(rows, ["Is it correct?"], engine, gold_fields="gold", progress=False, journal=None)
     assert [each.gold[0] for each in checked.responses] == [label and label.lower() for label in EXPECTED]
-
-
-def test_labels_without_one_in_common_are_not_compared():
-    rows = [{"judge": "Yes", "human": 1}, {"judge": "No", "human": 0}]
-    with pytest.raises(InvalidInputError, match=r"no label in common: .* give criteria"):
-        evenhand.agreement(rows, "judge", gold_fields="human")
-    with pytest.raises(InvalidInputError, match="no label in common"):
-        evenhand.agreement([{"a": True, "b": "1"}, {"a": False, "b": "0"}], "a", gold_fields="b")
-    assert (
-        evenhand.agreement([{"a": "x", "b": "y"}, {"a": "x", "b": "y"}], "a", gold_fields="b")
-        .pairs[0]
-        .accuracy.estimate
-        == 0
-    )
-
-
-def test_the_shell_reads_as_the_functions_do(tmp_path, capsys):
-    data = tmp_path / "votes.jsonl"
-    data.write_text("\n".join(json.dumps({"a": vote, "gold": vote}) for vote in (1, 1, 0)))
-    criterion = tmp_path / "correct.json"
-    options = [{"label": "Yes", "value": 1}, {"label": "No", "value": 0}]
-    criterion.write_text(
-        json.dumps({"name": "correct", "description": "Is it?", "scale": "binary", "options": options})
-    )
-    given = [str(data), "--votes", "a", "--criteria", str(criterion), "--gold-fields", "gold", "--resamples", "9"]
-    assert main(["aggregate-votes", *given]) == 0
-    assert "1 = Yes, 0 = No" in capsys.readouterr().out
-    assert main(["agreement", *given, "--as-index"]) == 0
-    assert "0 = Yes, 1 = No" in capsys.readouterr().out

@@ -20,7 +20,7 @@ from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare, export, filter_results, rescore, show
 from evenhand.cli.resume_verb import resume
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
-from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import heeding_termination
 from evenhand.version import __version__
 
 LISTED = {

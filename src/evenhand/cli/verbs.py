@@ -152,7 +152,7 @@ def _streamed(job: Job, given: Mapping[str, Any], batches: Iterable[RowBatch], e
 
 def _on_cluster(verb: Verb, job: Job, given: Mapping[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
     """The same, judged by workers, who read the rows, too."""
-    from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
+    from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
 
     options = ending.options
     return judge_on_ray(

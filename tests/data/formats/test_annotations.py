@@ -56,11 +56,6 @@ def test_annotations_are_read_from_a_file_and_compared_with_people(tmp_path):
     assert (pair.num_compared, pair.accuracy.estimate) == (2, 0.5)
 
 
-def test_two_outputs_of_one_system_have_other_names_and_a_completion_may_be_an_object():
-    [row] = evenhand.read_log([alpaca(1, generator_2="gpt4", raw_completion={"text": "m", "logprobs": None})])
-    assert (row["first"], row["winner"], row["reply"]) == ("output_1", "output_1", "m")
-
-
 @pytest.mark.parametrize("preference", [3, 0.4, "first", True])
 def test_what_is_no_preference_is_refused(preference):
     with pytest.raises(

@@ -113,11 +113,6 @@ def test_the_replies_of_its_grader_are_read_again(log):
     assert [len(verdict.votes) for verdict in table.verdicts] == [1, 2]
 
 
-def test_a_log_that_was_not_finished_has_what_was_written(tmp_path):
-    path = write_eval(tmp_path / "run.eval", SAMPLES[:1], finished=False)
-    assert [(row["id"], row["task"]) for row in evenhand.read_log(path)] == [("q2", "parity")]
-
-
 def test_what_is_no_whole_log_is_one_message(tmp_path):
     (tmp_path / "text.eval").write_text("no archive")
     empty = write_eval(tmp_path / "empty.eval", [], {**HEADER, "status": "error"})
