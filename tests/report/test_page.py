@@ -44,7 +44,7 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
     assert "cannot be compared with a VoteTable" in capsys.readouterr().err
     label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
     Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")
-    assert main(["report", "run.parquet", "--gold-fields", "gold.jsonl", "--out", "report.html"]) == 2
+    assert main(["report", "run.parquet", "--gold", "gold.jsonl", "--out", "report.html"]) == 2
     assert "design is not given" in capsys.readouterr().err
     assert Path("report.html").read_text(encoding="utf-8") == text
 
