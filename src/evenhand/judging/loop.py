@@ -100,7 +100,7 @@ class Run:
         sheet, draws = task.sheet, len(task.samples)
         expected = self.flow.expected_calls(sheet=sheet.together) if calls.budgeted else 0
         for left, sample, place in zip(range(draws - 1, -1, -1), task.samples, task.places, strict=True):
-            share = budget.share(expected, (self.number, sheet.rows[0], place))
+            share = budget.share(expected)
             try:
                 votes = await sheet.ask(self.flow, task.order, sample, calls.within(share), weight)
             finally:
