@@ -72,9 +72,6 @@ ALL = (
     of("reading", "How replies are read, on recorded replies"),
     of("paired_differences", "Coverage of paired differences", is_long=True),
     of("clusters", "Coverage where rows come in documents", is_long=True),
-    of("unscored", "What holds where a judge does not answer", is_long=True),
-    of("verbosity", "A preference for length", is_long=True),
-    of("corrected_scores", "Corrected scores, end to end", "--replicates 10"),
     of(
         "correction",
         "Corrected scores beside other methods",
@@ -82,9 +79,6 @@ ALL = (
         rivals=("judgy", "ppi-python", "cje-eval"),
         is_long=True,
     ),
-    of("deciding", "Comparisons that stop when they are decided", is_long=True),
-    of("stopping", "Draws that stop early", is_long=True),
-    of("planning", "Planned widths and power", is_long=True),
     of("report", "A report in a browser", "500"),
 )
 

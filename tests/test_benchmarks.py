@@ -9,7 +9,7 @@ from benchmarks import __main__ as command
 
 def test_a_benchmark_that_fails_is_told_and_the_next_one_runs(monkeypatch, tmp_path, capsys):
     listed = [command.of("no_such_module", "It is not there"), command.of("__init__", "It prints nothing")]
-    monkeypatch.setattr(command, "ALL", (*listed, command.of("planning", "It is long", is_long=True)))
+    monkeypatch.setattr(command, "ALL", (*listed, command.of("clusters", "It is long", is_long=True)))
     page = tmp_path / "page.md"
     page.write_text("# Benchmarks\n\nold\n\n## Longer runs\n\nkept\n", encoding="utf-8")
     assert command.main(["--quick", "--out", str(page)]) == 0
@@ -25,7 +25,7 @@ def test_a_benchmark_that_fails_is_told_and_the_next_one_runs(monkeypatch, tmp_p
 
 
 def test_a_benchmark_that_takes_too_long_is_told(monkeypatch):
-    slow = command.of("planning", "It takes minutes")
+    slow = command.of("clusters", "It takes minutes")
     said, failure = command.run(slow, sys.executable, quick=False, seconds=0.01)
     assert (said, failure) == ("", "not finished after 0.01 s")
 

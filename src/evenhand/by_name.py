@@ -10,6 +10,7 @@ from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_path
 from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
+from evenhand.read_votes import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
 from evenhand.result_methods import ResultMethods
 from evenhand.results.saved import cell_of, header_of
@@ -18,8 +19,7 @@ from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.reading_replies import read_replies
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable
 from evenhand.tables.winrate_table import WinrateTable
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {

@@ -618,7 +618,10 @@ class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
 
 
 class VoteFields(Options):
-    """The columns of recorded votes, which stand a row a vote; a column of the usual name need not be named."""
+    """The columns of recorded votes, one vote per row; a column of the usual name need not be named.
+
+    Each mode has those that name its questions: a comparison the two systems, an answer the item, a choice the order.
+    """
 
     judge_field: str | None = option(
         None,
@@ -627,11 +630,9 @@ class VoteFields(Options):
     sample_field: str | None = option(
         None, "Of recorded votes: the column that numbers the draws of a judge, from 0 (``sample``)."
     )
-
-
-class PairVoteFields(VoteFields):
-    """The columns of recorded comparisons."""
-
+    systems_field: str | None = option(
+        None, "Long data, and recorded votes on responses: the column that names the system (``system``)."
+    )
     first_field: str | None = option(
         None, "Of recorded comparisons: the column that names the first system, which was shown first (``first``)."
     )
@@ -640,36 +641,14 @@ class PairVoteFields(VoteFields):
     )
     swapped_field: str | None = option(
         None,
-        "Of recorded comparisons: the column that is true where the second was shown first (``swapped``); "
-        "nothing in it says that the order is not known, and then there are no numbers about places.",
+        "Of recorded votes: the column that is true where the second system was shown first, or the options in the "
+        "reversed order (``swapped``); of a comparison nothing in it says that the order is not known.",
     )
-
-
-class ReportVoteFields(PairVoteFields):
-    """The columns of recorded comparisons and assessments. Of these ``swapped`` reverses the order of the options."""
-
-    id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
-    systems_field: str | None = option(
-        None, "Of recorded assessments: the column that names the system whose response it is (``system``)."
-    )
-
-
-class ItemVoteFields(VoteFields):
-    """The columns of recorded answers to checklists."""
-
     item_field: str | None = option(
         None,
         "Of recorded answers: the column that names the item (``item``). Without one a cell holds the answers to all "
         "items.",
     )
-    systems_field: str | None = option(
-        None, "Of recorded answers: the column that names the system whose response it is (``system``)."
-    )
-
-
-class ChoiceVoteFields(VoteFields):
-    """The columns of recorded choices of the best candidate."""
-
     order_field: str | None = option(
         None, "Of recorded choices: the column with the list of the candidates' names, in the order shown (``order``)."
     )
@@ -872,7 +851,7 @@ ID_FIELD = option(
 SPLIT = option(None, "Which split of a ``DatasetDict``.")
 DRY_RUN = option(False, "Return what the run would take, without a call.")
 GUIDELINES = option("", "What the judge is told about judging.")
-RESPONSE_FIELD = option(
+RESPONSE_FIELDS = option(
     "response",
     "The column with the responses; several columns are several systems.",
     accepted="the name of a column, or several, each once",
@@ -882,7 +861,7 @@ RESPONSE_FIELD = option(
 class JudgeArguments(StreamOptions, AssessmentOptions):
     """The keywords of :func:`evenhand.judge`."""
 
-    response_field: Columns = RESPONSE_FIELD
+    response_fields: Columns = RESPONSE_FIELDS
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD
     id_field: str | None = ID_FIELD
@@ -900,16 +879,16 @@ class JudgeArguments(StreamOptions, AssessmentOptions):
     dry_run: bool = DRY_RUN
 
 
-class ChecklistArguments(StreamOptions, ItemVoteFields, ChecklistOptions):
+class ChecklistArguments(StreamOptions, VoteFields, ChecklistOptions):
     """The keywords of :func:`evenhand.checklist`."""
 
     votes: Any = option(
         None,
-        "Recorded answers instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
-        "without a ``dataset`` the data themselves, with the column ``vote``. Without a ``checklist`` the items are "
+        "Recorded answers instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``. Without a ``checklist`` the items are "
         "those that occur, of equal weight.",
     )
-    response_field: Columns = RESPONSE_FIELD
+    response_fields: Columns = RESPONSE_FIELDS
     checklist_field: str | None = option(
         None,
         "The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON text of one, "
@@ -929,23 +908,31 @@ class ChecklistArguments(StreamOptions, ItemVoteFields, ChecklistOptions):
     dry_run: bool = DRY_RUN
 
 
-class WinratesArguments(StreamOptions, PairVoteFields, PairwiseOptions):
+class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
     """The keywords of :func:`evenhand.winrates`."""
 
     votes: Any = option(
         None,
-        "Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
-        "without a ``dataset`` the data themselves, with the column ``vote``.",
+        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``.",
     )
-    systems_field: str | None = option(None, "Long data: the column that names the system.")
-    response_field: str | None = option(None, "Long data: the column with the response.")
+    response_fields: Columns | None = option(
+        None,
+        "Wide data: the columns with the responses, one per system. Long data: the column with the response.",
+        accepted="the columns of the systems, or with systems_field the column with the response",
+    )
+    systems: tuple[str, ...] | None = option(
+        None,
+        "Which systems of long data or recorded votes are compared, in which order; all by default.",
+        accepted="a list of names, as ['gpt', 'llama']",
+    )
     id_field: str | None = option(
         None,
         'The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.',
     )
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD
-    gold_field: str | None = option(
+    gold_fields: str | None = option(
         None,
         "Wide data: the column with the preference of a person, the name of a system or ``tie``; ``{first}`` and "
         "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
@@ -994,13 +981,25 @@ class WinratesArguments(StreamOptions, PairVoteFields, PairwiseOptions):
         return self.model_copy(update={"interval": "anytime", "level": level})
 
 
-class GradeScoresArguments(StreamOptions, ChoiceVoteFields, RunOptions):
+class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
     """The keywords of :func:`evenhand.grade_scores`."""
 
+    response_fields: str | tuple[str, ...] | None = option(
+        None,
+        "The column that holds each row's list of candidates (or mapping of name and candidate), or several columns, "
+        "one per candidate.",
+        accepted="the name of a column, or at least two, each once",
+    )
+    systems: tuple[str, ...] | None = option(
+        None,
+        "Of recorded choices: the names of the candidates in their own order; by default the first order of each "
+        "instance.",
+        accepted="a list of names, as ['gpt', 'llama']",
+    )
     votes: Any = option(
         None,
-        "Recorded choices instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
-        "without a ``dataset`` the data themselves, with the column ``vote``.",
+        "Recorded choices instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``.",
     )
     prompts: str | tuple[str, ...] = option(
         ("evaluate_first",),
@@ -1021,7 +1020,7 @@ class RunModeArguments(StreamOptions, RunOptions):
     """The keywords of :func:`evenhand.run_mode`."""
 
     mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
-    response_field: Columns = RESPONSE_FIELD
+    response_fields: Columns = RESPONSE_FIELDS
     criteria: Any = option(None, "The criterion, where the mode takes one.")
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD
@@ -1031,9 +1030,10 @@ class RunModeArguments(StreamOptions, RunOptions):
     dry_run: bool = DRY_RUN
 
 
-class ReliabilityOptions(ReportVoteFields, RunOptions):
+class ReliabilityOptions(VoteFields, RunOptions):
     """How judges are asked whose reliability is reported, and how recorded votes are read."""
 
+    id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
     resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
 
 

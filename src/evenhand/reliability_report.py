@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, names_of
+from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
-from evenhand.data.recorded_columns import YES_OR_NO
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
@@ -38,9 +38,7 @@ from evenhand.judge_reliability.tables import (
     Remark,
     choices_table,
     criterion_tables,
-    finding_on_choices,
     findings,
-    findings_on_judges,
     judges_table,
 )
 from evenhand.judging.estimate import RunEstimate
@@ -48,23 +46,22 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.judging.run_fingerprint import made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
-from evenhand.options import PairVoteFields, ReliabilityOptions, ReportVoteFields, RunOptions, takes
-from evenhand.report.explorer import report_page
+from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
+from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
+from evenhand.report.page import report_page
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.vote_columns import VoteColumns
+from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.recorded_assessments import recorded_assessments
-from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
 from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
@@ -141,16 +138,15 @@ class ReliabilityReport(PrintedTables):
 
     def to_json(self) -> str:
         """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is null."""
-        said = [
-            *((each.criterion, each.judge_id, found) for each in self.results for found in findings(each)),
-            *((each.criterion, each.judge_id, finding_on_choices(each)) for each in self.choices),
-            *((each.criterion, None, found) for each in self.agreements for found in findings_on_judges(each)),
-        ]
         document = {
             "evenhand": KIND,
             "layout": LAYOUT,
             **plain(self, reasons=True),
-            "findings": [{"criterion": name, "judge": judge, **plain(found)} for name, judge, found in said],
+            "findings": [
+                {"criterion": each.criterion, "judge": each.judge_id, **plain(found)}
+                for each in self.results
+                for found in findings(each)
+            ],
         }
         return as_json(document, indent=1)
 
@@ -208,17 +204,16 @@ NOT_OF_CHOICES = (
 
 @takes(ReliabilityOptions)
 def reliability(
-    dataset: object = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | Sequence[str] | None = None,
+    response_fields: str | Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
-    gold_fields: Mapping[str, str] | None = None,
-    gold_field: str | None = None,
+    gold_fields: str | Mapping[str, str] | None = None,
     as_index: bool = False,
     allow_ties: bool = False,
     scale: str = "choice",
@@ -231,7 +226,7 @@ def reliability(
 ) -> ReliabilityReport | RunEstimate:
     """How far a judge can be trusted: what it does when the order changes, and when it is asked again.
 
-    Criteria with options assess the responses in ``response_field``; pairwise criteria compare the ``systems``. The
+    Criteria with options assess each of the responses in ``response_fields``; pairwise criteria compare them. The
     votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
     before, and a second report, take their replies from the journal.
 
@@ -242,21 +237,21 @@ def reliability(
     a response.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
         engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
-        votes: Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per
-            judge; without a ``dataset`` the data themselves, with the column ``vote``. Without criteria the options
+        votes: Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per
+            judge; without a ``data`` the data themselves, with the column ``vote``. Without criteria the options
             are those of a comparison, or yes and no.
-        response_field: The column with the responses to assess, or several.
-        systems: The columns with the responses to compare, two or more.
+        response_fields: The column with the responses, or several; pairwise criteria need two or more.
+        systems: Of recorded comparisons: which systems, in which order; all by default.
         context_fields: What the judge is shown besides: a column, several, or name shown -> column.
         reference_field: The column with a known good answer; ``reference`` when there is one.
         gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
-            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair).
-        gold_field: That column where there is one criterion.
+            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column
+            alone where there is one criterion.
         as_index: Labels that are numbers are places of options, 0 for the first (default: values of options).
         allow_ties: Offer a tie in comparisons.
         scale: Of comparisons: ``choice`` or ``graded``.
@@ -277,36 +272,35 @@ def reliability(
     """
     given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
     if votes is not None:
-        refuse_asking(
-            engine=engine,
-            dry_run=dry_run,
-            response_field=response_field,
-            context_fields=context_fields,
-            reference_field=reference_field,
-            confidences=confidences,
-            prompts=prompts,
-            unrelated_option=unrelated_option,
-        )
+        asking = {"engine": engine, "dry_run": dry_run or None, "response_fields": response_fields}
+        asking |= {"context_fields": context_fields, "reference_field": reference_field, "prompts": prompts}
+        asking |= {"confidences": confidences or None, "unrelated_option": unrelated_option or None}
+        refuse_asking(asking)
         pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
-        said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
-        return _recorded_report((dataset, votes, split), criteria, pairs, said, given)
-    refuse_vote_columns(given, ReportVoteFields)
+        said = {"gold_fields": gold_fields, "as_index": as_index}
+        return _recorded_report((data, votes, split), criteria, pairs, said, given)
+    refuse_vote_columns(given)
     given = given.or_else(**one_step_in_batches({"batch": given.batch}, engine))
-    rows = read_rows(dataset, split)
+    rows = read_rows(data, split)
     judges = judges_of(engine, given.model, batch=given.batch)
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
-    _check_subjects(assessed, compared, response_field, systems)
+    if systems is not None:
+        raise InvalidInputError(
+            f"systems is {list(systems)!r}, which chooses among the systems of recorded votes, and there are no votes: "
+            "name the columns with the responses with response_fields=[…]"
+        )
+    fields = (response_fields,) if isinstance(response_fields, str) else tuple(response_fields or ())
+    _check_subjects(assessed, compared, fields)
     if not compared and (allow_ties or scale != "choice"):
         raise InvalidInputError(
             f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
             "them out"
         )
     rules = _check_options(given, (*assessed, *compared), confidences=confidences)
-    gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
-    asked = _choice_prompts(prompts, systems, unrelated_option=unrelated_option)
+    gold = _gold_columns(gold_fields, [*assessed, *compared])
+    asked = _choice_prompts(prompts, fields if compared else (), unrelated_option=unrelated_option)
     columns = {
-        "response_field": response_field,
-        "systems": systems,
+        "response_fields": fields,
         "context_fields": context_fields,
         "reference_field": reference_field,
     }
@@ -342,47 +336,39 @@ def _recorded_report(
     how: ReliabilityOptions,
 ) -> ReliabilityReport:
     """The report on the judges who cast recorded votes."""
-    dataset, votes, split = recorded
+    data, votes, split = recorded
     _refuse_panels(how)
-    fields = vote_columns(how, ReportVoteFields)
-    read = VoteRows.of(dataset, votes, fields, split=split)
     given = list(listed(criteria)) if criteria is not None else []
     if len(given) > 1:
         raise InvalidInputError(
             f"criteria is {criteria!r}; recorded votes are about one criterion: report on each by itself"
         )
     criterion = load_any_criterion(given[0]) if given else None
-    pairs = compared["systems"] is not None or read.column("first_field", "first") is not None
+    fields = {name: getattr(how, name) for name in ("id_field", *VoteFields.model_fields)}
+    rows, columns = rows_of_votes(data, votes, split)
+    named = {name: column for name, column in fields.items() if column is not None}
+    read = RecordedVotes.of(rows, columns, named)
+    pairs = compared["systems"] is not None or read.column("first_field") is not None
     if criterion is None and not pairs:
         criterion = YES_OR_NO
+    gold = {} if criterion is None else _gold_columns(said["gold_fields"], [criterion])
     if criterion is not None and criterion.scale != "pairwise":
-        swapped = read.column("swapped_field", "swapped") is not None
-        options = read.run_options(how, check_positional_bias=swapped)
+        options = read.run_options(how, check_positional_bias=read.swapped() is not None)
         rules = VoteRules.from_parameters(dict(options))
         rules.check(criterion.scale)
-        gold = _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
-        questions = recorded_assessments(
+        reader = LabelReader(criterion, as_index=said["as_index"])
+        cells = read_assessments(
             read,
-            criterion,
-            rules,
-            options,
-            gold_field=gold.get(criterion.name),
-            as_index=said["as_index"],
+            reader,
+            gold=gold.get(criterion.name),
+            cluster_field=options.cluster_field,
+            weights=options.judge_weights,
         )
+        questions = _recorded_assessments(read, cells, criterion, rules)
     else:
-        gold = {} if criterion is None else _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
-        column = said["gold_field"] if criterion is None else gold.get(criterion.name)
-        asked = {name: value for name, value in fields.items() if name in (*PairVoteFields.model_fields, "id_field")}
-        table = winrates(
-            dataset,
-            criteria=criteria,
-            votes=votes,
-            split=split,
-            gold_field=column,
-            **compared,
-            **asked,
-            **_of_runs(how),
-        )
+        column = said["gold_fields"] if criterion is None else gold.get(criterion.name)
+        how_read = {"votes": votes, "split": split, "gold_fields": column, **compared, **named, **_of_runs(how)}
+        table = winrates(data, criteria=criteria, **how_read)
         options = read.run_options(how, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
         questions = _comparisons(table, VoteRules.from_parameters(dict(options)))
     parameters = {
@@ -394,6 +380,25 @@ def _recorded_report(
         "resamples": how.resamples,
     }
     return _reported([questions], (), parameters, options)
+
+
+def _recorded_assessments(
+    read: RecordedVotes, cells: Sequence[Cell], criterion: Criterion, rules: VoteRules
+) -> Questions:
+    """The questions that recorded votes answer, each about one response."""
+    lengths: dict[tuple[int, str], tuple[int]] = {}
+    for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True):
+        if not is_missing(response := row.get("response")):
+            lengths[instance, system] = (len(text_of(response)),)
+    clusters = _numbered([cell.about["cluster"] for cell in cells])
+    asked = []
+    for cell, cluster in zip(cells, clusters, strict=True):
+        instance, system, label = cell.about["instance"], cell.about.get("system", ""), cell.about["reference"]
+        if cell.votes:
+            place = None if label is None else criterion.index_of(label)
+            verdict, length = rules.aggregate(cell.votes, criterion), lengths.get((instance, system))
+            asked.append(Asked(instance, verdict, place, length, (system,) if system else None, cluster))
+    return Questions(criterion, rules, tuple(asked))
 
 
 def _reported(
@@ -440,33 +445,27 @@ def _sorted_criteria(
     return tuple(assessed), tuple(compared)
 
 
-def _check_subjects(
-    assessed: Sequence[Criterion], compared: Sequence[Criterion], response_field: object, systems: object
-) -> None:
-    """Check that what the criteria need is named, and nothing else."""
-    for criteria, given, name, what, need in (
-        (assessed, response_field, "response_field", "have options and assess responses", "columns with responses"),
-        (compared, systems, "systems", "are pairwise and compare systems", "two columns or more, one per system"),
+def _check_subjects(assessed: Sequence[Criterion], compared: Sequence[Criterion], fields: Sequence[str]) -> None:
+    """Check that the columns that the criteria need are named."""
+    for criteria, need, what in (
+        (assessed, 1, "have options and assess responses, but response_fields names none; name their columns"),
+        (compared, 2, "are pairwise, but response_fields names {}; name two columns or more, one per system"),
     ):
-        names = [criterion.name for criterion in criteria]
-        if names and not given:
-            raise InvalidInputError(f"the criteria {names!r} {what}, but {name} is {given!r}; name {need}")
-        if given and not names:
-            kind = "a criterion with options" if name == "response_field" else "a pairwise criterion"
-            raise InvalidInputError(f"{name} is {given!r}, but no criterion needs it; leave it out, or give {kind}")
+        if criteria and len(fields) < need:
+            raise InvalidInputError(f"the criteria {[each.name for each in criteria]!r} {what.format(list(fields))}")
 
 
 def _choice_prompts(
-    prompts: str | Sequence[str] | None, systems: Sequence[str] | None, *, unrelated_option: bool
+    prompts: str | Sequence[str] | None, fields: Sequence[str], *, unrelated_option: bool
 ) -> tuple[str, ...]:
     """The prompts that ask for the best of all systems; none where nobody wants to know."""
-    if not systems and (prompts is not None or unrelated_option):
+    if not fields and (prompts is not None or unrelated_option):
         raise InvalidInputError(
-            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several systems; name "
-            "these with systems=[…], or leave both out"
+            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several responses: "
+            "give a pairwise criterion and name their columns with response_fields=[…], or leave both out"
         )
     if prompts is None:
-        return ("evaluate_first",) if unrelated_option or len(systems or ()) > 2 else ()
+        return ("evaluate_first",) if unrelated_option or len(fields) > 2 else ()
     if not prompts and unrelated_option:
         raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
     return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
@@ -498,25 +497,23 @@ def _check_options(options: RunOptions, criteria: Sequence[Criterion], *, confid
     return rules
 
 
-def _gold_columns(
-    gold_fields: Mapping[str, str] | None, gold_field: str | None, criteria: Sequence[Criterion]
-) -> dict[str, str]:
+def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequence[Criterion]) -> dict[str, str]:
     """Criterion name -> column."""
     names = [criterion.name for criterion in criteria]
-    if gold_field is not None:
-        if gold_fields or len(names) > 1:
+    if isinstance(gold_fields, str):
+        if len(names) > 1:
             raise InvalidInputError(
-                f"gold_field={gold_field!r} is for one criterion without gold_fields; here are {names!r}: say which "
-                "column belongs to which with gold_fields={criterion: column}"
+                f"gold_fields is {gold_fields!r}, and the criteria are {names!r}: say which column belongs to which "
+                "with gold_fields={criterion: column}"
             )
-        return {names[0]: gold_field}
+        return {names[0]: gold_fields}
     check_label_columns(gold_fields, names, "gold_fields")
     return dict(gold_fields or {})
 
 
 def _runs(
     rows: Sequence[Row],
-    judges: tuple[JudgeEngine, ...],
+    judges: Sequence[JudgeEngine],
     assessed: Sequence[Criterion],
     compared: Sequence[Criterion],
     asked: Mapping[str, Any],
@@ -531,17 +528,17 @@ def _runs(
         return run(*about, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
 
     runs: list[Callable[..., Any]] = []
-    gold, systems = asked["gold_fields"], asked["systems"]
+    gold, fields = asked["gold_fields"], {"response_fields": asked["response_fields"]}
     if assessed:
         own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
-        columns = {**given("response_field", "as_index"), "gold_fields": own}
+        columns = {**given("response_fields", "as_index"), "gold_fields": own}
         runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
     for criterion in compared:
-        columns = {**given("allow_ties", "scale"), "gold_field": gold.get(criterion.name)}
-        runs.append(partial(winrates, rows, systems, criterion, list(judges), **columns))
+        columns = {**given("allow_ties", "scale"), **fields, "gold_fields": gold.get(criterion.name)}
+        runs.append(partial(winrates, rows, criterion, list(judges), **columns))
         if asked["prompts"]:
-            columns = given("prompts", "unrelated_option")
-            runs.append(partial(choose, rows, systems, criterion, list(judges), **columns))
+            columns = {**given("prompts", "unrelated_option"), **fields}
+            runs.append(partial(choose, rows, criterion, list(judges), **columns))
     return tuple(runs)
 
 
@@ -608,7 +605,7 @@ def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -
         asked = []
         for judgement, cluster in zip(judgements, clusters, strict=True):
             label = None if judgement.gold is None else criterion.index_of(judgement.gold)
-            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
+            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_fields")
             lengths = None if is_missing(response) else (len(text_of(response)),)
             asked.append(Asked(judgement.instance, judgement.verdict, label, lengths, (judgement.system,), cluster))
         found.append(Questions(criterion, rules, tuple(asked)))

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
 from evenhand.aggregation import aggregate, draws_are_settled
 from evenhand.aggregation.collapse import Scoring
 from evenhand.aggregation.early_stop import posterior_of_lead, predictive_probability
@@ -18,6 +17,7 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from evenhand.votes import EarlyStop, Vote, unselected_draws
+from tests.aggregation.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
 from tests.support.shared import shared_path
 
 LEVELS = (0.0, 0.5, 0.5, 1.0)

@@ -14,7 +14,7 @@ from evenhand.engines.names import as_judge, engine_named, engine_of, judges_of
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from evenhand.unitxt.catalogs import local_entry, register_catalog
@@ -226,7 +226,16 @@ def test_the_shell_takes_an_address(named, tmp_path, capsys):
     data.write_text("".join(json.dumps({"question": "Is it?", **row}) + "\n" for row in ROWS))
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = named.format(address=server.base_url).split()
-        arguments = ["judge", str(data), "--criteria", "Is it polite?", "--response", "response", "--journal", "none"]
+        arguments = [
+            "judge",
+            str(data),
+            "--criteria",
+            "Is it polite?",
+            "--response-fields",
+            "response",
+            "--journal",
+            "none",
+        ]
         assert main([*arguments, "--no-progress", "--flow", "verdict_only", "--engine", *engine]) == 0
     assert {body["model"] for body in server.bodies} == {"judge"}
     assert main([*arguments, "--engine", "http://localhost:9/v1"]) == 2
@@ -240,7 +249,7 @@ def test_a_report_on_a_judge_takes_an_address_and_its_model():
             "Is it polite?",
             server.base_url,
             model="judge",
-            response_field="response",
+            response_fields="response",
             context_fields=[],
             journal=None,
             dry_run=True,

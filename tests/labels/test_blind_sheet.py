@@ -52,7 +52,7 @@ JUDGE = evenhand.SimulatedEngine(noise=0.3)
 
 def judge(criteria: Any = (GOOD, DEPTH), **how: Any) -> Any:
     return evenhand.judge(
-        ROWS, criteria, JUDGE, response_field=SYSTEMS, id_field="id", **{**HOW, "check_positional_bias": False, **how}
+        ROWS, criteria, JUDGE, response_fields=SYSTEMS, id_field="id", **{**HOW, "check_positional_bias": False, **how}
     )
 
 
@@ -63,7 +63,7 @@ def judged() -> Any:
 
 @pytest.fixture(scope="module")
 def compared() -> Any:
-    return evenhand.winrates(ROWS, SYSTEMS, "criteria.evenhand.pairwise.clarity", JUDGE, **HOW)
+    return evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", JUDGE, response_fields=SYSTEMS, **HOW)
 
 
 @pytest.fixture(scope="module")
@@ -96,19 +96,6 @@ def filled_csv(sheet: BlindSheet, folder: Path) -> Path:
     return path
 
 
-def of_label_studio(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers = folder / "tasks.json", wanted(sheet)
-    tasks: list[dict[str, Any]] = [{"data": {"question": asked, "draw": sheet.draw.id}} for asked in answers]
-    for task in tasks:
-        result = {"from_name": "label", "type": "choices", "value": {"choices": [answers[task["data"]["question"]]]}}
-        task["annotations"] = [
-            {"completed_by": 3, "was_cancelled": True, "result": []},
-            {"completed_by": {"id": 7, "email": "ann@example.org"}, "was_cancelled": False, "result": [result]},
-        ]
-    path.write_text(json.dumps(tasks), encoding="utf-8")
-    return path
-
-
 def json_min(sheet: BlindSheet, folder: Path) -> Path:
     path, answers = folder / "ann.jsonl", wanted(sheet)
     rows = [
@@ -118,30 +105,7 @@ def json_min(sheet: BlindSheet, folder: Path) -> Path:
     return path
 
 
-def of_argilla(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers, records = folder / "records.json", wanted(sheet), []
-    for number, card in enumerate(sheet.cards, start=1):
-        said = {f"question_{asked.criterion + 1}": answers[asked.id] for asked in card.questions}
-        responses = {name: [{"value": value, "user_id": "u-1"}] for name, value in said.items()}
-        records.append({"id": f"{sheet.draw.id}-{number}", "responses": responses})
-    path.write_text(json.dumps(records), encoding="utf-8")
-    return path
-
-
-def flat_argilla(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers, rows = folder / "flat.json", wanted(sheet), []
-    for number, card in enumerate(sheet.cards, start=1):
-        row: dict[str, Any] = {"id": f"{sheet.draw.id}-{number}"}
-        for asked in card.questions:
-            name = f"question_{asked.criterion + 1}.responses"
-            row |= {name: [answers[asked.id], "nonsense"], f"{name}.users": ["u-1", "u-2"]}
-            row[f"{name}.status"] = ["submitted", "draft"]
-        rows.append(row)
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    return path
-
-
-FORMS = [filled_csv, of_label_studio, json_min, of_argilla, flat_argilla]
+FORMS = [filled_csv, json_min]
 
 
 def human(results: Any, labels: SheetLabels) -> dict[tuple[str, str], dict[int, float]]:
@@ -229,13 +193,13 @@ def votes_of(results: Any) -> dict[Any, set[Any]]:
 def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
     rubric = Rubric(name="all", criteria=(GOOD, DEPTH.model_copy(update={"weight": 2.0})))
     items = Checklist(name="list", items=({"question": "Is it short?"}, {"question": "Is it kind?"}))  # type: ignore[arg-type] # as users write it
-    checked = evenhand.checklist(ROWS, items, JUDGE, response_field=SYSTEMS, context_fields="question", journal=None)
+    checked = evenhand.checklist(ROWS, items, JUDGE, response_fields=SYSTEMS, context_fields="question", journal=None)
     for results, name in ((judge(rubric), "all"), (checked, "list")):
         made = results.to_label(8, data=ROWS, design="by_verdict")
         assert {len(card.questions) for card in made.cards} == {2}
         assert made.draw.corrected_as == "probabilities"  # scores are no labels
         (tmp_path / name).mkdir()
-        labels = evenhand.read_labels(of_argilla(made, tmp_path / name), draw=made)
+        labels = evenhand.read_labels(json_min(made, tmp_path / name), draw=made)
         assert len(human(results, labels)[SYSTEMS[0], name]) == 8
 
 
@@ -246,7 +210,7 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         compared.to_label(5, data=ROWS[:39])
     with pytest.raises(InvalidInputError, match=r"of the data is not the one that was judged.*id_field"):
         compared.to_label(5, data=[*ROWS[:2], *ROWS[3:], ROWS[2]])
-    alone = evenhand.judge(ROWS, GOOD, JUDGE, response_field=SYSTEMS[0], **HOW)
+    alone = evenhand.judge(ROWS, GOOD, JUDGE, response_fields=SYSTEMS[0], **HOW)
     with pytest.raises(InvalidInputError, match="is not the one that was judged"):
         alone.to_label(5, data=ROWS[::-1])
     with pytest.raises(InvalidInputError, match="has no field 'question'"):
@@ -255,6 +219,8 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         judged.to_label(41, data=ROWS)
     with pytest.raises(InvalidInputError, match="n is 0; give a whole number, 1 or more"):
         judged.to_label(0, data=ROWS)
+    with pytest.raises(InvalidInputError, match=r"'by_verdic', not a sampling design. Did you mean 'by_verdict'"):
+        judged.to_label(5, data=ROWS, design="by_verdic")
     with pytest.raises(InvalidInputError, match=r"ends in '.xlsx'"):
         judged.to_label(5, data=ROWS).save("sheet.xlsx")
 
@@ -262,9 +228,9 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
 def test_recorded_votes_are_labelled_beside_the_column_that_is_named():
     votes = [{**row, "judge_a": "Yes" if number % 3 else "No"} for number, row in enumerate(ROWS)]
     recorded = evenhand.aggregate_votes(votes, votes=["judge_a"], criteria=GOOD)
-    with pytest.raises(InvalidInputError, match=r"name their column, response_field=…"):
+    with pytest.raises(InvalidInputError, match=r"name their column, response_fields=…"):
         recorded.to_label(9, data=votes)
-    made = recorded.to_label(9, data=votes, design="by_verdict", response_field="zelkova-9", context_fields="question")
+    made = recorded.to_label(9, data=votes, design="by_verdict", response_fields="zelkova-9", context_fields="question")
     assert [each.stratum for each in made.draw.questions].count("No") == 4  # the roots of 13 and 27 of 9
     assert {card.responses["Response"] for card in made.cards} <= {evenhand_text(row["zelkova-9"]) for row in ROWS}
 
@@ -283,14 +249,14 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     found = evenhand.read_labels([few, few], draw=sheet)
     assert (len(found), found.cannot_tell, found.repeated) == (1, 1, 2)
     assert "missing" in str(found)
-    assert "2 answers stood there twice" in str(found)
+    assert "2 answers were given twice" in str(found)
     other = answered(sheet, tmp_path, "bob", {one: answers[one], three: answers[three]}, annotator="ann")
     assert len(evenhand.read_labels([few, other], draw=sheet)) == 2
     twice = answered(sheet, tmp_path, "cem", {two: answers[two]}, annotator="ann")
     with pytest.raises(InvalidInputError, match=rf"'ann' gives two answers to the question '{two}'"):
         evenhand.read_labels([few, twice], draw=sheet)
     wrong = answered(sheet, tmp_path, "dee", {one: "Perhaps", two: "Never", three: answers[three]})
-    with pytest.raises(InvalidInputError, match=r"labels that are none: .*'Perhaps'.*'Never'"):
+    with pytest.raises(InvalidInputError, match=r"unknown labels: .*'Perhaps'.*'Never'"):
         evenhand.read_labels(wrong, draw=sheet)
     with pytest.raises(InvalidInputError, match=r"'q999_1', which is not on the sheet"):
         evenhand.read_labels(answered(sheet, tmp_path, "eve", {"q999_1": "Yes"}), draw=sheet)
@@ -299,7 +265,7 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     with pytest.raises(InvalidInputError, match="there is no label"):
         evenhand.read_labels(answered(sheet, tmp_path, "gus", {one: None}), draw=sheet)
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"rows with \['a'\], which are no answers"):
+    with pytest.raises(InvalidInputError, match=r"rows with \['a'\], which are not answers"):
         evenhand.read_labels(tmp_path / "rows.jsonl", draw=sheet)
     with pytest.raises(InvalidInputError, match="is no draw"):
         evenhand.read_labels(few, draw=tmp_path / "rows.jsonl")
@@ -326,20 +292,6 @@ def test_an_option_of_the_criterion_is_not_the_answer_that_a_sheet_adds(tmp_path
     labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", {asked: "I cannot  tell"}), draw=sheet)
     assert ([each.value for each in labels.entries], labels.cannot_tell) == (["I cannot  tell"], 0)
     assert {row["options"] for row in csv.DictReader(io.StringIO(table(sheet)))} == {"red | blue | I cannot  tell"}
-
-
-def test_files_that_are_not_whole_are_refused(sheet, tmp_path):
-    for number, broken in enumerate(
-        [
-            {"evenhand": "labels", "draw": "d", "answers": 3},
-            {"annotations": [3], "data": {"question": "q1_1"}},
-            {"id": "d-1", "responses": {"question_1": [3]}},
-        ]
-    ):
-        path = tmp_path / f"{number}.json"
-        path.write_text(json.dumps(broken), encoding="utf-8")
-        with pytest.raises(InvalidInputError, match="is not the whole of what a sheet's tool saved"):
-            evenhand.read_labels(path, draw=sheet)
 
 
 def test_several_people_and_how_far_they_agree(judged, tmp_path):
@@ -378,7 +330,7 @@ def test_labels_are_corrected_as_they_were_drawn(judged, tmp_path):
 def test_labels_of_other_rows_are_warned_of(judged, sheet, tmp_path):
     labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=sheet)
     assert read_gold(judged.filter(system=SYSTEMS[0]), labels) is labels
-    turned = evenhand.judge(ROWS[::-1], GOOD, JUDGE, response_field=SYSTEMS, **HOW)
+    turned = evenhand.judge(ROWS[::-1], GOOD, JUDGE, response_fields=SYSTEMS, **HOW)
     with pytest.warns(LabelsOfOtherRowsWarning, match="118 of 120 questions on the sheet"):
         read_gold(turned, labels)
 

@@ -58,7 +58,7 @@ def test_the_brackets_are_over_clusters():
 
 @pytest.mark.parametrize("worse", [0.0, 1.0])
 def test_with_refusals_that_depend_on_the_truth(worse: float):
-    """A lighter form of ``benchmarks.unscored``: only rows of one truth are refused."""
+    """Only rows of one truth are refused."""
     generator = np.random.default_rng(3)
     by_mean, before = [], []
     for refused in (0.01, 0.02, 0.1):

@@ -24,7 +24,7 @@ from unitxt.task import Task
 
 import evenhand
 from evenhand.errors import DataClassificationError
-from evenhand.metrics.judge_metric import MarkedDataWarning
+from evenhand.metrics.metric import MarkedDataWarning
 from evenhand.unitxt.bases import (
     Criteria,
     CriteriaOption,
@@ -37,7 +37,7 @@ from tests.support.server import JudgeServer
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::evenhand.metrics.judge_metric.MarkedDataWarning"),
+    pytest.mark.filterwarnings("ignore::evenhand.metrics.metric.MarkedDataWarning"),
 ]
 USEFUL = CriteriaWithOptions(
     name="useful",
@@ -253,7 +253,7 @@ def test_our_own_engines_and_functions_keep_their_own_rule():
     rows = [{**row, "answer": "a", "data_classification_policy": "confidential"} for row in ROWS]
     engine = ScriptedInferenceEngine(script="first_of_two", data_classification_policy=["public"])
     with pytest.raises(DataClassificationError, match="confidential"):
-        evenhand.judge(rows, "Is it short?", engine, response_field="answer", **QUIET)
+        evenhand.judge(rows, "Is it short?", engine, response_fields="answer", **QUIET)
     with JudgeServer(reply="yes") as server:
         own = evenhand.OpenAICompatibleEngine(base_url=server.base_url, model="m")
         panel = [ScriptedInferenceEngine(script="first_of_two"), own]

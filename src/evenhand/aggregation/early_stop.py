@@ -70,7 +70,7 @@ def draws_are_settled(
     eight draws on ten levels it takes 59.3 % of the calls and comes to what all eight come to on 99.1 % (the posterior
     of the lead at 0.95: 67.8 %, 99.9 %; certainty: 73.5 %, 100 %). Simulated judges agree with all their draws on 97 %
     or more, also where they toss a fair coin for yes or no, with 3 to 25 draws (nine draws between two neighbours of
-    five levels: 96.7 %); ``python -m benchmarks.stopping``.
+    five levels: 96.7 %).
 
     A number: with :math:`c_1 \ge c_2` the draws of the two options selected most, both as probable beforehand,
     the share :math:`\theta` of the first among the two has the posterior

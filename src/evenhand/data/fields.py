@@ -15,8 +15,7 @@ from numbers import Integral
 from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
-from evenhand.data.cells import held_in, number_of, plain_cell
-from evenhand.data.plain import briefly, context_mapping
+from evenhand.data.plain import briefly, context_mapping, held_in, number_of, plain_cell
 from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
@@ -222,7 +221,7 @@ def context_of(
     setting = "context_fields"
     if fields is None:
         fields = criterion.context_fields
-        how = "map it with context_fields={name: your field}, in the shell --context NAME=FIELD"
+        how = "map it with context_fields={name: your field}, in the shell --context-fields NAME=FIELD"
         setting = f"the {type(criterion).__name__.lower()} {criterion.name!r} ({how})"
     context = {}
     for name, field in fields.items():

@@ -41,15 +41,15 @@ ACCEPTED = (
 )
 
 
-def read_rows(dataset: object, split: str | None = None) -> list[Row]:
+def read_rows(data: object, split: str | None = None) -> list[Row]:
     """The rows of a data set, all of them: see :func:`row_batches`.
 
     Raises:
         InvalidInputError: As there.
     """
-    if isinstance(dataset, IdentifiedRows):
-        return dataset
-    return [row for batch in row_batches(dataset, split, held=True) for row in batch]
+    if isinstance(data, IdentifiedRows):
+        return data
+    return [row for batch in row_batches(data, split, held=True) for row in batch]
 
 
 class RowBatch(list[Row]):
@@ -88,13 +88,11 @@ class IdentifiedRows(list[Row]):
         self.ids, self.contents, self.id_field = list(ids), contents, id_field
 
 
-def row_batches(
-    dataset: object, split: str | None = None, *, rows: int = 1024, held: bool = False
-) -> Iterator[RowBatch]:
+def row_batches(data: object, split: str | None = None, *, rows: int = 1024, held: bool = False) -> Iterator[RowBatch]:
     """The rows of a data set, so many at a time, of which no more are held.
 
     Args:
-        dataset: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
+        data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
             one), a pandas or polars ``DataFrame``, an Arrow table or reader of record batches (or what else exports
             itself as one, such as a DuckDB relation), an iterable of rows, or the path of a file that
             :func:`read_file` reads, of a folder of such files, a pattern, or several paths: files follow one another.
@@ -108,7 +106,7 @@ def row_batches(
             that cannot be read; what comes later in a file is found when it is read.
     """
     batch, empty, name = RowBatch(), True, ""
-    for name, source in _sources(dataset, split, held=held):
+    for name, source in _sources(data, split, held=held):
         for number, row in enumerate(source):
             if not isinstance(row, Mapping):
                 raise InvalidInputError(f"row {number} of {name} is a {type(row).__name__}; a row is a mapping")
@@ -124,7 +122,7 @@ def row_batches(
         raise InvalidInputError(f"{name} is empty; there is nothing to judge")
 
 
-def rows_known(dataset: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
+def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
     """How many rows a data set has, where that is known without reading them; else None.
 
     Of files that is known of Parquet.
@@ -132,22 +130,22 @@ def rows_known(dataset: Any, split: str | None = None) -> int | None:  # noqa: A
     >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(()))
     (2, None)
     """
-    if isinstance(dataset, str | Path) or _are_paths(dataset):
-        paths = [dataset] if isinstance(dataset, str | Path) else dataset
+    if isinstance(data, str | Path) or _are_paths(data):
+        paths = [data] if isinstance(data, str | Path) else data
         counts = [rows_in_file(path) for given in paths for path in files_named(given)]
         return None if None in counts else sum(filter(None, counts))
-    if isinstance(dataset, Mapping):  # splits
-        dataset = dataset.get(split) if split is not None or len(dataset) != 1 else next(iter(dataset.values()))
-    counted = getattr(dataset, "num_rows", None)
+    if isinstance(data, Mapping):  # splits
+        data = data.get(split) if split is not None or len(data) != 1 else next(iter(data.values()))
+    counted = getattr(data, "num_rows", None)
     if isinstance(counted, int):
         return counted
-    return len(dataset) if hasattr(dataset, "__len__") else None
+    return len(data) if hasattr(data, "__len__") else None
 
 
-def _sources(dataset: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
+def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
     """The files, or the one data set, with the names that messages give them."""
-    if isinstance(dataset, str | Path) or _are_paths(dataset):
-        paths = [dataset] if isinstance(dataset, str | Path) else list(dataset)
+    if isinstance(data, str | Path) or _are_paths(data):
+        paths = [data] if isinstance(data, str | Path) else list(data)
         for path in [path for given in paths for path in files_named(given)]:
             if path.is_dir():
                 yield f"the data set {str(path)!r}", _rows_of_object(_saved_set(path), split)
@@ -158,12 +156,12 @@ def _sources(dataset: object, split: str | None, *, held: bool) -> Iterator[tupl
             else:
                 yield f"the data set {str(path)!r}", _rows_of_data_file(path, held=held)
         return
-    yield "the data set", _rows_of_object(dataset, split)
+    yield "the data set", _rows_of_object(data, split)
 
 
-def _are_paths(dataset: object) -> TypeGuard[Sequence[str | Path]]:
-    named = isinstance(dataset, list | tuple) and bool(dataset)
-    return named and all(isinstance(each, str | Path) for each in dataset)  # type: ignore[attr-defined] # as above
+def _are_paths(data: object) -> TypeGuard[Sequence[str | Path]]:
+    named = isinstance(data, list | tuple) and bool(data)
+    return named and all(isinstance(each, str | Path) for each in data)  # type: ignore[attr-defined] # as above
 
 
 def _saved_set(path: Path) -> object:
@@ -191,37 +189,37 @@ def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
     yield from rows
 
 
-def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN401 - of any library
+def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN401 - of any library
     """The rows of what is no file.
 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
     """
-    if is_of(dataset, "datasets") and isinstance(dataset, Mapping):  # a DatasetDict or an IterableDatasetDict
-        dataset = split_of(dataset, split)
+    if is_of(data, "datasets") and isinstance(data, Mapping):  # a DatasetDict or an IterableDatasetDict
+        data = split_of(data, split)
     elif split is not None:
         raise InvalidInputError(f"split is {split!r}, but the data set has no splits; leave it out")
-    if isinstance(dataset, (bytes, Mapping)):
-        raise InvalidInputError(f"the data set is a {type(dataset).__name__}; give {ACCEPTED}")
-    if is_of(dataset, "datasets") and hasattr(dataset, "info"):  # not one of its columns
-        return _with_class_names(dataset)
-    if hasattr(dataset, "iterrows"):
-        check_columns(dataset.columns, _FRAME)
-        _check_frame(dataset)
-        return _rows_of_frame(dataset)
-    if type(dataset).__module__.startswith("polars") and hasattr(dataset, "collect"):
-        dataset = dataset.collect()
-    if hasattr(dataset, "__arrow_c_stream__"):
+    if isinstance(data, (bytes, Mapping)):
+        raise InvalidInputError(f"the data set is a {type(data).__name__}; give {ACCEPTED}")
+    if is_of(data, "datasets") and hasattr(data, "info"):  # not one of its columns
+        return _with_class_names(data)
+    if hasattr(data, "iterrows"):
+        check_columns(data.columns, _FRAME)
+        _check_frame(data)
+        return _rows_of_frame(data)
+    if type(data).__module__.startswith("polars") and hasattr(data, "collect"):
+        data = data.collect()
+    if hasattr(data, "__arrow_c_stream__"):
         try:
-            reader = pyarrow.RecordBatchReader.from_stream(dataset)
+            reader = pyarrow.RecordBatchReader.from_stream(data)
         except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
-            return cast("Iterable[Any]", dataset)
+            return cast("Iterable[Any]", data)
         check_columns(reader.schema.names, _FRAME)
         check_types(reader.schema, "the data frame")
         return _rows_of_reader(reader)
-    if not isinstance(dataset, Iterable):
-        raise InvalidInputError(f"the data set is {dataset!r}; give {ACCEPTED}")
-    return dataset
+    if not isinstance(data, Iterable):
+        raise InvalidInputError(f"the data set is {data!r}; give {ACCEPTED}")
+    return data
 
 
 _FRAME = "the header of the data frame"
@@ -245,22 +243,22 @@ def _rows_of_reader(reader: pyarrow.RecordBatchReader) -> Iterator[Any]:
             yield from batch.slice(first, _ROWS_AT_ONCE).to_pylist()
 
 
-def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
+def _with_class_names(data: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
     """The rows; a column of a Hugging Face data set that counts its classes holds their names.
 
     Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
     """
     import datasets  # noqa: PLC0415 - as above
 
-    features = getattr(dataset, "features", None) or datasets.Features()
-    held = dataset.data.schema if isinstance(dataset, datasets.Dataset) else features.arrow_schema
+    features = getattr(data, "features", None) or datasets.Features()
+    held = data.data.schema if isinstance(data, datasets.Dataset) else features.arrow_schema
     check_types(held, "the data set")
     classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
 
     def named(row: Row) -> Row:
         return {name: _class_name(classes[name], value) if name in classes else value for name, value in row.items()}
 
-    return map(named, dataset) if classes else iter(dataset)
+    return map(named, data) if classes else iter(data)
 
 
 def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:

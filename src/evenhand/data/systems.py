@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from evenhand.data.cells import held_in
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_ids, text_of
-from evenhand.data.plain import briefly
+from evenhand.data.plain import briefly, held_in
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Classifications
@@ -41,18 +40,18 @@ class Layout:
     """How the rows hold the systems' responses.
 
     Attributes:
-        systems: Wide data: the columns, one per system. Long data: the systems to compare; None for all.
+        response_fields: Wide data: the columns, one per system. Long data: the column with the response.
+        systems: Long data: the systems to compare; None for all.
         systems_field: Long data: the column that names the system.
-        response_field: Long data: the column with the response.
         id_field: The column that names the prompt, which long data must have.
 
     Systems and prompts of long data are told apart by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
     ``"2"`` are one prompt.
     """
 
-    systems: tuple[str, ...] | None
+    response_fields: str | tuple[str, ...] | None = None
+    systems: tuple[str, ...] | None = None
     systems_field: str | None = None
-    response_field: str | None = None
     id_field: str | None = None
 
     @property
@@ -60,29 +59,46 @@ class Layout:
         """Whether a row is one response."""
         return self.systems_field is not None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold responses."""
+        given = self.response_fields
+        return () if given is None else (given,) if isinstance(given, str) else given
+
     def check(self, columns: Sequence[str]) -> None:
         """Check that the settings go together.
 
         Raises:
             InvalidInputError: If they contradict one another, or name fewer than two systems.
         """
-        long_only = {"response_field": self.response_field, "id_field": self.id_field}
-        if self.is_long and None in long_only.values():
-            missing = [name for name, value in long_only.items() if value is None]
+        needed = {"response_fields": self.response_fields, "id_field": self.id_field}
+        if self.is_long and None in needed.values():
+            missing = [name for name, value in needed.items() if value is None]
             raise InvalidInputError(
                 f"systems_field={self.systems_field!r} says that a row is one response, and then {missing!r} must be "
                 f"named too; the data have the columns {list(columns)!r}"
             )
-        if not self.is_long and self.response_field is not None:
-            given = {name: value for name, value in long_only.items() if value is not None}
+        if self.is_long and len(self.columns) > 1:
             raise InvalidInputError(
-                f"{given!r} belongs to data with one row per response: name the column that holds the system with "
-                "systems_field=…, or leave it out for data with one column per system"
+                f"response_fields is {list(self.columns)!r} and systems_field is {self.systems_field!r}: data with one "
+                "row per response hold it in one column; name that, or leave systems_field out"
             )
-        if self.systems is None and not self.is_long:
+        if not self.is_long and self.systems is not None:
             raise InvalidInputError(
-                "no systems were given: name the columns with systems=[…], or, for data with one row per response, "
-                f"set systems_field, response_field and id_field; the data have the columns {list(columns)!r}"
+                f"systems is {list(self.systems)!r}, which chooses among the systems of data with one row per "
+                "response: name the columns of wide data with response_fields=[…], or the column that holds the "
+                "system with systems_field=…"
+            )
+        if not self.is_long and self.response_fields is None:
+            raise InvalidInputError(
+                "no systems were given: name the columns with response_fields=[…], or, for data with one row per "
+                "response, set systems_field, response_fields and id_field; the data have the columns "
+                f"{list(columns)!r}"
+            )
+        if not self.is_long and len(self.columns) < 2:
+            raise InvalidInputError(
+                f"response_fields is {list(self.columns)!r}; name at least two columns, one per system, or for data "
+                "with one row per response the column that holds the system with systems_field=…"
             )
         if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
             raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
@@ -107,7 +123,7 @@ class Layout:
                 id=ids[instance],
                 fields=row,
                 responses=read_responses(
-                    {system: field_of(row, system, instance, "systems") for system in self.systems or ()}, instance
+                    {system: field_of(row, system, instance, "response_fields") for system in self.columns}, instance
                 ),
                 data_classifications=classifications_of(row, instance),
             )
@@ -131,7 +147,7 @@ class Layout:
         for instance, (identifier, responses) in enumerate(held.items()):
             _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
             found = {
-                system: field_of(rows[responses[system]], str(self.response_field), responses[system], "response_field")
+                system: field_of(rows[responses[system]], self.columns[0], responses[system], "response_fields")
                 if system in responses
                 else None
                 for system in systems

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ class Measure:
         kind: What it is.
         always: Whether unitxt is given NaN where it is missing; else the score is left out.
         bounds: Those that lead, where too many votes are unscored for the value to do so.
+        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Measure:
     kind: Kind = "number"
     always: bool = False
     bounds: LeadingBounds | None = None
+    p_value: float | None = None
 
     @property
     def estimate(self) -> float | None:
@@ -189,6 +191,28 @@ def scores_of(
     for each in measures_of(result, only):
         scores |= score_entries(_joined(prefix, each.name), each, with_intervals=with_intervals)
     return scores
+
+
+def names_of(result: type, prefix: str = "", only: Collection[str] | None = None) -> Iterator[str]:
+    """Yield the names that the scores of a result can have, without a prefix and the limits of intervals.
+
+    Args:
+        result: The class of the result.
+        prefix: The name of the measure that it is the value of.
+        only: The fields that are meant; all by default.
+    """
+    hints = get_type_hints(result)
+    for field in dataclasses.fields(result):
+        if (own := field.metadata.get(_DECLARED)) is None or (only is not None and field.name not in only):
+            continue
+        name = _joined(prefix, field.name if own.name is None else own.name)
+        kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if isinstance(kind, type)]
+        if Usage in kinds:
+            yield from _consumed(Usage(cost=0.0))
+        for kind in kinds:
+            if is_dataclass(kind) and kind is not Missing and not hasattr(kind, "estimate"):
+                yield from names_of(kind, name, own.only)
+        yield name
 
 
 def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> dict[str, float]:
@@ -437,6 +461,7 @@ class Finding:
         n: On how many rows, contests or items it rests; None where that is not counted.
         unscored: How many of the votes that it is made of are unscored; None where that is not counted.
         bounds: Those that lead, where too many votes are unscored for the value to do so.
+        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
     """
 
     name: str
@@ -446,6 +471,7 @@ class Finding:
     n: int | None = None
     unscored: UnscoredCounts | None = None
     bounds: LeadingBounds | None = None
+    p_value: float | None = None
 
     def __str__(self) -> str:
         return f"{self.label} {self.written}"
@@ -492,7 +518,8 @@ class Reported:
 
     def _finding(self, measured: Measure) -> Finding:
         name = ".".join(part for part in (self.name, measured.name) if part)
-        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unscored, measured.bounds)
+        rest = (self.n, self.unscored, measured.bounds, measured.p_value)
+        return Finding(name, self.of, measured.value, measured.kind, *rest)
 
 
 def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
@@ -528,6 +555,7 @@ def reported_difference(
     n: int,
     *,
     bounds: UnscoredBounds | None = None,
+    p_value: float | None = None,
 ) -> Iterator[Reported]:
     """How far the first of two stands above the second, and the second above the first.
 
@@ -538,12 +566,13 @@ def reported_difference(
         reason: Why there is none.
         n: Rows that both have a score on.
         bounds: Those of the difference of the second from the first, where too many votes are unscored for it to lead.
+        p_value: Of the test that there is no difference, corrected over all pairs; None without a test.
     """
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
     reverse = None if bounds is None else bounds.subtracted_from(0.0)
-    yield Reported("", of, Measure(name, there, "difference", bounds=bounds), n)
-    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse), n)
+    yield Reported("", of, Measure(name, there, "difference", bounds=bounds, p_value=p_value), n)
+    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse, p_value=p_value), n)
 
 
 QuestionName = tuple[int, *tuple[str, ...]]

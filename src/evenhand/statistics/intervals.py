@@ -648,7 +648,7 @@ def unscored_bounds(
     Otherwise the bounds lead, with the lower limit of a and the upper one of b, which together hold the truth at least
     as often as the level says.
 
-    ``python -m benchmarks.unscored`` simulates judges that refuse at random, what is bad, or what is good, over 50 to
+    Simulated judges refused at random, what is bad, or what is good, over 50 to
     1,000 rows with 0/1 scores whose truth is .3, .5 or .9: 108 designs of 400 data sets. Where the mean led, its
     interval held the truth in 94.5 % of all cells, and in 91.4 % or more in every design in which it leads in half of
     the data sets. (In one in which it leads in a fifth of them, 84.9 % of these: that little is unscored is then no

@@ -194,7 +194,7 @@ def verbosity_slope(
 
     What the slope is. Systems differ in length and in quality: without ``systems`` a better system that writes more
     gives a slope to a judge with no preference for length. With it the slope is that of responses of the same systems,
-    where these are longer or shorter than usual. Simulated, at 95 % (``python -m benchmarks.verbosity``): two systems
+    where these are longer or shorter than usual. Simulated, at 95 %: two systems
     1.5 log-odds apart, the better one 1.6 times as long, no preference for length: a preference is found in 63 % (50
     prompts) and 100 % (200) of 300 data sets without the term, in 5 % and 6 % with it; a preference of 0.8, a better,
     shorter system (200 prompts): found in 22 % and covered in none without it, in 93 % and 96 % with it. Length

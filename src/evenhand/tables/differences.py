@@ -70,7 +70,9 @@ class SystemDifference:
         name = f"{self.score.replace(' ', '_')}.difference"
         no_row = "no row has both scores"
         of = (self.first, self.second)
-        yield from reported_difference(name, of, self.difference, no_row, self.n_compared, bounds=self._bounds())
+        p_value = None if self.test is None else self.test.adjusted_p_value
+        found = (self.difference, no_row, self.n_compared)
+        yield from reported_difference(name, of, *found, bounds=self._bounds(), p_value=p_value)
 
     def _bounds(self) -> UnscoredBounds | None:
         limits = self.if_unscored_low, self.if_unscored_high

@@ -258,7 +258,8 @@ class WinrateTable(ResultMethods[ContestEntry]):
             yield Reported("", of[::-1], there, pair.contests)
             name = "winrate.difference" if self.ranking.balanced else "strength.difference"
             reason = "the data say nothing about it"
-            yield from reported_difference(name, of, pair.difference, reason, pair.contests)
+            p_value = None if pair.difference_test is None else pair.difference_test.adjusted_p_value
+            yield from reported_difference(name, of, pair.difference, reason, pair.contests, p_value=p_value)
         whole = self.summary
         yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
         if (agrees := self.gold_agreement()) is not None:
