@@ -479,11 +479,11 @@ def test_two_processes_with_one_journal_send_a_batch_once(server, tmp_path):
 def test_metrics_are_asked_in_one_step_in_batches_where_a_flow_is_theirs_to_choose():
     fields = {"inference_engine": evenhand.OpenAICompatibleEngine(base_url="http://localhost:1/v1", model="m")}
     direct = {"criteria": "criteria.evenhand.direct.relevance", **fields}
-    assert evenhand.DirectJudge(**direct).run_options().flow == "two_step"
-    assert evenhand.DirectJudge(**direct, batch=True).run_options().flow == "one_step"
-    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").run_options().flow == "two_step"
+    assert evenhand.DirectJudge(**direct).options.flow == "two_step"
+    assert evenhand.DirectJudge(**direct, batch=True).options.flow == "one_step"
+    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").options.flow == "two_step"
     checklist = evenhand.ChecklistJudge(checklist="checklists.evenhand.summary", batch=True, **fields)
-    assert checklist.run_options().flow == "two_step"  # which a checklist does not take: its mode says how it asks
+    assert checklist.options.flow == "two_step"  # which a checklist does not take: its mode says how it asks
     [judge] = checklist.panel()
     assert judge.identity() == fields["inference_engine"].to_judge().identity()
     assert judge.concurrency > 1000
