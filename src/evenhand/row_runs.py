@@ -24,12 +24,20 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
-    row_ids,
     warn_of_left_out_context,
 )
 from evenhand.data.plain import briefly, plain_cell
-from evenhand.data.rows import Row, read_file, read_rows, row_batches, rows_known
-from evenhand.data.systems import Layout, Prompt, read_responses
+from evenhand.data.rows import (
+    Layout,
+    Prompt,
+    Row,
+    read_file,
+    read_responses,
+    read_rows,
+    row_batches,
+    row_ids,
+    rows_known,
+)
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean

@@ -273,10 +273,10 @@ def test_the_budget_is_for_all_runs_together():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"response_fields": None}, r"\['cites'\] have options and assess responses, but response_fields names none"),
+        ({"response_fields": None}, r"response_fields names \[\]; name one column"),
         (
             {"criteria": [BETTER], "response_fields": "a"},
-            r"\['better'\] are pairwise, but response_fields names \['a'\]",
+            r"names \['a'\]; name one column or more, and two or more for \['better'\]",
         ),
         ({"systems": ["a", "b"]}, "chooses among the systems of recorded votes"),
         ({"criteria": [BETTER, BETTER], "response_fields": None}, "give at least one, each once"),
@@ -284,15 +284,15 @@ def test_the_budget_is_for_all_runs_together():
         ({"gold_fields": "preferred"}, "say which column belongs to which"),
         ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
         ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
-        ({"stop_early": True}, "the agreement of draws is measured"),
-        ({"judge_weights": [1.0]}, "belongs to panels"),
-        ({"aggregation": "mean"}, "belongs to panels"),
+        ({"stop_early": True}, "every judge is reported by itself"),
+        ({"judge_weights": [1.0]}, "every judge is reported by itself"),
+        ({"aggregation": "mean"}, "every judge is reported by itself"),
         ({"scale": "graded", "criteria": [PLAIN]}, "leave these out"),
         ({"scale": "grade"}, "scale is 'grade'"),
-        ({"allow_ties": True, "criteria": [CITES]}, "belong to comparisons"),
+        ({"allow_ties": True, "criteria": [CITES]}, "no criterion is pairwise"),
         ({"resamples": 0}, "whole number from 1"),
         ({"prompts": [], "unrelated_option": True}, "name a prompt"),
-        ({"unrelated_option": True, "criteria": [CITES]}, "best of several responses"),
+        ({"unrelated_option": True, "criteria": [CITES]}, "no criterion is pairwise"),
         ({"response_fields": ["a", "z"]}, "'z'"),
         ({"prompts": ["best"]}, "prompts names 'best'"),
         ({"sample": 3}, "there is no option 'sample'"),
@@ -312,10 +312,10 @@ def test_options_without_values_have_flips_and_no_spread():
     assert [each.flip_rate.estimate for each in found.flips.values()] == [1.0, 1.0]
     assert found.repetition.pair_agreement.estimate == 1.0
     assert isinstance(found.spread, Missing)
-    with pytest.raises(InvalidInputError, match=r"\['topic'\] have options without one"):
+    with pytest.raises(InvalidInputError, match="options without a value"):
         report(criteria=[BETTER, UNVALUED], confidences=True)
 
 
 def test_prompts_need_systems():
-    with pytest.raises(InvalidInputError, match="best of several responses"):
+    with pytest.raises(InvalidInputError, match="no criterion is pairwise"):
         report(criteria=[CITES], prompts="all")

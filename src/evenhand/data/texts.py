@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.fields import cell_name, context_columns, context_of, field_of, name_of, references_of, text_of
-from evenhand.data.rows import Row, read_rows
-from evenhand.data.systems import Layout
+from evenhand.data.rows import Layout, Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_count
 from evenhand.votes import is_missing
