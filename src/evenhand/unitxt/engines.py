@@ -66,8 +66,8 @@ from evenhand.unitxt.bases import (
     own_words,
     separate_overrides,
 )
-from evenhand.unitxt.catalogs import register_catalog
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
+from evenhand.unitxt.loading import register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion, Message
 
 _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
