@@ -19,6 +19,7 @@ from evenhand.engines.batches import BatchableEngine
 from evenhand.engines.http import (
     DEFAULT_KEY_HOST,
     KEYLESS_ADVICE,
+    UNREACHED,
     ServerAddress,
     environment_value,
     lost_connection,
@@ -270,24 +271,23 @@ def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineErr
 
     None where there was none, and for a time-out after the connection was made.
     """
-    import httpx  # noqa: PLC0415 - where litellm is installed
-
-    raised = [each for each in origins(error) if isinstance(each, aiohttp.ClientError | httpx.RequestError)]
+    raised = [each for each in origins(error) if isinstance(each, aiohttp.ClientError) or _httpx_kinds(each)]
     if not raised:
         return None
     below = raised[-1]
-    unreached = (
-        aiohttp.ClientConnectorError,
-        aiohttp.ConnectionTimeoutError,
-        httpx.ConnectError,
-        httpx.ConnectTimeout,
-        httpx.ProxyError,
-    )
-    timed_out = isinstance(below, aiohttp.ServerTimeoutError | httpx.TimeoutException)
+    kinds = _httpx_kinds(below)
+    unreached = (*UNREACHED, *([type(below)] if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"} else []))
+    timed_out = isinstance(below, aiohttp.ServerTimeoutError) or "TimeoutException" in kinds
     if timed_out and not isinstance(below, unreached):
         return None
     told = f"the connection failed ({type(below).__name__}: {redact(str(below), secrets)[:SHOWN_CHARACTERS]})"
     return lost_connection(below, told, unreached)
+
+
+def _httpx_kinds(error: BaseException) -> set[str]:
+    """The classes of a failed request of httpx, or of httpx2, which newer releases of openai use; else nothing."""
+    kinds = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.partition(".")[0] in {"httpx", "httpx2"}}
+    return kinds if "RequestError" in kinds else set()
 
 
 def _code(error: Exception) -> str:
