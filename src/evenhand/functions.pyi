@@ -12,11 +12,11 @@ from evenhand.tables.winrate_table import WinrateTable
 
 @overload
 def judge(
-    dataset: object,
+    data: object,
     criteria: object,
     engine: object,
     *,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
     id_field: str | None = None,
@@ -70,11 +70,11 @@ def judge(
 ) -> RunEstimate: ...
 @overload
 def judge(
-    dataset: object,
+    data: object,
     criteria: object,
     engine: object,
     *,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
     id_field: str | None = None,
@@ -128,12 +128,12 @@ def judge(
 ) -> JudgementTable | ModeResults: ...
 @overload
 def checklist(
-    dataset: object = None,
+    data: object = None,
     checklist: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     checklist_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
@@ -192,12 +192,12 @@ def checklist(
 ) -> RunEstimate: ...
 @overload
 def checklist(
-    dataset: object = None,
+    data: object = None,
     checklist: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     checklist_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
@@ -256,17 +256,17 @@ def checklist(
 ) -> ChecklistTable: ...
 @overload
 def winrates(
-    dataset: object = None,
-    systems: Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | None = None,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     id_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
-    gold_field: str | None = None,
+    gold_fields: str | None = None,
     split: str | None = None,
     resamples: int = 1000,
     stop: Literal["decided"] | None = None,
@@ -319,17 +319,17 @@ def winrates(
 ) -> RunEstimate: ...
 @overload
 def winrates(
-    dataset: object = None,
-    systems: Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | None = None,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     id_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
-    gold_field: str | None = None,
+    gold_fields: str | None = None,
     split: str | None = None,
     resamples: int = 1000,
     stop: Literal["decided"] | None = None,
@@ -382,11 +382,12 @@ def winrates(
 ) -> WinrateTable: ...
 @overload
 def grade_scores(
-    dataset: object = None,
-    candidates: str | Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     votes: object = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
@@ -438,11 +439,12 @@ def grade_scores(
 ) -> RunEstimate: ...
 @overload
 def grade_scores(
-    dataset: object = None,
-    candidates: str | Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     votes: object = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
@@ -494,12 +496,12 @@ def grade_scores(
 ) -> GradeTable: ...
 @overload
 def run_mode(
-    dataset: object,
+    data: object,
     mode: object,
     engine: object,
     *,
     mode_options: Mapping[str, object] | None = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     criteria: object = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
@@ -542,12 +544,12 @@ def run_mode(
 ) -> RunEstimate: ...
 @overload
 def run_mode(
-    dataset: object,
+    data: object,
     mode: object,
     engine: object,
     *,
     mode_options: Mapping[str, object] | None = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     criteria: object = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,

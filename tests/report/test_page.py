@@ -68,7 +68,7 @@ def test_options_that_do_not_fit_are_refused(direct, tmp_path):
 
 
 def judged(rows, systems=("alder", "birch"), **faults):
-    how = {"response_field": list(systems), "max_failure_rate": 1.0, **runs.QUIET}
+    how = {"response_fields": list(systems), "max_failure_rate": 1.0, **runs.QUIET}
     return evenhand.judge(runs.rows(rows), runs.RELEVANCE, runs.judge_of(**faults), **how)
 
 
@@ -91,7 +91,7 @@ def test_the_first_sentence_is_that_of_the_differences_table(direct, tmp_path):
 
 
 def baseline():
-    return evenhand.judge(demo.load_rows(), runs.RELEVANCE, BASELINE, response_field=["alder", "birch"], **runs.QUIET)
+    return evenhand.judge(demo.load_rows(), runs.RELEVANCE, BASELINE, response_fields=["alder", "birch"], **runs.QUIET)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_equal_results_give_equal_pages(direct, tmp_path):
 def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses(tmp_path):
     rows = [{"id": f"p-{place}", "alder": f"{row['alder']} ({place})"} for place, row in enumerate(runs.rows(4))]
     changed = [{**row, "alder": row["alder"].upper()} if row["id"] == "p-1" else row for row in reversed(rows)]
-    how = {"response_field": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
+    how = {"response_fields": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
     one, other = (evenhand.judge(data, runs.RELEVANCE, runs.judge_of(), **how) for data in (rows, changed))
     text = page_of(one, tmp_path, other=other)
     index, part = (json.loads(re.search(rf'id="{name}">(.*?)</script>', text)[1]) for name in ("index", "part-0"))

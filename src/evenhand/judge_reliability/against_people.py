@@ -17,8 +17,8 @@ import numpy as np
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
-from evenhand.data.cells import is_abstention, number_of
-from evenhand.data.recorded_columns import NO_VERDICT
+from evenhand.data.cells import NO_VERDICT, is_abstention
+from evenhand.data.plain import number_of
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent, format_range
 from evenhand.results.measures import Kind, Measure, known, measure, measures_of
@@ -701,7 +701,7 @@ def _with_numbers(
         if number is None and not is_abstention(given):
             raise InvalidInputError(
                 f"gold is {given!r} for row {row.instance}, which is no number; labels are read when judging, from the "
-                "column that gold_fields (or gold_field, gold) names"
+                "column that gold_fields names"
             )
         found.append(replace(row, gold_label=None, gold_score=number))
     return found

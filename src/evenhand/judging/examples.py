@@ -189,7 +189,7 @@ def _labels(
     """The option's own label, a row; None where there is none."""
     field = fields.label.replace("{system}", response_field)
     cells = [_label_cell(row, given, field, criterion) for row, given in enumerate(rows)]
-    reader = LabelReader.of(criterion, as_index=fields.as_index)
+    reader = LabelReader(criterion, as_index=fields.as_index)
     read = reader.read(cells, lambda row: f"row {row} of the examples has the label")
     return [None if place is None else criterion.labels[place] for place in read]
 
@@ -202,8 +202,8 @@ def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Crite
         raise InvalidInputError(
             f"row {row} of the examples cannot be shown: there is no column {field!r} with the label of the criterion "
             f"{criterion.name!r}; the columns are {list(given)!r}. Say which one has it: "
-            f"label_fields={{{criterion.name!r}: column}}, in the shell --label {option}; every criterion that is "
-            "judged needs its own labels"
+            f"label_fields={{{criterion.name!r}: column}}, in the shell --label-fields {option}; every criterion "
+            "that is judged needs its own labels"
         ) from error
 
 

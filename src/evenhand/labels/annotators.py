@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
-from evenhand.data.recorded_columns import VoteColumn, VoteReader, categories_of, read_column
+from evenhand.data.cells import NOT_ASKED, LabelReader, VoteColumn, categories_of, is_abstention, read_column
+from evenhand.data.plain import number_of
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Scale
 from evenhand.labels.people import Labels, paired
@@ -247,7 +247,7 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
 def said_in_columns(
     judges: Sequence[VoteColumn],
     people: Sequence[VoteColumn],
-    reader: VoteReader | None,
+    reader: LabelReader | None,
     scoring: Any,  # noqa: ANN401 - checked
     clusters: Sequence[Hashable] = (),
 ) -> list[Said]:
@@ -270,7 +270,7 @@ def said_in_columns(
             "and an annotator is compared with the others, of whom there must be one at least, and should be two"
         )
     if reader is None and not callable(scoring) and scoring != "rmse":
-        reader = VoteReader.of(categories_of((*judges, *people)))
+        reader = LabelReader(categories_of((*judges, *people)))
     if reader is not None:
         scale = Scale.of(reader.criterion)
         rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention, number_of
+from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.fields import field_or
+from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -209,7 +210,7 @@ def _held(results: Results[Any]) -> Iterator[Label]:
 
 def _read(criterion: Criterion, given: object, where: str) -> str:
     """The label of an option that a cell says."""
-    place = LabelReader.of(criterion).index_of(given, f"{where} has the label")
+    place = LabelReader(criterion).index_of(given, f"{where} has the label")
     if place is None:
         raise InvalidInputError(f"{where} has the label {given!r}; give one of {list(criterion.labels)!r}")
     return criterion.labels[place]

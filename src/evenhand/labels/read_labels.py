@@ -197,7 +197,7 @@ def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]
         unsure = isinstance(answer.given, str) and fold_label(answer.given) == fold_label(CANNOT_TELL)
         unsure = unsure and offers_cannot_tell(criterion)
         try:
-            place = None if unsure else LabelReader.of(criterion).index_of(answer.given, f"{asked.id!r} has the label")
+            place = None if unsure else LabelReader(criterion).index_of(answer.given, f"{asked.id!r} has the label")
         except InvalidInputError as error:
             problems.append(str(error))
             continue

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from evenhand.by_name import results_of_run
-from evenhand.data.cells import is_abstention, number_of
+from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.fields import field_of
-from evenhand.data.recorded_columns import VoteReader
+from evenhand.data.plain import number_of
 from evenhand.errors import InvalidInputError
 from evenhand.labels.correct import DESIGNS, CorrectedScores, correct, worth
 from evenhand.modes.mode import Mode, Subject
@@ -105,7 +105,7 @@ def check_labels(
         )
     cells = []
     for about in subjects:
-        votes = [[VoteReader.of(question.criterion).vote("nobody", None)] for question in mode.questions(about)]
+        votes = [[LabelReader(question.criterion).vote("nobody", None)] for question in mode.questions(about)]
         for named, cast in mode.cells(about, mode.result(about, votes), 0):
             cells.append(Cell({"instance": about.instance, **named, "cluster": about.cluster}, tuple(cast)))
     _correct(results_of_run(run, cells), gold, options, seed)

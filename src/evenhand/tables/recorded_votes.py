@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from evenhand.aggregation import check_rule
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level
-from evenhand.data.recorded_columns import (
+from evenhand.data.cells import (
     named_weights,
 )
+from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
@@ -177,7 +177,7 @@ class VoteTable(ResultMethods[RecordedInstance]):
         """
         compared = self.summary.comparison
         if isinstance(compared, Missing):
-            raise InvalidInputError("there are no references to compare with; name their column: gold=…")
+            raise InvalidInputError("there are no references to compare with; name their column: gold_fields=…")
         return labels_table("References (rows) and verdicts (columns)", compared.labels, compared.confusion_matrix)
 
     def text_tables(self) -> tuple[TextTable, ...]:
@@ -426,7 +426,7 @@ class AgreementTable(ResultMethods[RaterPair]):
         level = clustered_level(said["level"], [cell.about["cluster"] for cell in instances], said["interval"])
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in instances]
         raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
         drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
         scale = Scale.of(criterion)
         return cls(

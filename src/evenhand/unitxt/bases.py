@@ -271,3 +271,6 @@ def own_words(error: BaseException) -> str:
     context = getattr(error, "__error_context__", None)
     original = context.get("original_message") if isinstance(context, Mapping) else None
     return " ".join(str(original or error).split()) or type(error).__name__
+
+
+__all__ = ["Maybe"]  # to type checkers, imported names are private to a module unless they are listed

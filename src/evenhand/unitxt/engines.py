@@ -315,9 +315,11 @@ class _Waiting:
 
     def settle(self, outcome: Completion | EvenhandError) -> None:
         """Give the reply, or the failure, to the caller, who may have given up."""
-        if not self.reply.done() and isinstance(outcome, EvenhandError):
+        if self.reply.done():
+            return
+        if isinstance(outcome, EvenhandError):
             self.reply.set_exception(outcome)
-        elif not self.reply.done():
+        else:
             self.reply.set_result(short_enough(outcome))
 
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from evenhand.catalog import catalog_path, own_entry, read_entry, unknown_id
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
-from evenhand.data.cells import plain_cell
 from evenhand.data.documents import (
     CRITERION_FIELDS,
     ROWS_ENDING,
@@ -32,7 +31,7 @@ from evenhand.data.documents import (
     read_rubric,
 )
 from evenhand.data.formats.rubrics import FORMATS, translated
-from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, read_document
+from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
 from evenhand.files import expanded
 from evenhand.question import comparison_criterion
@@ -182,14 +181,13 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     if is_artifact(reference):
         from evenhand.unitxt.criteria_artifacts import data_of  # noqa: PLC0415 - imports unitxt
 
-        data = data_of(reference)
-        found = (
-            "criterion" if isinstance(data, dict) else next((k for k in VALUES if isinstance(data, VALUES[k])), None)
-        )
-        if found is None or found != (kind or found):
+        found = data_of(reference)
+        kinds = [each for each in VALUES if isinstance(found, VALUES[each])]
+        named = "criterion" if isinstance(found, dict) else next(iter(kinds), None)
+        if named is None or named != (kind or named):
             wanted = kind or "criterion, a rubric or a checklist"
             raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a {wanted}")
-        return Referent(data, reference)
+        return Referent(found, reference)
     wanted = kind or "criterion"
     given = f"no {wanted} was given" if reference is None else f"{shown(reference)} is a {type(reference).__name__}"
     raise ArtifactError(
