@@ -21,7 +21,6 @@ from evenhand.data.documents import (
     rubric_document,
 )
 from evenhand.unitxt.bases import Artifact, Criteria, CriteriaOption, CriteriaWithOptions, Maybe
-from evenhand.unitxt.loading import with_all_values_or_none
 
 
 class FrozenArtifact(Artifact):
@@ -61,8 +60,8 @@ class EvenhandCriterion(FrozenArtifact, CriteriaWithOptions):
 
     @cached_property
     def value(self) -> Criterion:
-        """The criterion; without values if some options have none."""
-        return with_all_values_or_none(criterion_of_fields(_fields_of(self, "evenhand_criterion")))
+        """The criterion."""
+        return criterion_of_fields(_fields_of(self, "evenhand_criterion"))
 
 
 class EvenhandChecklist(FrozenArtifact):

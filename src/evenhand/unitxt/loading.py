@@ -411,7 +411,8 @@ def load_criterion(reference: object) -> Criterion:
         ArtifactError: If there is no such artifact, or it is not a criterion with options.
         InvalidCriterionError: If it contradicts itself.
     """
-    found = _criterion_or_fields(reference)
+    referent = resolve(reference, "criterion")
+    found = _criterion_or_fields(referent)
     if isinstance(found, dict) and "options" not in found:
         raise ArtifactError(
             f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
@@ -424,7 +425,7 @@ def load_criterion(reference: object) -> Criterion:
             "as 'criteria.evenhand.direct.relevance', or for recorded choices one of the scale nominal with these "
             "options"
         )
-    return _frozen(found)
+    return _frozen(found, referent)
 
 
 def load_any_criterion(reference: object) -> Criterion:
@@ -436,7 +437,8 @@ def load_any_criterion(reference: object) -> Criterion:
         ArtifactError: If there is no such artifact, or it is not a criterion.
         InvalidCriterionError: If it contradicts itself.
     """
-    return _frozen(_criterion_or_fields(reference))
+    referent = resolve(reference, "criterion")
+    return _frozen(_criterion_or_fields(referent), referent)
 
 
 def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
@@ -485,18 +487,16 @@ def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
     return read_criterion_or_fields(referent.data, referent.what("criterion"))
 
 
-def _frozen(found: Criterion | dict[str, Any]) -> Criterion:
-    """The frozen value of a criterion that was read, with a warning if it lacks values."""
+def _frozen(found: Criterion | dict[str, Any], referent: Referent) -> Criterion:
+    """The frozen value of a criterion that was read, with a warning if it lacks values.
+
+    In unitxt's form an option map that leaves an option out counts as none: its values are removed.
+    """
     if isinstance(found, dict) and "options" not in found:
         return _comparison(found)
     criterion = criterion_of_fields(found) if isinstance(found, dict) else found
     _warn_without_values(criterion)
-    return with_all_values_or_none(criterion) if isinstance(found, dict) else criterion
-
-
-def with_all_values_or_none(criterion: Criterion) -> Criterion:
-    """Remove the values of the options if some options have none: the scores of such a criterion are undefined."""
-    if criterion.has_values:
+    if criterion.has_values or (found is criterion and not is_artifact(referent.reference)):
         return criterion
     options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
     return criterion.model_copy(update={"options": options})
