@@ -30,7 +30,7 @@ NAMES = {
         "alternative_annotator_test",
     ]),
     "engines": ("Engines", [
-        "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",
+        "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine",
         "UnitxtBridge", "JudgeEngine",
     ]),
     "metrics": ("Metrics of unitxt", [

@@ -672,6 +672,12 @@ class VoteColumns:
         found: BoolArray = self.usage[:, places].max(axis=1) > 0
         return found
 
+    @property
+    def unscored_from_journal(self) -> int:
+        """The number of unscored votes whose replies all came from the journal."""
+        calls, cached = (self.usage[:, [field.field for field in _USAGE].index(name)] for name in ("calls", "cached"))
+        return int(((cached > 0) & (calls == 0) & self.replied & ~self.selected & ~self.na).sum())
+
     def because(self, reason: UnscoredReason) -> BoolArray:
         """Whether nothing was selected for this reason."""
         found: BoolArray = self.reason == REASONS.index(reason)
