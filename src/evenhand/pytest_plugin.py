@@ -87,7 +87,7 @@ def _explain_conditions(results: Any, failed: tuple[CheckedCondition, ...]) -> s
     return "\n".join([*lines, *(line for view in worst for line in _describe(view))])
 
 
-def _worst(results: Results[Any], failed: tuple[CheckedCondition, ...]) -> VerdictList:
+def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> VerdictList:
     """The verdicts with the lowest scores, or the highest where all conditions are upper limits."""
     from evenhand.report.gates import Condition  # noqa: PLC0415 - as above
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +156,7 @@ class GroupedScores(PrintedTables):
 
 
 def by_group(
-    results: Results[Any],
+    results: Results,
     by: object,
     *,
     data: object = None,

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ FEWEST_OF_A_STRATUM: Final = 2
 
 
 def to_label(
-    results: Results[Any],
+    results: Results,
     n: int,
     *,
     data: object,
@@ -117,7 +117,7 @@ def _whole(name: str, given: object, least: int) -> int:
     return given
 
 
-def _compares(results: Results[Any]) -> bool:
+def _compares(results: Results) -> bool:
     return results.labelled_by == ("first", "second")
 
 
@@ -162,7 +162,7 @@ def _drawn(
 
 
 def _groups(
-    results: Results[Any], whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts
+    results: Results, whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts
 ) -> list[_Group]:
     """The scores that people are asked about, each with its rows; every question belongs to one of them."""
     found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
@@ -211,7 +211,7 @@ def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
 
 
 def _cards(
-    results: Results[Any], texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How
+    results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How
 ) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """The questions as cards in random order, with the sides of contests in random order; and their criteria."""
     compares = _compares(results)
@@ -229,7 +229,7 @@ def _cards(
 
 
 def _card(
-    results: Results[Any],
+    results: Results,
     number: int,
     own: Sequence[_Chosen],
     texts: JudgedTexts,

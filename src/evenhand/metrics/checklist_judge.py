@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Union
 from evenhand.criteria import Checklist
 from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
+from evenhand.modes.checked import item_panels
 from evenhand.modes.checklist import (
     OF_RESPONSE,
     RATES,

@@ -104,7 +104,7 @@ class Correcting:
         cells = (cell for about in subjects for cell in _abstentions(mode, about))
         self.correct(results_of_run(run, cells), gold)
 
-    def correct(self, results: Results[Any], gold: Sequence[Gold]) -> CorrectedScores:
+    def correct(self, results: Results, gold: Sequence[Gold]) -> CorrectedScores:
         """The corrected scores.
 
         Args:

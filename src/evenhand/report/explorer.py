@@ -150,7 +150,7 @@ def _words(table: TextTable, column: int) -> Markup:
 
 
 def _of_results(
-    found: Results[Any],
+    found: Results,
     other: PrintedTables | None,
     *,
     data: object,
@@ -208,7 +208,7 @@ def _cautions(said: Mapping[str, Sequence[str]]) -> list[str]:
     return [*dict.fromkeys(every), *(f"{name}: {each}" for each, name in found if each not in every)]
 
 
-def _headlines(runs: Iterable[tuple[str, Results[Any]]]) -> list[dict[str, Any]]:
+def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """The scores by what they measure, those of all runs side by side."""
     found: dict[str, dict[str, list[Headline]]] = {}
     for name, run in runs:
@@ -246,14 +246,14 @@ def _as_labelled(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterator[VerdictView]:
+def _in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """The verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
         yield replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
 
 
-def _compared(found: Results[Any], other: PrintedTables) -> dict[str, Any]:
+def _compared(found: Results, other: PrintedTables) -> dict[str, Any]:
     """What changed between two runs: in numbers, and which verdicts, with their links."""
     comparison = found.compare(other)  # type: ignore[arg-type] # compare checks it
     count = format_count(len(comparison.changes))

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
 from evenhand.labels.correct import Corrected, CorrectedScores, correct
@@ -164,7 +164,7 @@ class CheckReport(PrintedTables):
 
 
 def check(
-    results: Results[Any] | RunComparison,
+    results: Results | RunComparison,
     conditions: Sequence[str],
     *,
     gold: object = None,
@@ -353,7 +353,7 @@ def _resolve(condition: Condition, known: Mapping[str, list[NamedMeasure]], rang
     return measure
 
 
-def _ranges_of(results: Results[Any] | RunComparison) -> Ranges:
+def _ranges_of(results: Results | RunComparison) -> Ranges:
     """The ranges of the scores of a result."""
     if isinstance(results, RunComparison):
         return results.ranges()

@@ -41,7 +41,7 @@ class Headline:
     rests_on: str
 
 
-def headlines(results: Results[Any]) -> dict[str, list[Headline]]:
+def headlines(results: Results) -> dict[str, list[Headline]]:
     """The scores by what they measure: those that have a name of their own, or else the first that a result reports."""
     reported = list(results.reported())
     named = [each for each in reported if each.name and len(each.of) < 2]
@@ -78,7 +78,7 @@ def _headline(found: Finding) -> Headline:
     return Headline(visible_line(", ".join(found.of)) or "all", estimate, limits, "; ".join(counts))
 
 
-def facts(results: Results[Any], lists: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def facts(results: Results, lists: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What was judged, by whom, how, what is unscored, and what it cost.
 
     Args:
@@ -131,7 +131,7 @@ def _asked(said: Mapping[str, Any]) -> str:
     return "; ".join(words)
 
 
-def cautions(results: Results[Any], counts: Counts, *, corrected: bool) -> Iterator[str]:
+def cautions(results: Results, counts: Counts, *, corrected: bool) -> Iterator[str]:
     """What a reader must know before the scores."""
     said = results.parameters
     yield from baseline_note(said.get("judges", ()))
@@ -162,7 +162,7 @@ def cautions(results: Results[Any], counts: Counts, *, corrected: bool) -> Itera
         )
 
 
-def options_of(results: Results[Any]) -> Iterator[tuple[str, str]]:
+def options_of(results: Results) -> Iterator[tuple[str, str]]:
     """All parameters of a result, those within others by both names."""
     yield from _flat(results.parameters, "")
 

@@ -912,7 +912,7 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
             yield Picture(kind, visible_line(title), visible_line(caption), panels)
 
 
-def _about(results: Results[Any]) -> str:
+def _about(results: Results) -> str:
     """Who judged, how much, and what is unscored."""
     parameters = results.parameters
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())
@@ -964,9 +964,9 @@ def plot(results: Any, kind: str | None = None, path: str | Path | None = None) 
     if picture is None:
         able = ", ".join(repr(each.kind) for each in pictures_of(results))
         raise InvalidInputError(
-            f"this {type(results).__name__} has nothing to show as {kind!r}; it has the pictures {able}"
+            f"the result has nothing to show as {kind!r}; it has the pictures {able}"
             if able
-            else f"a {type(results).__name__} of this kind has nothing that can be drawn"
+            else "the result has nothing that can be drawn"
         )
     figure = picture.figure()
     if path is not None:

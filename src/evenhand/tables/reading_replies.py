@@ -22,12 +22,13 @@ from evenhand.data.recorded_columns import (
 )
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.against_people import recorded_verdict
 from evenhand.options import RecordedOptions, takes
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
+from evenhand.result_methods import Results
 from evenhand.results.made_by import remembers
-from evenhand.tables.recorded_votes import RecordedInstance, VoteTable
+from evenhand.results.vote_columns import Cell
+from evenhand.tables.recorded_votes import VoteAnalysis
 from evenhand.tables.vote_rows import swapped_in
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
@@ -52,7 +53,7 @@ def read_replies(
     as_index: bool = False,
     split: str | None = None,
     **options: Any,
-) -> VoteTable:
+) -> Results:
     r"""Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
 
     No call is made. A text is read as the reply of a judge is read in a run, by the four forms of
@@ -105,18 +106,14 @@ def read_replies(
     votes = [log.votes(numbers) for numbers in grouped]
     judges = list(dict.fromkeys(vote.judge_id for own in votes for vote in own))
     named = named_weights(weights, judges)
-    return VoteTable(
-        instances=tuple(
-            RecordedInstance(
-                place,
-                recorded_verdict(own, criterion, rule, named),
-                label,
-                None if clusters is None else clusters[place],
-            )
-            for place, (own, label) in enumerate(zip(votes, labels, strict=True))
-        ),
-        criterion=criterion,
-        parameters={
+    cells = (
+        Cell({"instance": place, "reference": label, "cluster": clusters and clusters[place]}, tuple(own))
+        for place, (own, label) in enumerate(zip(votes, labels, strict=True))
+    )
+    header = {
+        "criterion": criterion.model_dump(mode="json"),
+        "notes": [],
+        "parameters": {
             "evenhand_version": __version__,
             "n": len(grouped),
             "votes": judges,
@@ -134,7 +131,8 @@ def read_replies(
             "weights": named,
             **dict(drawn),
         },
-    )
+    }
+    return Results.of_cells(VoteAnalysis, header, cells)
 
 
 def _columns(replies: str | Sequence[str], judge_field: str | None) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.grade_scores import GradeMode
 from evenhand.options import RunOptions
 from evenhand.question import choice_criterion, comparison_criterion
+from evenhand.result_methods import Results
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.grade_table import GradeTable
+from evenhand.tables.grade_table import GradeAnalysis
 from evenhand.tables.vote_rows import VoteRow, VoteRows
 from evenhand.votes import Vote
 
@@ -24,7 +25,7 @@ RECORDED = "recorded"
 
 def recorded_grades(
     read: VoteRows, candidates: Sequence[str] | None, criterion: Criterion | None, options: RunOptions
-) -> GradeTable:
+) -> Results:
     """The table of recorded choices.
 
     Args:
@@ -86,7 +87,8 @@ def recorded_grades(
         "candidates": None if candidates is None else list(candidates),
         "unrelated_option": False,
     }
-    return GradeTable.of_cells({"criterion": judged, "parameters": parameters}, cells)
+    header = {"criterion": judged.model_dump(mode="json"), "parameters": parameters}
+    return Results.of_cells(GradeAnalysis, header, cells)
 
 
 def _shown(vote: VoteRow, column: str) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from evenhand.data.fields import field_of, field_or, name_of
 from evenhand.data.recorded_columns import VoteReader
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.options import ChecklistOptions
+from evenhand.result_methods import Results
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.vote_rows import VoteRow, VoteRows, recorded_rows
 from evenhand.votes import Vote
 
@@ -45,7 +46,7 @@ def recorded_checklist(
     *,
     gold_field: str | None = None,
     split: str | None = None,
-) -> ChecklistTable:
+) -> Results:
     """The table of recorded answers.
 
     Args:
@@ -105,8 +106,8 @@ def recorded_checklist(
         "ids": list(read.ids),
         "gold_fields": gold_field,
     }
-    header = {"checklists": [asked], "systems": list(names), "parameters": parameters}
-    return ChecklistTable.of_cells(header, cells)
+    header = {"checklists": [asked.model_dump(mode="json")], "systems": list(names), "parameters": parameters}
+    return Results.of_cells(ChecklistAnalysis, header, cells)
 
 
 def _item_rows(

@@ -17,9 +17,10 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.modes.contest import check_reduction, is_graded
 from evenhand.options import WinratesArguments
 from evenhand.question import comparison_criterion, swapped_index
+from evenhand.result_methods import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.tables.vote_rows import VoteRow, VoteRows, swapped_in
-from evenhand.tables.winrate_table import TIE, WinrateTable
+from evenhand.tables.winrate_table import TIE, WinrateAnalysis
 from evenhand.votes import Vote, is_missing
 
 IN_ORDER, SWAPPED = (0, 1), (1, 0)
@@ -231,7 +232,7 @@ def recorded_winrates(
     systems: tuple[str, ...] | None,
     criterion: Criterion | None,
     given: WinratesArguments,
-) -> WinrateTable:
+) -> Results:
     """The table of recorded comparisons.
 
     Args:
@@ -297,8 +298,8 @@ def recorded_winrates(
         "scale": "graded" if graded else "choice",
         **({} if held.orders_known else {"orders_known": False}),
     }
-    header = {"criterion": offered, "systems": list(held.systems), "parameters": parameters}
-    return WinrateTable.of_cells(header, cells)
+    header = {"criterion": offered.model_dump(mode="json"), "systems": list(held.systems), "parameters": parameters}
+    return Results.of_cells(WinrateAnalysis, header, cells)
 
 
 def _both_orders(held: _Comparisons) -> bool:
