@@ -130,7 +130,7 @@ LIGHT = [
     "evenhand.modes.checklist",
     "evenhand.judge_reliability",
     "evenhand.engines.names",
-    "evenhand.report.explorer",
+    "evenhand.report.page",
 ]
 IMPORTS = """
 import importlib, json, sys

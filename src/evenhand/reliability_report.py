@@ -38,9 +38,7 @@ from evenhand.judge_reliability.tables import (
     Remark,
     choices_table,
     criterion_tables,
-    finding_on_choices,
     findings,
-    findings_on_judges,
     judges_table,
 )
 from evenhand.judging.estimate import RunEstimate
@@ -49,7 +47,7 @@ from evenhand.judging.run import limits_after, parameters_of
 from evenhand.judging.run_fingerprint import made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.options import PairVoteFields, ReliabilityOptions, ReportVoteFields, RunOptions, takes
-from evenhand.report.explorer import report_page
+from evenhand.report.page import report_page
 from evenhand.result_methods import Results
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
@@ -64,7 +62,7 @@ from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 REPORT_SUFFIXES = (".json", ".md", ".html")
 
 
@@ -141,16 +139,15 @@ class ReliabilityReport(PrintedTables):
 
     def to_json(self) -> str:
         """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is null."""
-        said = [
-            *((each.criterion, each.judge_id, found) for each in self.results for found in findings(each)),
-            *((each.criterion, each.judge_id, finding_on_choices(each)) for each in self.choices),
-            *((each.criterion, None, found) for each in self.agreements for found in findings_on_judges(each)),
-        ]
         document = {
             "evenhand": KIND,
             "layout": LAYOUT,
             **plain(self, reasons=True),
-            "findings": [{"criterion": name, "judge": judge, **plain(found)} for name, judge, found in said],
+            "findings": [
+                {"criterion": each.criterion, "judge": each.judge_id, **plain(found)}
+                for each in self.results
+                for found in findings(each)
+            ],
         }
         return as_json(document, indent=1)
 

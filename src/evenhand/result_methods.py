@@ -10,9 +10,9 @@ from evenhand.errors import InvalidInputError
 from evenhand.labels.by_group import by_group
 from evenhand.labels.correct import correct as corrected_scores
 from evenhand.labels.to_label import to_label as blind_sheet
-from evenhand.report.explorer import write_report
 from evenhand.report.gates import CheckReport
 from evenhand.report.gates import check as check_conditions
+from evenhand.report.page import write_report
 from evenhand.report.pictures import plot as drawn
 from evenhand.report.summaries import Summary
 from evenhand.results.results import Results as JudgedResults
@@ -25,7 +25,8 @@ class PageOptions(TypedDict, total=False):
         data: The rows that were judged, for their texts; by default these are those of the prompts that were sent.
         gold: Labels of people, by which scores are corrected; by default those that the result holds.
         design: How the labelled rows were chosen.
-        other: A second run, of which the page says what changed.
+        other: A second run of the same kind: the page says what changed.
+        further: Results of other kinds on the same rows, which the page shows too.
         leave_out: What of the votes the page does not hold: ``prompts``, ``reasoning``.
         title: Of the page.
         names: What the two runs are called.
@@ -35,6 +36,7 @@ class PageOptions(TypedDict, total=False):
     gold: object
     design: str | None
     other: JudgedResults
+    further: Sequence[JudgedResults]
     leave_out: Collection[str]
     title: str | None
     names: Sequence[str]

@@ -41,8 +41,7 @@ def test_comparisons_by_hand():
     # Two or more of three one way, doubled: all outcomes.
     assert position.p_value == 1.0
     assert found.replies.parse_rate.estimate == pytest.approx(11 / 12)
-    [unscored] = found.replies.unscored
-    assert (unscored.reason, unscored.count, unscored.share.estimate) == ("no_match", 1, pytest.approx(1 / 12))
+    assert found.replies.unscored_counts.reasons == {"no_match": 1}
 
 
 def test_assessments_move_to_what_is_shown_earlier_or_later():
@@ -71,9 +70,9 @@ def test_draws_of_the_same_number_are_a_pair():
 def test_option_flips_by_hand():
     said = [("Yes", "Yes"), ("Yes", "No"), ("No", "No"), ("No", "No")]
     found = report([asked(CITES, [pair], place) for place, pair in enumerate(said)], CITES)
-    yes, no = found.flips
-    assert (yes.label, yes.flips.n_selected, yes.flips.n_flipped) == ("Yes", 2, 1)
-    assert (no.label, no.flips.n_selected, no.flips.flip_rate.estimate) == ("No", 3, pytest.approx(1 / 3))
+    yes, no = found.flips["Yes"], found.flips["No"]
+    assert (yes.n_selected, yes.n_flipped) == (2, 1)
+    assert (no.n_selected, no.flip_rate.estimate) == (3, pytest.approx(1 / 3))
 
 
 def test_the_grade_score_of_two_systems():
@@ -118,7 +117,7 @@ def test_twice_the_length_of_two_that_were_assessed():
     assert found.verbosity.contests == found.verbosity.clusters == 8
     assert found.verbosity.win_probability_at_double.interval.estimate == pytest.approx(0.75, abs=1e-6)
     # People hold all of them alike: there is nothing to hold fixed.
-    assert "people never held either of two responses better" in found.verbosity_given_people.reason
+    assert "people never preferred either of two responses" in found.verbosity_given_people.reason
     alone = report([replace(question, instance=place) for place, question in enumerate(questions)], CLEAR)
     assert "no two responses to one instance" in alone.verbosity.reason
 
@@ -169,9 +168,9 @@ def test_confidences_by_hand():
         for place, (said, label) in enumerate(votes)
     ]
     found = report(questions).confidences
-    assert found.num_votes == 5
-    assert found.calibration.brier.estimate == pytest.approx((3 * 0.04 + 2 * 0.64) / 5)
-    assert found.calibration.overconfidence.estimate == pytest.approx(0.8 - 0.6)
+    assert found.n == 5
+    assert found.brier.estimate == pytest.approx((3 * 0.04 + 2 * 0.64) / 5)
+    assert found.overconfidence.estimate == pytest.approx(0.8 - 0.6)
     assert report([replace(question, label=None) for question in questions]).confidences.reason.startswith("no labels")
     assert "confidences=True" in report([comparison([("A", "A")], label=FIRST)]).confidences.reason
 
@@ -183,7 +182,7 @@ def test_grades_count_by_their_side():
     labels = graded.labels
     found = report([asked(graded, [(labels[0], labels[1])]), asked(graded, [(labels[0], labels[4])], 1)], graded)
     assert (found.position.n_consistent, found.position.n_primacy) == (1, 1)
-    assert [each.flips.n_flipped for each in found.flips] == [2, 1, 0, 0, 1]
+    assert [each.n_flipped for each in found.flips.values()] == [2, 1, 0, 0, 1]
     assert categories(CLEAR).of_option(3) == NOT_APPLICABLE == 3
 
 

@@ -31,7 +31,7 @@ def test_judges_stand_side_by_side():
     ]
     # What no judge has is no row, and has its reason beneath.
     assert "Brier score" not in rows
-    assert any(note.startswith("judge: Not measured: ") and "confidences (" in note for note in measures.notes)
+    assert any(note.startswith("judge: Not measured: ") and "overconfidence (" in note for note in measures.notes)
     assert rows_of(flips)["Tie"] == ("– of 0", "– of 0")
     assert matrix.title == "What people chose on 'better' (rows) and the verdicts of judge (columns)"
     assert rows_of(matrix)["first"] == ("20", "0", "0", "0")

@@ -119,7 +119,7 @@ def _lines(text):
 
 def _run_pages(folder):
     """In a process of its own: run what stands in the folders of a folder."""
-    for shared in ("evenhand.functions", "evenhand.report.explorer", "matplotlib.figure"):
+    for shared in ("evenhand.functions", "evenhand.report.page", "matplotlib.figure"):
         import_module(shared)
     for place in sorted(Path(folder).glob("*/")):
         child = os.fork()

@@ -136,18 +136,6 @@ def test_a_saved_table_comes_back_whole(tmp_path):
     assert loaded.notes  # numbers were read as places of options
 
 
-def test_another_saved_table_is_refused_by_name(tmp_path):
-    path = tmp_path / "agreement.jsonl"
-    agreement(ROWS, JUDGES, criteria=LEVELS, resamples=50).save(path)
-    message = "not a saved table of aggregated_votes: it holds the agreement of raters, which AgreementTable.load reads"
-    with pytest.raises(InvalidInputError, match=message):
-        evenhand.open(path)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines[:-1]))
-    with pytest.raises(InvalidInputError, match=r"agreement\.jsonl' is not a saved result, or not a whole one"):
-        evenhand.open(path)
-
-
 def test_one_judge_has_no_alpha_and_the_table_says_so():
     table = aggregate_votes([{"a": True}, {"a": False}], "a", SAFE)
     assert "no unit has the ratings of two judges" in str(table)

@@ -378,22 +378,6 @@ class TestFiles:
         with pytest.raises(InvalidInputError, match=r"contests\.jsonl' is not a saved result"):
             evenhand.open(path)
 
-    def test_a_table_of_judgements_is_another_thing(self, tmp_path):
-        judged = evenhand.judge(
-            [{"question": "q", "response": "r"}],
-            "criteria.evenhand.direct.clarity",
-            "engines.evenhand.baseline",
-            progress=False,
-        )
-        judged.save(tmp_path / "judgements.jsonl")
-        with pytest.raises(InvalidInputError, match=r"it holds judgements, which JudgementTable\.load reads"):
-            evenhand.open(tmp_path / "judgements.jsonl")
-        compare().save(tmp_path / "contests.jsonl")
-        with pytest.raises(InvalidInputError, match=r"it holds contests, which WinrateTable\.load reads"):
-            evenhand.open(tmp_path / "contests.jsonl")
-        with pytest.raises(InvalidInputError, match="cannot be read"):
-            evenhand.open(tmp_path / "nothing.jsonl")
-
 
 def test_the_data_set_holds_every_vote():
     data = compare().to_dataset()

@@ -128,7 +128,7 @@ class Ending:
             _write_tables(self.options.tables, [result] if corrected is None else [result, corrected])
             said.append(f"the tables were written to {self.options.tables}")
         if self.options.report is not None:
-            from evenhand.report.explorer import write_report  # noqa: PLC0415 - as above
+            from evenhand.report.page import write_report  # noqa: PLC0415 - as above
 
             known = {name: self.labels[name] for name in ("gold", "design") if name in self.labels}
             write_report(self.options.report, result, **known)

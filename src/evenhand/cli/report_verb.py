@@ -47,7 +47,7 @@ def report(
     title: Annotated[str | None, Parameter(help="Of the page.")] = None,
 ) -> int:
     """One HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict."""
-    from evenhand.report.explorer import write_report  # noqa: PLC0415 - seconds of import
+    from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
 
     folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
     named = out or folder / "report.html"

@@ -374,6 +374,7 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     rules = VoteRules.from_parameters(dict(RunOptions(**how)))
     for scale in demo.SCALES:  # what the second part refuses is refused before the first
         rules.check(scale)
+    how = {"id_field": "id", **how}
     judged = FUNCTIONS["judge"](
         rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how
     )
@@ -390,7 +391,7 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
         "or, for any OpenAI-compatible server, "
         "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
     )
-    judged.to_html(report, data=rows, title="The demonstration of evenhand: every verdict")
+    judged.to_html(report, data=rows, further=(compared, checked), title="The demonstration of evenhand")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
     unscored = [failed for each in (judged, compared, checked) for failed in too_many_unscored(each)]
     for failed in unscored:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -67,8 +66,6 @@ _RESPONSE = re.compile("|".join(rf"\b{response_label(place)}\b" for place in (FI
 
 NO_LABELS = Missing("no labels of people were given")
 NO_PEOPLE = Missing("no preferences of people were given")
-NO_WINS = Missing("neither of two responses was ever held better")
-NO_PREFERENCES = Missing("people never held either of two responses better, so that nothing need be held fixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +96,17 @@ class Asked:
     @property
     def draws(self) -> dict[int, dict[Order, Vote]]:
         """Sample -> order -> vote."""
-        found: dict[int, dict[Order, Vote]] = {}
-        for vote in self.verdict.votes:
-            found.setdefault(vote.sample, {})[vote.order] = vote
-        return found
+        return {sample: {vote.order: vote for vote in own} for sample, own in self._by("sample").items()}
 
     @property
     def prompts(self) -> dict[Order, list[Vote]]:
         """Order -> its draws."""
-        found: dict[Order, list[Vote]] = {}
+        return self._by("order")
+
+    def _by(self, name: str) -> dict[Any, list[Vote]]:
+        found: dict[Any, list[Vote]] = {}
         for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
-            found.setdefault(vote.order, []).append(vote)
+            found.setdefault(getattr(vote, name), []).append(vote)
         return found
 
 
@@ -217,21 +214,6 @@ class Categories:
 
 
 @dataclass(frozen=True, slots=True)
-class UnscoredShare:
-    """Votes that selected nothing for one reason.
-
-    Attributes:
-        reason: As in `evenhand.votes.UnscoredReason`.
-        count: How many.
-        share: Of all votes asked for.
-    """
-
-    reason: str
-    count: int
-    share: Interval
-
-
-@dataclass(frozen=True, slots=True)
 class Replies:
     """The votes that were asked for, and what they consumed.
 
@@ -240,7 +222,6 @@ class Replies:
         num_na: Those that selected NA.
         num_reasks: How many times the judge was asked again.
         parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored: Unscored votes by reason, in the order of the reasons' names.
         usage: Calls, tokens and cost.
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
     """
@@ -249,17 +230,8 @@ class Replies:
     num_na: int
     num_reasks: int
     parse_rate: Interval | Missing
-    unscored: tuple[UnscoredShare, ...]
     usage: Usage
     readings: Mapping[MatchKind, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class OptionFlipRate:
-    """How often one option is abandoned in another order."""
-
-    label: str
-    flips: OptionFlips
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,19 +247,6 @@ class PeopleComparison(Comparison):
     vote_accuracy: Interval | Missing
     all_orders_right: Interval | Missing
     krippendorff_alpha: Agreement | Missing
-
-
-@dataclass(frozen=True, slots=True)
-class Confidences:
-    """The probabilities of the options that were selected, against whether people selected the same.
-
-    Attributes:
-        num_votes: Votes with log-probabilities, a selection and a label.
-        calibration: The Brier score, the expected calibration error, over- or underconfidence, and the diagram.
-    """
-
-    num_votes: int
-    calibration: Calibration
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,13 +302,13 @@ class CriterionReliability:
             options, primacy is a move towards what is shown earlier.
         repetition: Agreement of the draws of a prompt.
         spread: Mean standard deviation of the values of a prompt's draws.
-        flips: Per option of the criterion.
+        flips: Label of an option -> how often it is abandoned in another order.
         grade_score: Of exactly two systems, whose two rotations are the two orders; the first draw counts.
         verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
             of two that were assessed.
         verbosity_given_people: The same with people's preference held fixed too.
         people: Against labels or preferences.
-        confidences: Where log-probabilities and labels exist.
+        confidences: The probabilities of the options that were selected, against whether people selected the same.
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of these draws.
@@ -369,12 +328,12 @@ class CriterionReliability:
     position: PositionBias | Missing
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
-    flips: tuple[OptionFlipRate, ...] | Missing
+    flips: Mapping[str, OptionFlips] | Missing
     grade_score: TwoGraded | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
     people: PeopleComparison | Missing
-    confidences: Confidences | Missing
+    confidences: Calibration | Missing
     level: float
     resamples: int
     seed: int
@@ -539,27 +498,15 @@ def _share(
 
 def _replies(asked: Sequence[Asked], level: Level) -> Replies:
     votes = [vote for question in asked for vote in question.verdict.votes]
-    reasons = sorted(Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None).items())
-    listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in reasons) or "there is none"
-
-    def share_of(reason: str) -> Interval | Missing:
-        votes = [(each.together, each.verdict.votes) for each in asked]
-        parts = [(cluster, sum(vote.unscored_reason == reason for vote in own), len(own)) for cluster, own in votes]
-        return _share(parts, level, "no vote was asked for")
-
+    columns = VoteColumns.of([each.verdict.votes for each in asked])
+    counts = UnscoredCounts.of(columns, [each.instance for each in asked])
+    reasons = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(counts.reasons.items()))
     replied = [(each.together, *count_replies(each.verdict.votes)) for each in asked]
     return Replies(
-        unscored_counts=UnscoredCounts.of(
-            VoteColumns.of([question.verdict.votes for question in asked]), [question.instance for question in asked]
-        ),
+        unscored_counts=counts,
         num_na=sum(vote.na for vote in votes),
         num_reasks=sum(vote.reasks for vote in votes),
-        parse_rate=_share(replied, level, f"no vote came to its last reply: {listed}"),
-        unscored=tuple(
-            UnscoredShare(reason, count, share)
-            for reason, count in reasons
-            if isinstance(share := share_of(reason), Interval)
-        ),
+        parse_rate=_share(replied, level, f"no vote has a last reply: {reasons or 'there is no vote'}"),
         readings=dict(count_readings(votes)),
         usage=total_usage(vote.usage for vote in votes),
     )
@@ -594,20 +541,19 @@ def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> P
     ]
     if not pairs:
         return Missing("no question was shown in an order and in its reverse: leave check_positional_bias on")
-    sides = [
-        (cluster, [categories.of_vote(vote) for vote in pair] if categories.compares else _moved(*pair))
-        for cluster, pair in pairs
-    ]
+
+    def moved(first: Vote, second: Vote) -> list[int]:
+        if categories.compares:
+            return [categories.of_vote(first), categories.of_vote(second)]
+        if first.selected_index is None or second.selected_index is None:
+            return [UNSCORED if vote.selected_index is None else 0 for vote in (first, second)]
+        place, other = first.order.index(first.selected_index), first.order.index(second.selected_index)
+        return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
+
+    sides = [(cluster, moved(*pair)) for cluster, pair in pairs]
     selections, over = _selections(sides, level)
     found = position_bias(selections, level=over)
     return found if found.n_checked else Missing("no question has a selection in both orders")
-
-
-def _moved(first: Vote, second: Vote) -> list[int]:
-    if first.selected_index is None or second.selected_index is None:
-        return [UNSCORED if vote.selected_index is None else 0 for vote in (first, second)]
-    place, other = (first.order.index(vote.selected_index) for vote in (first, second))
-    return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
 
 
 def _repetition(asked: Sequence[Asked], categories: Categories, level: Level) -> RepetitionStability | Missing:
@@ -636,7 +582,7 @@ def _spread(asked: Sequence[Asked], level: Level, greatest: float) -> Interval |
     return _share(spreads, level, reason, bounds=(0.0, greatest))
 
 
-def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> tuple[OptionFlipRate, ...] | Missing:
+def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> dict[str, OptionFlips] | Missing:
     selections, over = _selections(
         (
             (
@@ -651,7 +597,7 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> tupl
     if ((selections >= 0).sum(axis=1) < 2).all():
         return Missing("no question has a selection in two orders")
     labels = categories.option_labels
-    return tuple(map(OptionFlipRate, labels, option_flips(selections, len(labels), level=over)))
+    return dict(zip(labels, option_flips(selections, len(labels), level=over), strict=True))
 
 
 def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: Level, seed: int) -> TwoGraded | Missing:
@@ -664,7 +610,11 @@ def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: L
     shown = [[vote for vote in votes if vote is not None] for votes in firsts]
     if not shown or any(len(votes) < 2 for votes in shown):
         return Missing("not every question was shown in both orders: leave check_positional_bias on")
-    sides = [[_for_a_side(vote, categories) for vote in votes] for votes in shown]
+    candidates = {FIRST: FIRST, SECOND: SECOND}  # a tie names none
+    sides = [
+        [vote.model_copy(update={"selected_index": candidates.get(categories.of_vote(vote))}) for vote in votes]
+        for votes in shown
+    ]
     over = IntervalLevel.of(level).over([question.together for question in asked])
     found = grade(sides, shown[0][0].judge_id, level=over, seed=seed)
     if not (found.grade_score and found.chance_corrected and found.answered and found.chance):
@@ -672,17 +622,11 @@ def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: L
     return TwoGraded(found.grade_score, found.chance_corrected, found.answered, found.chance)
 
 
-def _for_a_side(vote: Vote, categories: Categories) -> Vote:
-    """Make the vote one for a candidate; a tie names none."""
-    side = categories.of_vote(vote)
-    return vote.model_copy(update={"selected_index": side if side in {FIRST, SECOND} else None})
-
-
 class Meeting(NamedTuple):
-    """Two responses to one instance, and which one the judge holds better.
+    """Two responses to one instance, and which one the judge prefers.
 
     Attributes:
-        instance: The row of the data, or its cluster.
+        together: The row of the data, or its cluster.
         score: 1 if the first wins, 0 if the second, ½ if neither does; None where that is not known.
         lengths: Of both, in characters.
         preference: 1, -1 or 0 as people prefer the first, the second or neither; None where that is not known.
@@ -690,7 +634,7 @@ class Meeting(NamedTuple):
         systems: Which wrote the two; None where that is not known.
     """
 
-    instance: int
+    together: int
     score: float | None
     lengths: tuple[int, ...]
     preference: float | None
@@ -710,57 +654,48 @@ def verbosity(
         asked: The questions.
         categories: Of the criterion.
         level: Of the intervals.
-        given_people: Hold fixed which of the two people hold better.
+        given_people: Hold fixed which of the two people prefer.
     """
-    meetings = list(_compared(asked, categories) if categories.compares else _assessed(asked, categories))
+    meetings = list(_meetings(asked, categories))
     if not meetings and not categories.compares:
         return Missing("no two responses to one instance were assessed, so there is no ratio of lengths")
-    preferences = [meeting.preference for meeting in meetings]
-    scores = [meeting.score for meeting in meetings if meeting.score is not None]
-    lacking = {
-        NO_PEOPLE: given_people and preferences.count(None) == len(preferences),
-        NO_WINS: bool(scores) and set(scores) == {0.5},
-        NO_PREFERENCES: given_people and not any(preferences),
-    }
-    if reasons := [reason for reason, holds in lacking.items() if holds]:
-        return reasons[0]
-    places = [meeting.shown_first for meeting in meetings]
-    systems = [meeting.systems for meeting in meetings if meeting.systems is not None]
+    _, scores, _, preferences, places, systems = zip(*meetings, strict=True) if meetings else ((),) * 6
+    if given_people and preferences.count(None) == len(preferences):
+        return NO_PEOPLE
+    if {*scores} - {None} == {0.5}:
+        return Missing("neither of two responses was ever preferred")
+    if given_people and not any(preferences):
+        return Missing("people never preferred either of two responses, so that nothing need be held fixed")
     found = verbosity_slope(
-        as_array(meeting.score for meeting in meetings),
+        as_array(scores),
         np.array([meeting.lengths for meeting in meetings], dtype=float).reshape(len(meetings), 2),
-        systems=np.array(systems) if systems and len(systems) == len(meetings) else None,
+        systems=None if None in systems or not systems else np.array(systems),
         quality_difference=as_array(preferences) if given_people else None,
         shown_first=places if any(places) else None,
         ties="davidson" if 0.5 in scores else "half",
-        level=IntervalLevel.of(level).over([meeting.instance for meeting in meetings]),
+        level=IntervalLevel.of(level).over([meeting.together for meeting in meetings]),
     )
-    return found if found.reason is None else Missing(found.reason + ("" if given_people else _decided(meetings)))
-
-
-def _decided(meetings: Sequence[Meeting]) -> str:
-    """Say how often the longer response wins, which is known where no slope is finite: no judge likes length more."""
+    if found.reason is None:
+        return found
     decided = [
-        (meeting.score == 1.0) == (meeting.lengths[0] > meeting.lengths[1])
-        for meeting in meetings
-        if meeting.score in {0.0, 1.0} and meeting.lengths[0] != meeting.lengths[1]
+        (score == 1.0) == (lengths[0] > lengths[1])
+        for _, score, lengths, *_ in meetings
+        if score in {0.0, 1.0} and lengths[0] != lengths[1]
     ]
     often = f"{format_count(sum(decided))} of {format_count(len(decided), 'time')}"
-    return f"; the longer response wins {often}" if decided else ""
+    return Missing(found.reason + (f"; the longer response wins {often}" if decided and not given_people else ""))
 
 
-def _compared(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
-    for question in asked:
-        if question.lengths is None or len(question.lengths) != 2:
-            continue
-        preference = None if question.label is None else PREFERENCES.get(question.label)
-        for vote in question.verdict.votes:
-            score = SIDE_SCORES.get(categories.of_vote(vote))
-            place = 1 if vote.order == (0, 1) else -1
-            yield Meeting(question.together, score, question.lengths, preference, place, question.systems)
-
-
-def _assessed(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
+def _meetings(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
+    if categories.compares:
+        for question in asked:
+            if question.lengths is None or len(question.lengths) != 2:
+                continue
+            preference = None if question.label is None else PREFERENCES.get(question.label)
+            for vote in question.verdict.votes:
+                score, place = SIDE_SCORES.get(categories.of_vote(vote)), 1 if vote.order == (0, 1) else -1
+                yield Meeting(question.together, score, question.lengths, preference, place, question.systems)
+        return
     of_instance: dict[int, list[Asked]] = {}
     for question in asked:
         if question.lengths is not None:
@@ -772,10 +707,10 @@ def _assessed(asked: Sequence[Asked], categories: Categories) -> Iterator[Meetin
             yield Meeting(
                 first.together,
                 None if score is None else (1 + score) / 2,
-                ((first.lengths or ())[0], (second.lengths or ())[0]),
+                (first.lengths or ()) + (second.lengths or ()),
                 _order(*(None if each.label is None else levels[each.label] for each in (first, second))),
                 0,
-                None if first.systems is None or second.systems is None else (*first.systems, *second.systems),
+                None if first.systems is None or second.systems is None else first.systems + second.systems,
             )
 
 
@@ -801,19 +736,13 @@ def compare_with_people(
             scale.as_places(categories.of_verdict(question.verdict) for question in questions),
         )
 
-    def right(question: Asked, votes: Iterable[Vote]) -> list[bool]:
-        return [categories.of_vote(vote) == question.label for vote in votes]
-
     votes, draws = [], []
     for question in labelled:
-        single = right(question, (vote for vote in question.verdict.votes if vote.selected_index is not None))
+        said = [[categories.of_vote(vote) for vote in of_draw.values()] for of_draw in question.draws.values()]
+        single = [each == question.label for of_draw in said for each in of_draw if each != UNSCORED]
+        whole = [{*each} == {question.label} for each in said if len(each) > 1 and UNSCORED not in each]
         votes.append((question.together, sum(single), len(single)))
-        complete = [
-            all(right(question, of_draw.values()))
-            for of_draw in question.draws.values()
-            if len(of_draw) > 1 and all(vote.selected_index is not None for vote in of_draw.values())
-        ]
-        draws.append((question.together, sum(complete), len(complete)))
+        draws.append((question.together, sum(whole), len(whole)))
     truth, judged = places(labelled)
     drawn = Drawing(
         level=IntervalLevel.of(level).over([question.together for question in labelled]),
@@ -831,7 +760,7 @@ def compare_with_people(
     )
 
 
-def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Level) -> Confidences | Missing:
+def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Level) -> Calibration | Missing:
     """Compare the probability of each option selected with whether people chose it, for every vote that has both."""
     votes = [
         (question, vote)
@@ -844,15 +773,11 @@ def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: Lev
     labelled = [(question, vote) for question, vote in votes if question.label is not None]
     if not labelled:
         return NO_LABELS
-    stated = [_confidence(vote, categories) for _, vote in labelled]
+    stated = []
+    for _, vote in labelled:  # of the probability that the options cover, what the category selected has
+        shares, chosen = vote.probabilities or (), categories.of_vote(vote)
+        own = sum(share for index, share in enumerate(shares) if categories.of_option(index) == chosen)
+        stated.append(min(own / sum(shares), 1.0))
     right = [float(categories.of_vote(vote) == question.label) for question, vote in labelled]
     over = IntervalLevel.of(level).over([question.together for question, _ in labelled])
-    return Confidences(num_votes=len(labelled), calibration=calibration(stated, right, bins=BINS, level=over))
-
-
-def _confidence(vote: Vote, categories: Categories) -> float:
-    """The probability of what the vote selects, of the probability that the options cover."""
-    shares = vote.probabilities or ()
-    chosen = categories.of_vote(vote)
-    stated = sum(share for index, share in enumerate(shares) if categories.of_option(index) == chosen)
-    return min(stated / sum(shares), 1.0)
+    return calibration(stated, right, bins=BINS, level=over)

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from evenhand.aggregation import REDRAW, VoteRules, check_rule, stopped_early
 from evenhand.aggregation.rules import WEIGHTED_RULES
 from evenhand.criteria import Criterion
-from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.numbers import Missing, format_level, format_percent
 from evenhand.options import NEEDS_ALL_DRAWS
@@ -32,7 +31,6 @@ from evenhand.votes import Verdict, Vote, unselected_draws
 
 Found = TypeVar("Found")
 
-SAME = 1e-9
 ENOUGH_DRAWS = 5
 """From so many draws on, no caution is given."""
 
@@ -242,7 +240,6 @@ def panel_report(
     scale, rule = Scale.of(criterion), PanelRule(criterion, rules or VoteRules(), weights)
     names = sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes})
     whole = [rule.of_panel(verdict.votes) for verdict in verdicts]
-    _check_same(whole, verdicts, rule)
     own = {name: [rule.of_judge(_votes_of(name, verdict)) for verdict in verdicts] for name in names}
     judges = tuple(_judge_report(name, verdicts, (own[name], whole), rule, level) for name in names)
     places = [
@@ -261,10 +258,6 @@ def panel_report(
     effective = of_several(lambda: effective_judges(scores, right, **drawn))
     asked = [sum(vote.asked for vote in verdict.votes) for verdict in verdicts]
     made = sum(asked)
-    if planned_votes is not None and planned_votes < made:
-        raise InvalidInputError(
-            f"planned_votes is {planned_votes!r}, but {made!r} draws were made; give those of the full grid"
-        )
     several = [verdict.agreement if n > 1 else None for verdict, n in zip(verdicts, asked, strict=True)]
     return PanelReport(
         criterion=criterion.name,
@@ -298,19 +291,6 @@ def _votes_of(judge: str, verdict: Verdict) -> list[Vote]:
 
 def _scores(verdicts: Iterable[Verdict | None]) -> FloatArray:
     return as_array(None if verdict is None else verdict.aggregated_value for verdict in verdicts)
-
-
-def _check_same(whole: Sequence[Verdict | None], verdicts: Sequence[Verdict], rule: PanelRule) -> None:
-    """Refuse votes that do not aggregate to the score that they came with."""
-    low, high = rule.criterion.score_range
-    scores = _scores(whole)
-    same = np.isclose(scores, _scores(verdicts), rtol=0, atol=SAME * (high - low), equal_nan=True)
-    if not same.all():
-        row = int(np.argmin(same))
-        raise InvalidInputError(
-            f"the votes of verdict {row} come to {float(scores[row])!r} under the rule {rule.name!r}, but the verdict "
-            f"says {verdicts[row].aggregated_value!r}: pass the rules and weights that it was made with"
-        )
 
 
 def _judge_report(

@@ -118,7 +118,7 @@ def _whole(name: str, given: object, least: int) -> int:
 
 
 def _compares(results: Results) -> bool:
-    return results.labelled_by == ("first", "second")
+    return bool(results.labelled_by == ("first", "second"))
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,7 @@ class ModeAnalysis(Analysis):
             found += [] if judged in found else [judged]  # each part of a result on disk has its own
         return found
 
-    def rescore(self, **rules: Unpack[Rules]) -> Results:
+    def rescore(self, **rules: Unpack[Rules]) -> Results:  # type: ignore[override] # the rules by name
         """Return the same votes under other rules, without a call.
 
         Args:

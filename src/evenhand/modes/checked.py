@@ -321,7 +321,7 @@ class ChecklistAnalysis(Analysis):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> Results:
+    def rescore(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> Results:  # type: ignore[override] # the rules by name
         """The same votes under another primary metric or other rules, without a call.
 
         Args:

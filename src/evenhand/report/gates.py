@@ -126,7 +126,7 @@ class CheckedCondition:
 
 @dataclass(frozen=True)
 class CheckReport(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.ResultMethods.check`.
+    """The result of :meth:`~evenhand.result_methods.Results.check`.
 
     Attributes:
         conditions: In the order given.
@@ -171,7 +171,7 @@ def check(
     design: str | None = None,
     corrected: CorrectedScores | None = None,
 ) -> CheckReport:
-    """Check conditions: see :meth:`~evenhand.result_methods.ResultMethods.check`.
+    """Check conditions: see :meth:`~evenhand.result_methods.Results.check`.
 
     Args:
         results: The result, or what changed between two.

@@ -26,7 +26,7 @@ from rich.cells import cell_len
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
-from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, Confidences, confidences_of
+from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
 from evenhand.judge_reliability.tables import measure_at
 from evenhand.modes.pairwise import unscored_pairs
 from evenhand.numbers import (
@@ -42,7 +42,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Finding, Kind, Outcomes
 from evenhand.results.render import shortened
 from evenhand.results.results import Results
-from evenhand.statistics.agreement import confusion_matrix
+from evenhand.statistics.agreement import Calibration, confusion_matrix
 from evenhand.statistics.intervals import Interval
 from evenhand.visible import visible_line
 
@@ -814,18 +814,17 @@ def _calibration(source: ResultNumbers) -> Drawn | None:
     )
 
 
-def _curves(stated: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None:
+def _curves(stated: Iterable[tuple[str, Calibration | Missing]]) -> Drawn | None:
     known = [(name, each) for name, each in stated if not isinstance(each, Missing)]
     if not known:
         return None
     panels: list[Panel] = []
     notes = ["On the dashed line, what is said with 80 % comes true in 80 %."]
     for name, each in known:
-        found = each.calibration
-        panels.append(Curve(name, [(one.mean_confidence, one.accuracy, one.n) for one in found.bins]))
-        error = format_number(found.expected_calibration_error)
-        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error {error}.")
-    notes.append(f"Lines: {format_level(known[0][1].calibration.level)} intervals over clusters.")
+        panels.append(Curve(name, [(one.mean_confidence, one.accuracy, one.n) for one in each.bins]))
+        error = format_number(each.expected_calibration_error)
+        notes.append(f"{name}: {format_count(each.n, 'vote')}, calibration error {error}.")
+    notes.append(f"Lines: {format_level(known[0][1].level)} intervals over clusters.")
     return "Calibration against gold", panels, notes
 
 

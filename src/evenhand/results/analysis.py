@@ -74,9 +74,6 @@ class Analysis:
     has_verdicts: ClassVar[bool] = False
     """Whether saved files hold the verdict of each cell, which has one record."""
 
-    outcome_notes: tuple[str, ...] = ()
-    """How the scores of single questions differ from those of the printed tables."""
-
     def __init__(self, results: Results) -> None:
         self.results = results
         self.header = results.header
@@ -155,6 +152,11 @@ class Analysis:
             f"results that hold {self.holds} describe judges, and hold no score that people could give; give the "
             "result of judge, winrates, checklist, aggregate_votes or run_mode"
         )
+
+    @property
+    def outcome_notes(self) -> tuple[str, ...]:
+        """How the scores of single questions differ from those of the printed tables."""
+        return ()
 
     def reported(self) -> Iterator[Reported]:
         """Give the measures of each system, of each pair and of the whole, in the order of the tables."""

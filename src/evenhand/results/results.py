@@ -428,6 +428,8 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If the other result is of another kind, has no row in common, or scores in other units.
         """
+        if not isinstance(other, Results):
+            raise InvalidInputError(f"other is {other!r}; give another result, or evenhand.open(path)")
         if other.analyse is not self.analyse or self.analyse.compared is None:
             raise InvalidInputError(
                 f"results that hold {self.analysis.holds} cannot be compared with those that hold "
@@ -631,20 +633,21 @@ class Results(PrintedTables):
         """
         place = expanded(path)
         analyse = analyses[header_of(check_path(path))["evenhand"]]
-        folder = place if place.is_dir() else place.parent
         with reading(place):
             if place.is_dir():
                 files = Parts.of(place)
                 header = {name: files.header[name] for name in analyse.judged}
                 result = cls(analyse, header, files.header["parameters"], OnDisk(files))
+                run, folder = files.header.get("run"), place
             else:
-                files = read(path)
-                result = cls.of_cells(analyse, files.header, files.cells)
-            if files.header.get("run"):
-                result = replace(result, run_file=absolute(files.header["run"], folder))
+                saved = read(path)
+                result = cls.of_cells(analyse, saved.header, saved.cells)
+                run, folder = saved.header.get("run"), place.parent
+            if run:
+                result = replace(result, run_file=absolute(run, folder))
             if not place.is_dir():
                 result.analysis.entries  # noqa: B018 - what does not fit is found here
-        return result
+            return result
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:

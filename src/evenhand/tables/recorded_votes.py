@@ -227,7 +227,7 @@ class VoteAnalysis(Analysis):
 
     def rescore(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
-    ) -> Results:
+    ) -> JudgedResults:
         """The same votes under another rule.
 
         Args:

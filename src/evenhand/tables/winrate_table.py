@@ -237,7 +237,7 @@ class WinrateAnalysis(Analysis):
                 found.append(replace(_side(first, f"against {second}", own), part_of=name))
         return tuple(each for each in found if each.rows)
 
-    @property  # type: ignore[override] # depends on the reduction
+    @property
     def outcome_notes(self) -> tuple[str, ...]:
         """Where the table weighs wins: single contests do not."""
         note = (
@@ -413,7 +413,7 @@ class WinrateAnalysis(Analysis):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, **rules: Unpack[Rules]) -> Results:
+    def rescore(self, **rules: Unpack[Rules]) -> Results:  # type: ignore[override] # the rules by name
         """The same votes under other rules, without a call.
 
         Args:

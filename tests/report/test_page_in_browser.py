@@ -13,7 +13,7 @@ import pytest
 import evenhand
 from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
-from evenhand.report.explorer import write_report
+from evenhand.report.page import write_report
 from evenhand.result_methods import Results
 from evenhand.results.looking import VerdictView, VoteView
 from evenhand.results.measures import Reported
@@ -48,11 +48,6 @@ def checklist() -> Any:
     )
 
 
-def mode() -> Any:
-    how: dict[str, Any] = {"response_field": runs.SYSTEMS, "criteria": runs.QUALITY, **QUIET}
-    return evenhand.run_mode(runs.rows(4), "best_of", runs.judge_of(noise=0.2), **how)
-
-
 def winrates() -> Any:
     return evenhand.winrates(runs.rows(6), runs.SYSTEMS, runs.QUALITY, runs.judge_of(**runs.BIASED), **QUIET)
 
@@ -68,10 +63,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "rubric": runs.rubric,
     "checklist": checklist,
     "winrates": winrates,
-    "grade_scores": runs.grade_scores,
     "votes": runs.aggregated_votes,
-    "mode_results": mode,
-    "agreement": runs.agreement,
     "reliability": lambda: evenhand.reliability(
         runs.rows(6), runs.RELEVANCE, runs.judge_of(noise=0.3), response_field="alder", **QUIET
     ),
@@ -160,17 +152,6 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
     assert window.complaints() == []
 
 
-def test_nothing_is_fetched_or_sent(window):
-    window.requests()
-    shown_page(window, direct())
-    window.wait_for("'searchable' in document.documentElement.dataset")
-    asked = [url for url in window.requests() if not url.startswith(("data:", "blob:"))]
-    assert asked == [(window.folder / "page.html").as_uri()]
-    refused = "return fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'refused')"
-    assert window.run(refused) == "refused"
-    assert any("Content Security Policy" in told for told in window.complaints())
-
-
 def opened_page(window: browser.Browser, **how: Any) -> dict[str, VerdictView]:
     """A page that is open, and the verdicts that it shows."""
     results = direct(**how)
@@ -248,6 +229,7 @@ def test_a_link_shows_a_verdict_whole_and_keys_lead_to_the_others(window):
     window.reload()
     window.wait_for(f"document.querySelector('#verdict').getAttribute('aria-label') === 'Verdict {name}'")
     view = views[name]
+    assert window.text("#verdict .asked .head") == "Criterion"
     assert str(view.responses["birch"]) in window.text("#verdict")
     assert str(views["5/alder/relevance"].responses["alder"]) in window.text("#verdict")  # side by side
     read = next(vote for vote in view.votes if vote.read_at)
@@ -319,13 +301,11 @@ def test_two_runs_show_what_changed_first_with_links(window):
 @pytest.mark.parametrize("width", [390, 1600])
 def test_the_page_fits_the_window(window, width):
     window.resize(width, dark=width == 390)
-    wide = direct()
-    shown_page(window, wide)
+    shown_page(window, direct(), further=(winrates(), checklist()))
     window.run("location.hash = '#verdict=' + encodeURIComponent('0/alder/relevance')")
     window.wait_for("document.querySelector('.votes')")
     assert window.run("return document.documentElement.scrollWidth <= innerWidth")
-    assert max(right for *_, right in window.run(IMAGES)) < width
-    assert not window.run("return document.querySelector('#pictures .wide')")  # nothing to scroll: all of it is seen
+    assert max(right for *_, right in window.run(IMAGES)) < width  # all of each picture is seen
     hidden = window.run("return getComputedStyle(document.querySelector('#listing')).display === 'none'")
     assert hidden == (width == 390)
     if hidden:
@@ -441,6 +421,9 @@ def test_hostile_texts_run_nothing_and_break_nothing(window):
     assert window.run("return document.querySelectorAll('#verdict img, #verdict iframe, #verdict style').length") == 0
     assert [url for url in window.requests() if not url.startswith(("data:", "blob:", "file:"))] == []
     assert window.complaints() == []
+    refused = "return fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'refused')"
+    assert window.run(refused) == "refused"
+    assert any("Content Security Policy" in complaint for complaint in window.complaints())
 
 
 def _option(text: str) -> evenhand.Option:

@@ -1,0 +1,232 @@
+"""The page of a result: what it says, what it holds, and what it refuses; test_page_in_browser opens it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import evenhand
+from evenhand import demo
+from evenhand.cli import main
+from evenhand.data.fields import LeftOutContextWarning
+from evenhand.errors import InvalidInputError
+from evenhand.labels.people import Label, Labels
+from evenhand.report.page import _pieces, _with_labels, pack
+from tests.golden import runs
+
+BASELINE = "engines.evenhand.baseline"
+
+
+@pytest.fixture(scope="module")
+def direct():
+    with pytest.warns(LeftOutContextWarning):
+        return runs.direct()
+
+
+def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    direct.save("run.parquet")
+    direct.rescore(on_position_bias="first").save("other.jsonl")
+    assert main(["report", "run.parquet", "other.jsonl", "--out", "report.html"]) == 0
+    assert "report written to report.html" in capsys.readouterr().out
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "What changed between the runs" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.jsonl", "report.html", "run.parquet"]
+    for out, refusal in (("report.pdf", "Accepted: '.html'"), ("run.parquet", "same file")):
+        assert main(["report", "run.parquet", "--out", out]) == 2
+        assert refusal in capsys.readouterr().err
+    runs.aggregated_votes().save("votes.jsonl")
+    assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
+    assert "cannot be compared with those that hold aggregated votes" in capsys.readouterr().err
+    label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
+    Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")
+    assert main(["report", "run.parquet", "--gold", "gold.jsonl", "--out", "report.html"]) == 2
+    assert "design is not given" in capsys.readouterr().err
+    assert Path("report.html").read_text(encoding="utf-8") == text
+
+
+def page_of(results, tmp_path, **how):
+    results.to_html(tmp_path / "page.html", **how)
+    return (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def answers_of(text):
+    return re.findall(r"<p>(.*?)</p>", text.partition('class="answers"')[2].partition("</div>")[0])
+
+
+def test_options_that_do_not_fit_are_refused(direct, tmp_path):
+    with pytest.raises(InvalidInputError, match="None is no path"):
+        direct.to_html(title="x")
+    with pytest.raises(InvalidInputError, match="names is 'one'"):
+        direct.to_html(tmp_path / "page.html", other=direct, names="one")
+    with pytest.raises(InvalidInputError, match="leave_out names 'prompt'"):
+        direct.to_html(tmp_path / "page.html", leave_out=["prompt"])
+
+
+def judged(rows, systems=("alder", "birch"), **faults):
+    how = {"response_field": list(systems), "max_failure_rate": 1.0, **runs.QUIET}
+    return evenhand.judge(runs.rows(rows), runs.RELEVANCE, runs.judge_of(**faults), **how)
+
+
+def test_the_first_sentence_is_that_of_the_differences_table(direct, tmp_path):
+    """The leader, the next one, the difference, its interval and p are those of the table of differences."""
+    found = judged(24, runs.SYSTEMS)
+    scores = sorted((each.value.estimate, *each.of) for each in found.findings() if each.name == "relevance")
+    (_, second), (_, first) = scores[-2:]
+    (table,) = [each for each in found.text_tables() if each.kind == "differences"]
+    ((difference, p),) = [row[1:3] for row in table.rows if set(row[0].split(" – ")) == {first, second}]
+    (sentence,) = answers_of(page_of(found, tmp_path))
+    limits = sorted(re.findall(r"\d\.\d+", difference))
+    assert sorted(re.findall(r"\d\.\d+", sentence.partition(", p ")[0])) == limits
+    p_value = p if p[0] == "<" else f"= {p}"
+    if float(p.strip("< ")) <= 0.05:
+        assert sentence.startswith(f"{first} leads on relevance over {second} by ")
+    else:
+        assert sentence.startswith(f"No difference was found in relevance between {first} and {second}: ")
+    assert sentence.endswith(html.escape(f", p {p_value}."))
+
+
+def baseline():
+    return evenhand.judge(demo.load_rows(), runs.RELEVANCE, BASELINE, response_field=["alder", "birch"], **runs.QUIET)
+
+
+@pytest.mark.parametrize(
+    ("make", "beginning"),
+    [
+        (baseline, "birch leads on relevance over alder by 0.68 [0.57, 0.76], p < 0.001."),
+        (lambda: judged(3), "No difference was found in relevance between "),
+        (lambda: judged(8, refusal_rate=0.4), "Too many votes are unscored to give more than bounds of relevance: "),
+        (lambda: judged(8, ["alder"]), "relevance: "),
+    ],
+    ids=["a leader", "no difference", "unscored", "one system"],
+)
+def test_the_first_sentence_says_what_was_found(tmp_path, make, beginning):
+    text = page_of(make(), tmp_path)
+    (sentence,) = answers_of(text)
+    assert html.unescape(sentence).startswith(beginning)
+    bounds = "a row is affected if any vote on it is unscored" in text
+    assert bounds == ("bounds" in beginning)
+    notes = text.partition('class="facts warn"')[2].partition("</dl>")[0]
+    assert text.index('id="headlines"') < text.index('class="notes"') < text.index('id="pictures"')
+    assert 0 < notes.count("<dt>") <= 5
+
+
+def test_a_second_run_says_what_rose_or_fell(direct, tmp_path):
+    one = direct.filter(criterion="relevance")
+    other = one.rescore(on_position_bias="first")
+    text = page_of(one, tmp_path, other=other)
+    changes = {each.of: each for each in one.compare(other).findings() if each.name == "relevance.change"}
+    sentences = answers_of(text)
+    assert len(sentences) == len(changes)
+    for (system,), change in changes.items():
+        (sentence,) = [each for each in sentences if system in each]
+        estimate = change.value.estimate
+        assert "No change was found" in sentence or f"{'rose' if estimate > 0 else 'fell'} by" in sentence
+
+
+def test_the_demo_shows_its_three_parts_on_one_page_with_rows_by_their_ids(tmp_path, capsys):
+    out = tmp_path / "demo.html"
+    assert main(["demo", "--out", str(out), "--no-progress"]) == 0
+    text = out.read_text(encoding="utf-8")
+    index = json.loads(re.search(r'id="index">(.*?)</script>', text)[1])
+    assert index["lists"]["rows"] == [row["id"] for row in demo.load_rows()]
+    assert len(index["verdicts"]) == 48 * (3 * 2 + 3 + 3 * 8)
+    for score in ("relevance", "correctness", "winrate", "demo"):
+        assert re.search(rf">{score}</h3>\s*<ul.*?>birch<.*?>cedar<.*?>alder<", text, re.DOTALL)  # the best first
+    assert len(answers_of(text)) == 4
+    for title in ("Scores on relevance, correctness", "Winrates", "Pass rate of each item"):
+        assert f"<figcaption>{title}</figcaption>" in text
+
+
+def test_labels_correct_the_scores_where_it_is_said_how_they_were_chosen(direct, tmp_path):
+    direct.filter(criterion="relevance").to_html(tmp_path / "corrected.html", design="random")
+    text = (tmp_path / "corrected.html").read_text(encoding="utf-8")
+    assert "What people would say, by their labels and simulated" in text
+    assert "are not corrected by them" not in text
+    direct.to_html(tmp_path / "plain.html")
+    assert "are not corrected by them" in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+def test_verdicts_are_laid_beside_labels_that_are_given(direct):
+    names = ["0/alder/relevance", "1/alder/relevance", "2/alder/relevance"]
+    views = {view.name: view for view in direct.verdict_views()}
+    said = [views[names[0]].selected, "Off topic", "Off topic", views[names[2]].selected]
+    of = [names[0], names[1], names[2], names[2]]
+    labels = [Label((int(name[0]), "alder", "relevance"), str(value)) for name, value in zip(of, said, strict=True)]
+    found = {view.name: view for view in _with_labels(views.values(), Labels(tuple(labels)))}
+    assert [found[name].wrong for name in names] == [False, True, False]
+    assert found[names[2]].gold == f"Off topic / {views[names[2]].selected}"
+    assert found["3/alder/relevance"].gold is None
+
+
+def test_both_of_two_runs_are_laid_beside_labels_that_are_given(direct, tmp_path):
+    one = direct.filter(system="alder", criterion="relevance")
+    gold = [{"instance": row, "system": "alder", "criterion": "relevance", "label": "Off topic"} for row in range(3)]
+    other = one.rescore(on_position_bias="first")
+    one.to_html(tmp_path / "page.html", other=other, gold=gold, design="random")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    index = json.loads(text.partition('id="index">')[2].partition("</script>")[0])
+    for run in (-2, -1):
+        labels = [index["lists"]["labels"][each[run][6]] for each in index["verdicts"] if each[run][6] is not None]
+        assert labels[:3] == ["Off topic"] * 3
+
+
+def test_prompts_are_held_in_pieces_that_make_the_whole_again(direct):
+    views = {view.name: view for view in direct.verdict_views()}
+    packed = pack([views.values()])
+    for number, (name, _, _, _, _, place, _) in enumerate(packed.index["verdicts"]):
+        part = packed.parts[place]
+        for vote, own in zip(views[name].votes, part["verdicts"][number][-1][0], strict=True):
+            sent = {
+                stage: ["".join(part["texts"][each] for each in part["messages"][message][1]) for message in messages]
+                for stage, *messages in own[-1]
+            }
+            assert sent == {stage: [content for _, content in given] for stage, given in vote.prompts.items()}
+    assert "".join(_pieces("<a-12345678>\nx</a-12345678>\n")) == "<a-12345678>\nx</a-12345678>\n"
+    left = pack([views.values()], leave_out=["prompts"])
+    assert not any(own[-1] for part in left.parts for each in part["verdicts"].values() for own in each[-1][0])
+
+
+def test_the_page_allows_nothing_but_its_own_style_and_script(direct, tmp_path):
+    direct.to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1]
+    assert "img-src data:;" in policy[1]
+    assert "unsafe" not in policy[1]
+    data = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert [type(json.loads(each)) for each in data] == [dict] * len(data)
+    page = text
+    for each in data:
+        page = page.replace(each, "")
+    assert not re.search(r"(src|href)=\"(?!#|data:image/svg\+xml;base64,)|@import|url\((?!#)|style=", page)
+    script = page[page.rindex("<script>") :]
+    assert len(script) <= 30_000
+
+
+def test_equal_results_give_equal_pages(direct, tmp_path):
+    direct.save(tmp_path / "run.parquet")
+    for name, result in (("one", direct), ("two", evenhand.open(tmp_path / "run.parquet"))):
+        result.to_html(tmp_path / f"{name}.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses(tmp_path):
+    rows = [{"id": f"p-{place}", "alder": f"{row['alder']} ({place})"} for place, row in enumerate(runs.rows(4))]
+    changed = [{**row, "alder": row["alder"].upper()} if row["id"] == "p-1" else row for row in reversed(rows)]
+    how = {"response_field": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
+    one, other = (evenhand.judge(data, runs.RELEVANCE, runs.judge_of(), **how) for data in (rows, changed))
+    text = page_of(one, tmp_path, other=other)
+    index, part = (json.loads(re.search(rf'id="{name}">(.*?)</script>', text)[1]) for name in ("index", "part-0"))
+    assert [each[0] for each in index["verdicts"]] == [f"{place}/alder/relevance" for place in range(4)]
+    responses = [[(part["texts"][str(own[1])], own[2]) for own in part["verdicts"][str(n)][2]] for n in range(4)]
+    same = [[(row["alder"], None)] for row in rows]
+    same[1] = [(rows[1]["alder"], 0), (rows[1]["alder"].upper(), 1)]
+    assert responses == same
+    twice = pack([[view, view] for view in list(one.verdict_views())[:1]])
+    assert [each[0] for each in twice.index["verdicts"]] == ["0/alder/relevance", "0/alder/relevance (2)"]
