@@ -143,7 +143,7 @@ def rescore(
 
 def _rescored(results: Results, rules: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of the same kind
     """The result by other rules, where its kind has these."""
-    taken = inspect.signature(results.rescore).parameters
+    taken = inspect.signature(results.rescored).parameters
     accepted = set(taken) if not any(each.kind is each.VAR_KEYWORD for each in taken.values()) else None
     for name in rules:
         if accepted is not None and name not in accepted:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack
 
 from evenhand.aggregation import rubric_range
 from evenhand.criteria import Criterion, Rubric
@@ -23,9 +23,6 @@ from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
-
-if TYPE_CHECKING:
-    from evenhand.results.results import Results
 
 T = TypeVar("T")
 
@@ -113,7 +110,7 @@ class ModeAnalysis(Analysis):
         found = {}
         for system in dict.fromkeys(each.system for each in self.entries):
             own = [each for each in self.entries if each.system == system]
-            level = self.results.level_over([each.about.cluster for each in own])
+            level = self.level_over([each.about.cluster for each in own])
             found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
         return found
 
@@ -176,7 +173,7 @@ class ModeAnalysis(Analysis):
 
     def asked(self) -> Iterator[QuestionAsked]:
         """The questions with what their votes come to; of choices among several responses the votes alone."""
-        for cell in self.results.cells():
+        for cell in self.stored.cells():
             names, subject = tuple(cell.about["names"]), self._subjects[cell.about["system"], cell.about["instance"]]
             criterion = self.criterion_of(cell) if cell.votes else None
             compares = len(names) > 1
@@ -184,7 +181,7 @@ class ModeAnalysis(Analysis):
             given = subject.names if compares else ()
             picked = None if verdict.selected_index is None or not compares else verdict.selected_index
             yield QuestionAsked(
-                name="/".join(map(str, self.results.question_name(cell))),
+                name="/".join(map(str, self.question_name(cell))),
                 criterion=self._name if criterion is None else criterion.name,
                 question="" if criterion is None else criterion.description,
                 options=given or (() if criterion is None else criterion.labels),
@@ -213,7 +210,7 @@ class ModeAnalysis(Analysis):
         """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
         early, baseline = early_stop_note(self.parameters), baseline_note(self.parameters["judges"])
-        notes = (*unscored_note(self.results.unscored_counts), *early, *baseline)
+        notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
             drawn = any(getattr(each, "overall_spread", None) for each in self.measures.values())
@@ -245,8 +242,8 @@ class ModeAnalysis(Analysis):
             found += [] if judged in found else [judged]  # each part of a result on disk has its own
         return found
 
-    def rescore(self, **rules: Unpack[Rules]) -> Results:  # type: ignore[override] # the rules by name
-        """Return the same votes under other rules, without a call.
+    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules.
 
         Args:
             **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; the others stay as they were.
@@ -254,7 +251,7 @@ class ModeAnalysis(Analysis):
         Raises:
             UnknownRuleError: If a rule does not exist.
         """
-        return self.results.rescored(self.changed_rules(rules))
+        return self.changed(self.changed_rules(rules))
 
     def overview(self) -> dict[str, Any]:
         """The measures of each system."""

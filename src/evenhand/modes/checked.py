@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
+from typing import Any, ClassVar, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
@@ -57,10 +57,6 @@ from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, Verdict
-
-if TYPE_CHECKING:
-    from evenhand.results.results import Results
-
 
 MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38
@@ -155,7 +151,7 @@ class ChecklistAnalysis(Analysis):
         return tuple(map(Checklist.model_validate, self.header["checklists"]))
 
     @cached_property
-    def scored(self) -> tuple[ChecklistResult, ...]:
+    def results(self) -> tuple[ChecklistResult, ...]:
         """What each of the responses comes to."""
         metric = self.parameters["primary_metric"]
         return tuple(
@@ -198,14 +194,15 @@ class ChecklistAnalysis(Analysis):
         for difference in self.differences:
             yield from difference.reported()
 
-    def verdicts(self) -> Iterator[Verdict]:
-        """Give the verdict on each cell."""
-        return (verdict for response in self.entries for verdict in response.verdicts)
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(verdict for response in self.entries for verdict in response.verdicts)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give the questions of items under the names of their checklists."""
         named = {"yes": "Yes", "no": "No", "na": "N/A"}
-        for cell, asked in zip(self.results.cells(), super().asked(), strict=True):
+        for cell, asked in zip(self.stored.cells(), super().asked(), strict=True):
             checklist = self.checklists[cell.about["checklist"]].name
             yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
 
@@ -236,7 +233,7 @@ class ChecklistAnalysis(Analysis):
     def _level_of(self, system: str) -> IntervalLevel:
         """The level of intervals over the responses of a system, with their clusters."""
         clusters = [response.cluster for response, _ in self._of_system(system)]
-        return self.results.level_over(clusters)
+        return self.level_over(clusters)
 
     def gold_agreement(self, system: str) -> Interval | None:
         """The share of a system's items, with an answer by a person and one by the judges, on which both agree.
@@ -292,7 +289,7 @@ class ChecklistAnalysis(Analysis):
             else [row for response, result in responses for row in _judged_items(response, result)],
             Scale.of(_ANSWERS),
             title=f"{', '.join(systems)}: {', '.join(self.parameters['judges'])} against gold",
-            level=self.results.level_over([]),
+            level=self.level_over([]),
             gold=gold,
             groups=groups,
             resamples=resamples,
@@ -321,7 +318,7 @@ class ChecklistAnalysis(Analysis):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> Results:  # type: ignore[override] # the rules by name
+    def rescored(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """The same votes under another primary metric or other rules, without a call.
 
         Args:
@@ -345,7 +342,7 @@ class ChecklistAnalysis(Analysis):
         if metric == "normalized":
             votes = [vote for each in self.entries for verdict in each.verdicts for vote in verdict.votes]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        return self.results.rescored(changed, primary_metric=metric)
+        return self.changed(changed, primary_metric=metric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, how they differ, the questions, and the categories where there are several."""
@@ -362,13 +359,13 @@ class ChecklistAnalysis(Analysis):
 
     def flat_records(self) -> Iterator[dict[str, Any]]:
         """Give a row for each item of a response."""
-        for response, result in zip(self.entries, self.scored, strict=True):
+        for response, result in zip(self.entries, self.results, strict=True):
             for item in _items(response, result):
                 yield {**_identity(response, result), **item, "cluster": response.cluster}
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each response: its scores, and its items inside."""
-        for response, result in zip(self.entries, self.scored, strict=True):
+        for response, result in zip(self.entries, self.results, strict=True):
             yield {
                 **_identity(response, result),
                 **result.record(),
@@ -394,14 +391,14 @@ class ChecklistAnalysis(Analysis):
         """
         found: list[dict[str, Any]] = []
         nobody = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response"}
-        for about, votes, _ in self.results.cells():
+        for about, votes, _ in self.stored.cells():
             row = {name: about[name] for name in ("system", "item", "gold", "cluster") if about[name] is not None}
-            row["id"] = self.results.row_name(about["instance"])
+            row["id"] = self.row_name(about["instance"])
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **nobody}]
         return found
 
     def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
-        for response, result in zip(self.entries, self.scored, strict=True):
+        for response, result in zip(self.entries, self.results, strict=True):
             if response.system == system:
                 yield response, result
 
@@ -592,7 +589,7 @@ def _notes(table: ChecklistAnalysis) -> tuple[str, ...]:
     for report in reports.values():
         unanswered.update(report.unanswered_reasons)
     notes = [
-        *unscored_note(table.results.unscored_counts),
+        *unscored_note(table.unscored_counts),
         *readings_note(report.readings for report in reports.values()),
     ]
     notes += unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})

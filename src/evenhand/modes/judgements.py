@@ -83,8 +83,6 @@ from evenhand.votes import MISSING_RESPONSE, Verdict
 if TYPE_CHECKING:
     import pyarrow
 
-    from evenhand.results.results import Results
-
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -304,15 +302,15 @@ class JudgementAnalysis(Analysis):
 
         For results on disk under the rules by which they were saved, they are columns of the files.
         """
-        parts, stored = [], self.results.stored
+        parts, stored = [], self.stored
         if isinstance(stored, OnDisk) and self.rules == VoteRules.from_parameters(stored.files.header["parameters"]):
             for number in stored.numbers:
                 kept = None if stored.kept is None else stored.kept[number]
                 table = stored.columns(number, OF_JUDGEMENTS)
                 parts.append(columns_of_table(table, self.criteria, stored.files.firsts[number], kept))
         else:
-            for part in self.results.parts(texts=False):
-                cells = zip(part.cells(), part.analysis.entries, strict=True)
+            for part in self.parts(texts=False):
+                cells = zip(part.stored.cells(), part.entries, strict=True)
                 held = (cell.telling(self._of_verdict(judgement)) for cell, judgement in cells)
                 parts.append(columns_of_table(columns_table(held, _ABOUT, OF_JUDGEMENTS), self.criteria))
         return {
@@ -435,9 +433,10 @@ class JudgementAnalysis(Analysis):
         for difference in (*self.rubric_differences, *self.differences):
             yield from difference.reported()
 
-    def verdicts(self) -> Iterator[Verdict]:
-        """Give the verdict on each cell."""
-        return (each.verdict for each in self.entries)
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(each.verdict for each in self.entries)
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """The criterion that the cell names."""
@@ -492,7 +491,7 @@ class JudgementAnalysis(Analysis):
 
     def _level_of(self, system: str, criterion: str) -> IntervalLevel:
         """The level of intervals over the rows of a cell, with their clusters."""
-        return self.results.level_over(self.columns[system, criterion].clusters)
+        return self.level_over(self.columns[system, criterion].clusters)
 
     @property
     def _rules(self) -> VoteRules:
@@ -542,15 +541,15 @@ class JudgementAnalysis(Analysis):
             ],
             Scale.of(asked),
             title=f"{', '.join(systems)}, {name}: {', '.join(self.parameters['judges'])} against gold",
-            level=self.results.level_over([]),
+            level=self.level_over([]),
             gold=gold,
             groups=groups,
             resamples=resamples,
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, **rules: Unpack[RubricRules]) -> Results:  # type: ignore[override] # a rubric has further rules
-        """Return the same votes under other rules, without a call.
+    def rescored(self, **rules: Unpack[RubricRules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules.
 
         Args:
             **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``, and for a rubric
@@ -564,7 +563,7 @@ class JudgementAnalysis(Analysis):
         changed = self.changed_rules(own)
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
-        return self.results.rescored(changed, rubric=None if rubric is None else rubric.model_dump(mode="json"))
+        return {**self.changed(changed), "rubric": None if rubric is None else rubric.model_dump(mode="json")}
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The rubric's scores, where there is one; the criteria's; how the systems differ; and the panel's."""
@@ -661,7 +660,7 @@ class JudgementAnalysis(Analysis):
 
     def _notes(self) -> tuple[str, ...]:
         notes = [
-            *unscored_note(self.results.unscored_counts),
+            *unscored_note(self.unscored_counts),
             *readings_note(summary.readings for summary in self.summaries.values()),
         ]
         if any(summary.num_unscored for summary in self.summaries.values()):

@@ -651,7 +651,7 @@ def _matrix(source: ResultNumbers) -> Drawn | None:
     if len(systems) < 2 or not hasattr(source.results, "ranking"):
         return None
     table, shown = source.results, systems[:MOST_SYSTEMS]
-    contests = [entry.contest for entry in table.scored_entries]
+    contests = [entry.contest for entry in table.entries]
     leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
+from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import Aggregation
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Outcomes, Reported, UnscoredCounts
+from evenhand.results.measures import Outcomes, QuestionName, Reported, UnscoredCounts
 from evenhand.results.render import TextTable
+from evenhand.results.stored import InMemory, Stored
 from evenhand.results.vote_columns import Cell, VoteColumns, vote_row
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Verdict
-
-if TYPE_CHECKING:
-    from evenhand.results.results import Results
 
 
 class Rules(TypedDict, total=False):
@@ -41,10 +41,12 @@ class Rules(TypedDict, total=False):
 
 
 class Analysis:
-    """What a way of judging makes of votes. The attributes of one are attributes of the results too.
+    """What a way of judging makes of votes. Its attributes are attributes of the results too.
 
     Attributes:
-        results: The votes, with what was judged and the parameters.
+        header: What was judged, as plain JSON.
+        parameters: What made the result.
+        stored: The votes.
     """
 
     kind: ClassVar[str]
@@ -74,10 +76,8 @@ class Analysis:
     has_verdicts: ClassVar[bool] = False
     """Whether saved files hold the verdict of each cell, which has one record."""
 
-    def __init__(self, results: Results) -> None:
-        self.results = results
-        self.header = results.header
-        self.parameters = results.parameters
+    def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
+        self.header, self.parameters, self.stored = header, parameters, stored
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -100,7 +100,19 @@ class Analysis:
     @cached_property
     def entries(self) -> tuple[Any, ...]:
         """What was judged; the entries of results on disk have no reasons and replies, which no score needs."""
-        return tuple(self.read(self.results.stored.cells(texts=False)))
+        return tuple(self.read(self.stored.cells(texts=False)))
+
+    def parts(self, *, texts: bool = True) -> Iterator[Self]:
+        """Give the analysis part by part, to save memory; an analysis of votes in memory is its only part.
+
+        Args:
+            texts: Read reasons and replies, which no score needs.
+        """
+        if isinstance(self.stored, InMemory):
+            yield self
+            return
+        for part in self.stored.parts(texts=texts):
+            yield type(self)(self.header, self.parameters, part)
 
     @cached_property
     def rules(self) -> VoteRules:
@@ -112,14 +124,45 @@ class Analysis:
         """The systems, in the order asked for."""
         return tuple(self.header["systems"])
 
+    def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
+        """Return the level of intervals over rows of these clusters, and their method."""
+        return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
+
+    def question_name(self, cell: Cell) -> QuestionName:
+        """Return the name of a cell among those of all rows."""
+        return cell.about["instance"], *(str(cell.about[name]) for name in self.labelled_by)
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The ids of the rows, by index, as ``id_field`` names them; empty if the rows have no ids of their own."""
+        found: Sequence[str] = self.parameters.get("ids", ())
+        return found
+
+    @cached_property
+    def row_names(self) -> Mapping[int, str]:
+        """Row -> its id; empty if rows have none."""
+        if self.ids:
+            return dict(enumerate(self.ids))
+        names = ((about["instance"], about.get("prompt_id")) for about in self.stored.abouts())
+        return {row: name for row, name in names if name is not None}
+
+    def row_name(self, row: int) -> str:
+        """Return the id of a row, or its index as a text if rows have none."""
+        return self.row_names.get(row, str(row))
+
     @cached_property
     def vote_columns(self) -> VoteColumns:
         """Every vote, as far as measures need it; texts on disk are not read."""
-        return self.results.stored.vote_columns()
+        return self.stored.vote_columns()
+
+    @cached_property
+    def unscored_counts(self) -> UnscoredCounts:
+        """How many votes and verdicts are unscored."""
+        return self.unscored_counts_of()
 
     def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
         """Count the votes and verdicts on the responses of a system, by default of all, that are unscored."""
-        abouts = list(self.results.abouts())
+        abouts = list(self.stored.abouts())
         held = np.array(
             [system in {None, *map(about.get, ("system", "first", "second"))} for about in abouts], dtype=bool
         )
@@ -178,7 +221,7 @@ class Analysis:
         """Give further records that are compared, such as the items of a checklist that all rows share."""
         return iter(())
 
-    def turned_in(self, other: Results) -> frozenset[tuple[str, ...]]:  # noqa: ARG002 - of contests
+    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:  # noqa: ARG002 - of contests
         """Return the names of questions of other results that have the reverse order here."""
         return frozenset()
 
@@ -194,17 +237,20 @@ class Analysis:
         """Return the criterion whose options were offered in a cell, as people are offered them."""
         raise NotImplementedError
 
-    def verdicts(self) -> Iterator[Verdict]:
-        """Give the verdict on each cell."""
-        for cell in self.results.cells():
-            yield self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(
+            self.rules.aggregate(cell.votes, self.criterion_of(cell)) if cell.votes else MISSING_RESPONSE
+            for cell in self.stored.cells()
+        )
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict."""
-        for cell, verdict in zip(self.results.cells(), self.verdicts(), strict=True):
+        for cell, verdict in zip(self.stored.cells(), self.verdicts, strict=True):
             criterion, system = self.criterion_of(cell), cell.about.get("system")
             yield QuestionAsked(
-                name="/".join(map(str, self.results.question_name(cell))),
+                name="/".join(map(str, self.question_name(cell))),
                 criterion=criterion.name,
                 question=criterion.description,
                 options=criterion.labels,
@@ -223,14 +269,18 @@ class Analysis:
         """Return the tables that are written only when asked for."""
         return ()
 
-    def rescore(self, **rules: Any) -> Results:  # noqa: ANN401 - as the kind of results has them
-        """Return the same votes under other rules, without a call.
+    def rescored(self, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 - as the kind of results has them
+        """Return the header and the parameters for the same votes under other rules.
 
         Raises:
             InvalidInputError: If rules make no verdicts of the votes, or a rule does not exist.
             UnknownRuleError: If a rule does not fit.
         """
         raise InvalidInputError(f"{self.holds} are not made by rules, and are not rescored; leave {list(rules)!r} out")
+
+    def changed(self, rules: VoteRules, **others: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
+        """Return the header with these rules and other parameters."""
+        return {**self.header, "parameters": {**self.parameters, **rules.parameters(), **others}}
 
     @property
     def holds(self) -> str:

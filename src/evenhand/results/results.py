@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from evenhand.aggregation import VoteRules
-from evenhand.data.fields import clustered_level
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
@@ -34,13 +32,12 @@ from evenhand.results.made_by import (
     run_yaml,
     write_run,
 )
-from evenhand.results.measures import Finding, QuestionName, UnscoredCounts, unscored_findings
+from evenhand.results.measures import Finding, QuestionName, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import Parts, header_of, listed, read, reading, write
 from evenhand.results.stored import InMemory, OnDisk, Stored, in_memory
 from evenhand.results.vote_columns import Cell, check_left_out, votes_table
-from evenhand.statistics.intervals import IntervalLevel
 
 if TYPE_CHECKING:
     import datasets
@@ -97,24 +94,15 @@ class Results(PrintedTables):
     @cached_property
     def analysis(self) -> Analysis:
         """What the way of judging makes of the votes."""
-        return self.analyse(self)
+        return self.analyse(self.header, self.parameters, self.stored)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # and nothing that is computed again
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the analysis has it
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.analysis, name)
-
-    def parts(self, *, texts: bool = True) -> Iterator[Self]:
-        """Give the result part by part, to save memory; a result in memory is its only part.
-
-        Args:
-            texts: Read reasons and replies, which no score needs.
-        """
-        if isinstance(self.stored, InMemory):
-            yield self
-            return
-        for part in self.stored.parts(texts=texts):
-            yield replace(self, stored=part)
 
     def cells(self) -> Iterator[Cell]:
         """Give the votes on each question, and what it was about."""
@@ -130,16 +118,16 @@ class Results(PrintedTables):
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """Give a plain row for each entry: its names and its outcome, with the votes inside if asked for."""
-        return self._with_ids(row for part in self.parts() for row in part.analysis.records(votes=votes))
+        return self._with_ids(row for part in self.analysis.parts() for row in part.records(votes=votes))
 
     def _with_ids(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for row in rows:
-            yield named_row(row, self.ids) if self.ids and "instance" in row else row
+            yield named_row(row, self.analysis.ids) if self.analysis.ids and "instance" in row else row
 
     def asked(self) -> Iterator[QuestionAsked]:
         """Give what was asked in each cell, and its verdict, in the order of :meth:`cells`."""
-        for part in self.parts():
-            yield from part.analysis.asked()
+        for part in self.analysis.parts():
+            yield from part.asked()
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """Return the tables that are printed."""
@@ -152,11 +140,6 @@ class Results(PrintedTables):
     def __repr__(self) -> str:
         return f"<Results: {format_count(len(self))} {self.analysis.holds}>\n{self}"
 
-    @cached_property
-    def unscored_counts(self) -> UnscoredCounts:
-        """How many votes and verdicts are unscored."""
-        return self.analysis.unscored_counts_of()
-
     def findings(self) -> tuple[Finding, ...]:
         """Return every number of the result under a name, for conditions, summaries and pictures.
 
@@ -164,7 +147,7 @@ class Results(PrintedTables):
         verdicts.
         """
         reported = (found for each in self.analysis.reported() for found in each.findings())
-        return (*unscored_findings(self.unscored_counts), *reported)
+        return (*unscored_findings(self.analysis.unscored_counts), *reported)
 
     def verdict_views(self, data: object = None, *, row: str | None = None) -> Iterator[VerdictView]:
         """Each question with all that is to be seen of it: texts, votes, reasons, prompts and replies.
@@ -180,7 +163,7 @@ class Results(PrintedTables):
         texts = None if data is None else self.texts(data)
         sheets: dict[Any, Any] = {}
         for cell, asked in self._asked_cells():
-            named = self.row_name(cell.about["instance"])
+            named = self.analysis.row_name(cell.about["instance"])
             if row in {None, named}:
                 shown = None
                 if texts is not None:
@@ -246,24 +229,20 @@ class Results(PrintedTables):
         """
         found = tuple(self.verdict_views(data, row=str(row)))
         if not found:
-            known = dict.fromkeys(self.row_name(about["instance"]) for about in self.abouts())
+            known = dict.fromkeys(self.analysis.row_name(about["instance"]) for about in self.abouts())
             raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
         return RowView(str(row), found)
 
     def _asked_cells(self) -> Iterator[tuple[Cell, QuestionAsked]]:
-        for part in self.parts():
-            yield from zip(part.cells(), part.analysis.asked(), strict=True)
-
-    def question_name(self, cell: Cell) -> QuestionName:
-        """Return the name of a cell among those of all rows."""
-        return cell.about["instance"], *(str(cell.about[name]) for name in self.analyse.labelled_by)
+        for part in self.analysis.parts():
+            yield from zip(part.stored.cells(), part.asked(), strict=True)
 
     def __len__(self) -> int:
         return len(self.analysis.entries) if isinstance(self.stored, InMemory) else len(self._places)
 
     def __iter__(self) -> Iterator[Any]:
-        for part in self.parts():
-            yield from part.analysis.entries
+        for part in self.analysis.parts():
+            yield from part.entries
 
     def __bool__(self) -> bool:
         return True
@@ -284,7 +263,7 @@ class Results(PrintedTables):
             return next(islice(self, range(len(self))[key], None))
         if key in self._places:
             return self[self._places[key]]
-        rows = dict.fromkeys(self.row_name(about["instance"]) for about in self.abouts())
+        rows = dict.fromkeys(self.analysis.row_name(about["instance"]) for about in self.abouts())
         if key in rows:
             return self.row(key)
         raise InvalidInputError(
@@ -309,17 +288,11 @@ class Results(PrintedTables):
 
     def closing_notes(self) -> tuple[str, ...]:
         """Return notes on what was bought, and on what was held back."""
-        return spending_notes(self.spending, self.unscored_counts.reasons)
+        return spending_notes(self.spending, self.analysis.unscored_counts.reasons)
 
     def clusters(self) -> dict[int, str]:
         """Return instance -> its cluster; empty if rows are independent."""
         return {about["instance"]: about["cluster"] for about in self.abouts() if about.get("cluster") is not None}
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """The ids of the rows, by index, as ``id_field`` names them; empty if the rows have no ids of their own."""
-        found: Sequence[str] = self.parameters.get("ids", ())
-        return found
 
     def group_of(self, by: object, data: object = None) -> GroupNames:
         """Return the group of each row of the data, by its index; None for a row without one.
@@ -334,7 +307,7 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If there is no such column, or the groups are not those of these rows.
         """
-        rows = {about["instance"]: self.row_name(about["instance"]) for about in self.abouts()}
+        rows = {about["instance"]: self.analysis.row_name(about["instance"]) for about in self.abouts()}
         return group_names(rows, self.parameters, by, data)
 
     @cached_property
@@ -346,7 +319,7 @@ class Results(PrintedTables):
             models |= {vote.completion.model: None for vote in cell.votes if vote.completion and vote.completion.model}
             gold = cell.about.get("gold", cell.about.get("reference"))
             if gold is not None:
-                labels.append([*self.question_name(cell), gold])
+                labels.append([*self.analysis.question_name(cell), gold])
         return Fingerprint.of(self.header, self.parameters, models, labels)
 
     def named_cells(self) -> Iterator[Cell]:
@@ -354,11 +327,7 @@ class Results(PrintedTables):
         return (cell._replace(about=self._with_id(cell.about)) for cell in self.cells())
 
     def _with_id(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        return named_row(about, self.ids) if self.ids else dict(about)
-
-    def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
-        """Return the level of intervals over rows of these clusters, and their method."""
-        return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])
+        return named_row(about, self.analysis.ids) if self.analysis.ids else dict(about)
 
     def votes(self) -> pyarrow.Table:
         """Return every vote as a row of an Arrow table, with what it was about."""
@@ -398,16 +367,22 @@ class Results(PrintedTables):
         parameters["n"] = len(left["instance"])
         return self._of(self.analyse, {**header, "parameters": parameters}, self.stored.only(stays))
 
-    def rescored(self, rules: VoteRules, **changes: Any) -> Self:  # noqa: ANN401 - parameters, and what is judged
+    def rescore(self, **rules: Any) -> Self:  # noqa: ANN401 - as the kind of results has them
         """Return the same votes under other rules, without a call.
 
         Args:
-            rules: How votes become verdicts.
-            **changes: Other parameters that change, and what is judged, if that does.
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; for a rubric ``na_strategy``
+                and ``na_partial``, for a checklist ``primary_metric``; for recorded votes ``rule`` and ``weights``.
+                Rules that are not given stay as they were.
+
+        Raises:
+            UnknownRuleError: If a rule does not exist or does not fit.
+            InvalidInputError: If rules do not make verdicts of these votes, or expected values are asked for and draws
+                could stop early.
         """
-        header = {name: changes.pop(name, value) for name, value in self.header.items()}
-        parameters = {**self.parameters, **rules.parameters(), **changes}
-        return replace(self, header=header, parameters=parameters, run_file=None)
+        held = self.analysis.rescored(**rules)
+        header = {name: held[name] for name in self.analyse.judged}
+        return replace(self, header=header, parameters=held["parameters"], run_file=None)
 
     def compare(self, other: Results) -> RunComparison:
         """Compare with another result on the same rows: another judge, model, prompt, rule, or other responses.
@@ -435,11 +410,11 @@ class Results(PrintedTables):
                 f"results that hold {self.analysis.holds} cannot be compared with those that hold "
                 f"{other.analysis.holds}: give two of one kind, with scores of rows"
             )
-        place, turned = self.places_of(other), self.analysis.turned_in(other)
+        place, turned = self.places_of(other), self.analysis.turned_in(other.abouts())
         clusters = {place[row]: cluster for row, cluster in other.clusters().items()}
         how: dict[str, Any] = {
             "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
-            "level_over": self.level_over,
+            "level_over": self.analysis.level_over,
             "units": (self.analysis.units, other.analysis.units),
             "ranges": (self.analysis.score_range, other.analysis.score_range),
         }
@@ -458,7 +433,7 @@ class Results(PrintedTables):
         after = other._asked_by_name(place, turned)
         changes, answered = verdict_changes(
             (
-                self.row_name(name[0]),
+                self.analysis.row_name(name[0]),
                 dict(zip(self.analyse.labelled_by, name[1:], strict=True)),
                 question,
                 after[name][0],
@@ -478,7 +453,7 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If both have ids, and none in common.
         """
-        own, others = self._row_names, other._row_names
+        own, others = self.analysis.row_names, other.analysis.row_names
         if not own or not others:
             return {about["instance"]: about["instance"] for about in other.abouts()}
         known = {name: row for row, name in own.items()}
@@ -489,17 +464,6 @@ class Results(PrintedTables):
             )
         return {row: known.get(name, max(own) + 1 + row) for row, name in others.items()}
 
-    @cached_property
-    def _row_names(self) -> Mapping[int, str]:
-        """Row -> its id; empty if rows have none."""
-        if self.ids:
-            return dict(enumerate(self.ids))
-        return {about["instance"]: about["prompt_id"] for about in self.abouts() if about.get("prompt_id") is not None}
-
-    def row_name(self, row: int) -> str:
-        """Return the id of a row, or its index as a text if rows have none."""
-        return self._row_names.get(row, str(row))
-
     def _asked_by_name(
         self, place: Mapping[int, int], turned: Collection[tuple[str, ...]] = ()
     ) -> dict[QuestionName, tuple[QuestionAsked, float]]:
@@ -508,7 +472,7 @@ class Results(PrintedTables):
         for cell, asked in self._asked_cells():
             if asked.selected is not None and cell.about["instance"] in place:
                 low, high = (0.0, 1.0) if asked.compares else self.analysis.criterion_of(cell).score_range
-                row, *names = self.question_name(cell)
+                row, *names = self.analysis.question_name(cell)
                 if tuple(names) in turned:
                     score = None if asked.score is None else 1 - asked.score
                     found[place[row], *reversed(names)] = (replace(asked, score=score), high - low)
@@ -523,9 +487,9 @@ class Results(PrintedTables):
 
         If both what was judged and how differ, warn (:class:`ConfoundedComparisonWarning`).
         """
-        named = {self.question_name(Cell(dict(about), ())): None for about in self.abouts()}
+        named = {self.analysis.question_name(Cell(dict(about), ())): None for about in self.abouts()}
         shared = {}
-        for row, *names in (other.question_name(Cell(dict(about), ())) for about in other.abouts()):
+        for row, *names in (other.analysis.question_name(Cell(dict(about), ())) for about in other.abouts()):
             if tuple(names) in turned:
                 names.reverse()
             if (place[row], *names) in named:
@@ -542,7 +506,7 @@ class Results(PrintedTables):
         """Return a data frame with one row per entry, without the votes; for checklists with one row per item."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        rows = (row for part in self.parts() for row in part.analysis.flat_records())
+        rows = (row for part in self.analysis.parts() for row in part.flat_records())
         return pd.DataFrame.from_records(list(self._with_ids(rows)))
 
     def to_dataset(self) -> datasets.Dataset:
@@ -612,9 +576,9 @@ class Results(PrintedTables):
         if not self.analyse.has_verdicts:
             yield from self.named_cells()
             return
-        for part in self.parts():
-            for cell, row in zip(part.named_cells(), part.analysis.verdict_rows(), strict=True):
-                yield cell.telling(row)
+        for part in self.analysis.parts():
+            for cell, row in zip(part.stored.cells(), part.verdict_rows(), strict=True):
+                yield cell._replace(about=self._with_id(cell.about)).telling(row)
 
     def reopened(self, path: str | Path) -> Self:
         """Read a result of the same kind from a file or a folder of parts."""

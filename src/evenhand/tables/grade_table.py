@@ -104,7 +104,7 @@ class GradeAnalysis(Analysis):
         """The level of intervals over the rows, with their clusters."""
         runs = [(each.prompt, each.with_unrelated) for each in self.entries]
         own = [each.cluster for each, run in zip(self.entries, runs, strict=True) if run == runs[0]]
-        return self.results.level_over(own)
+        return self.level_over(own)
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
@@ -165,7 +165,7 @@ class GradeAnalysis(Analysis):
             )
         found: list[dict[str, Any]] = []
         for each in self.entries:
-            about = {"id": self.results.row_name(each.instance)}
+            about = {"id": self.row_name(each.instance)}
             about |= {} if each.cluster is None else {"cluster": each.cluster}
             nobody = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
             for vote in each.votes:
@@ -266,9 +266,9 @@ class GradeAnalysis(Analysis):
         if any(grading.num_missing_response for grading in gradings):
             missing = max(grading.num_missing_response for grading in gradings)
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
-        yield from unscored_note(self.results.unscored_counts)
+        yield from unscored_note(self.unscored_counts)
         yield from readings_note(grading.readings for grading in gradings)
-        if self.results.unscored_counts.unscored_votes:
+        if self.unscored_counts.unscored_votes:
             yield GRADED_ON_OTHERS
         yield from baseline_note(self.parameters["judges"])
 

@@ -50,7 +50,7 @@ from evenhand.results.made_by import remembers
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results as JudgedResults
+from evenhand.results.stored import Stored
 from evenhand.results.vote_columns import Cell
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
@@ -117,9 +117,10 @@ class VoteAnalysis(Analysis):
         """What the reader must know about how the votes were read."""
         return tuple(self.header["notes"])
 
-    def verdicts(self) -> Iterator[Verdict]:
-        """Give the verdict on each cell."""
-        return (each.verdict for each in self.entries)
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(each.verdict for each in self.entries)
 
     @property
     def references(self) -> tuple[str | None, ...]:
@@ -163,10 +164,10 @@ class VoteAnalysis(Analysis):
         """What the verdicts come to."""
         said, labels = self.parameters, self.criterion.labels
         return summarize_votes(
-            list(self.verdicts()),
+            list(self.verdicts),
             self.criterion,
             [None if label is None else labels.index(label) for label in self.references],
-            level=self.results.level_over([each.cluster for each in self.instances]),
+            level=self.level_over([each.cluster for each in self.instances]),
             resamples=said["resamples"],
             seed=said["seed"],
         )
@@ -176,8 +177,8 @@ class VoteAnalysis(Analysis):
         judges = ", ".join(self.parameters["votes"])
         title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
         leading = unscored_bounds_note({"the aggregated score": self.summary.scores.unscored_bounds})
-        votes = [vote for verdict in self.verdicts() for vote in verdict.votes]
-        read = (*readings_note([count_readings(votes)]), *unscored_note(self.results.unscored_counts))
+        votes = [vote for verdict in self.verdicts for vote in verdict.votes]
+        read = (*readings_note([count_readings(votes)]), *unscored_note(self.unscored_counts))
         return vote_summary_table(title, self.summary, (*leading, *read, *self.notes))
 
     def confusion_table(self) -> TextTable:
@@ -218,16 +219,16 @@ class VoteAnalysis(Analysis):
             [JudgedRow.of(each, self.criterion, each.reference) for each in self.instances],
             Scale.of(self.criterion),
             title=f"{self.criterion.name}: {said['rule']} of {', '.join(said['votes'])} against gold",
-            level=self.results.level_over([]),
+            level=self.level_over([]),
             gold=gold,
             groups=groups,
             resamples=said["resamples"] if resamples is None else resamples,
             seed=said["seed"],
         )
 
-    def rescore(  # type: ignore[override] # the rules of recorded votes
+    def rescored(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
-    ) -> JudgedResults:
+    ) -> dict[str, Any]:
         """The same votes under another rule.
 
         Args:
@@ -243,7 +244,8 @@ class VoteAnalysis(Analysis):
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
             "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
         }
-        return self.results.remade({**self.header, "parameters": {**said, **changed}}, self.results.cells())
+        check_weights(changed["weights"])
+        return {**self.header, "parameters": {**said, **changed}}
 
     def overview(self) -> dict[str, Any]:
         """The fields of the summary."""
@@ -304,13 +306,13 @@ class AgreementAnalysis(Analysis):
     judged: ClassVar = ("criterion",)
     names: ClassVar = ("first", "second")
 
-    def __init__(self, results: JudgedResults) -> None:
-        super().__init__(results)
-        said, cells = self.parameters, list(results.cells())
+    def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
+        super().__init__(header, parameters, stored)
+        said, cells = parameters, list(stored.cells())
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
         raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
         raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold"]]
-        level = results.level_over([cell.about["cluster"] for cell in cells])
+        level = self.level_over([cell.about["cluster"] for cell in cells])
         drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
         scale = Scale.of(self.criterion)
         self.pairs: tuple[RaterPair, ...] = all_pairs(raters, scale, **drawn)
@@ -390,9 +392,10 @@ class AgreementAnalysis(Analysis):
         """Return the criterion."""
         return self.criterion
 
-    def verdicts(self) -> Iterator[Verdict]:
-        """Give no verdict."""
-        return (NO_VERDICT for _ in self.results.cells())
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """No verdict on each cell."""
+        return (NO_VERDICT,) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """A row for each pair; a measure is its estimate, with its limits beside it."""

@@ -72,8 +72,6 @@ from evenhand.votes import Vote
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evenhand.results.results import Results
-
 TIE = "tie"
 NO_ORDER = Missing("the votes do not say which system was shown first")
 WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
@@ -294,9 +292,9 @@ class WinrateAnalysis(Analysis):
                 offered=self.criterion.labels,
             )
 
-    def turned_in(self, other: Results) -> frozenset[tuple[str, ...]]:
+    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
         """The pairs whose contests are those of the second against the first here."""
-        own, theirs = ({(about["first"], about["second"]) for about in each.abouts()} for each in (self.results, other))
+        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
         return frozenset(pair for pair in theirs - own if pair[::-1] in own)
 
     def criterion_of(self, cell: Cell) -> Criterion:
@@ -413,8 +411,8 @@ class WinrateAnalysis(Analysis):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, **rules: Unpack[Rules]) -> Results:  # type: ignore[override] # the rules by name
-        """The same votes under other rules, without a call.
+    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules, without a call.
 
         Args:
             **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
@@ -426,7 +424,7 @@ class WinrateAnalysis(Analysis):
         """
         changed = self.changed_rules(rules)
         changed.check(self.criterion.scale)
-        return self.results.rescored(changed)
+        return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""
@@ -886,7 +884,7 @@ def _order_note(table: WinrateAnalysis) -> str:
 
 
 def _unscored_notes(table: WinrateAnalysis) -> list[str]:
-    notes = [*unscored_note(table.results.unscored_counts)]
+    notes = [*unscored_note(table.unscored_counts)]
     if table.summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
         notes.append(f"Contests without a score: {reasons}.")
