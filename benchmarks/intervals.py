@@ -15,8 +15,8 @@ import numpy as np
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.judge_metric import JudgedInstance
+from evenhand.metrics.judge_metrics import DirectJudge
+from evenhand.metrics.metric import JudgedInstance
 from evenhand.modes.mode import Subject
 from evenhand.unitxt.bases import MapReduceMetric
 from evenhand.unitxt.loading import load_criterion

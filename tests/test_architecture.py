@@ -260,7 +260,7 @@ def test_no_module_that_defines_artifacts_postpones_its_annotations():
         if artifacts_in(path):
             defining.append(path.name)
             assert not names_annotations_import(parsed(path)), f"{path} defines artifacts and imports annotations"
-    assert {"engines.py", "judge_metric.py", "direct.py"} <= set(defining)
+    assert {"engines.py", "judge_metrics.py", "recorded.py"} <= set(defining)
 
 
 def test_no_artifact_field_has_an_optional_type():
@@ -331,7 +331,7 @@ def test_a_public_name_is_the_name_of_one_class_only():
     assert {name for name in evenhand.__all__ if named[name] > 1} == set()
 
 
-@pytest.mark.parametrize("door", ["evenhand", "evenhand.metrics.direct"])
+@pytest.mark.parametrize("door", ["evenhand", "evenhand.metrics.judge_metrics"])
 def test_a_metric_takes_ids_of_the_catalog_unasked(door, tmp_path):
     made = (
         f"from {door} import DirectJudge; metric = DirectJudge(criteria='criteria.evenhand.direct.relevance', "

@@ -106,7 +106,7 @@ def test_agree_without_criteria(votes, capsys):
         (
             "aggregate",
             ["--votes", "gpt"],
-            "instance 0: the judge 'gpt' voted 'Excellent', which is no option",
+            "row 0: the judge 'gpt' voted 'Excellent', which is no option",
         ),
         ("aggregate", ["--votes", "gpt", "--rule", "medain"], "'medain' is not a rule for the scale 'binary'"),
         ("agree", ["--votes", "gpt"], "agreement is between at least two"),

@@ -22,7 +22,7 @@ RUNS = {
                 assert run_once(mode, engine(sys.argv[1]), (0,), journal="journal.sqlite3").scored == 1
     """,
     "a recipe": """
-        from evenhand.metrics.direct import DirectJudge
+        from evenhand.metrics.judge_metrics import DirectJudge
         from tests.faults.cells import own
         from tests.support.recipes import evaluated
         metric = DirectJudge(criteria="Is it polite?", inference_engine=own(sys.argv[1]), context_fields=[])

@@ -7,7 +7,7 @@ import pytest
 import evenhand
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics import register
-from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.metrics.judge_metrics import ChecklistJudge
 from evenhand.options import SCORERS, ChecklistOptions
 from evenhand.prompts import check_first_prompt, own_template, render_own_prompt
 from evenhand.unitxt.bases import fetch_artifact

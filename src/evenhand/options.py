@@ -618,7 +618,10 @@ class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
 
 
 class VoteFields(Options):
-    """The columns of recorded votes, which stand a row a vote; a column of the usual name need not be named."""
+    """The columns of recorded votes, one vote per row; a column of the usual name need not be named.
+
+    Each mode has those that name its questions: a comparison the two systems, an answer the item, a choice the order.
+    """
 
     judge_field: str | None = option(
         None,
@@ -627,11 +630,9 @@ class VoteFields(Options):
     sample_field: str | None = option(
         None, "Of recorded votes: the column that numbers the draws of a judge, from 0 (``sample``)."
     )
-
-
-class PairVoteFields(VoteFields):
-    """The columns of recorded comparisons."""
-
+    systems_field: str | None = option(
+        None, "Long data, and recorded votes on responses: the column that names the system (``system``)."
+    )
     first_field: str | None = option(
         None, "Of recorded comparisons: the column that names the first system, which was shown first (``first``)."
     )
@@ -640,36 +641,14 @@ class PairVoteFields(VoteFields):
     )
     swapped_field: str | None = option(
         None,
-        "Of recorded comparisons: the column that is true where the second was shown first (``swapped``); "
-        "nothing in it says that the order is not known, and then there are no numbers about places.",
+        "Of recorded votes: the column that is true where the second system was shown first, or the options in the "
+        "reversed order (``swapped``); of a comparison nothing in it says that the order is not known.",
     )
-
-
-class ReportVoteFields(PairVoteFields):
-    """The columns of recorded comparisons and assessments. Of these ``swapped`` reverses the order of the options."""
-
-    id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
-    systems_field: str | None = option(
-        None, "Of recorded assessments: the column that names the system whose response it is (``system``)."
-    )
-
-
-class ItemVoteFields(VoteFields):
-    """The columns of recorded answers to checklists."""
-
     item_field: str | None = option(
         None,
         "Of recorded answers: the column that names the item (``item``). Without one a cell holds the answers to all "
         "items.",
     )
-    systems_field: str | None = option(
-        None, "Of recorded answers: the column that names the system whose response it is (``system``)."
-    )
-
-
-class ChoiceVoteFields(VoteFields):
-    """The columns of recorded choices of the best candidate."""
-
     order_field: str | None = option(
         None, "Of recorded choices: the column with the list of the candidates' names, in the order shown (``order``)."
     )
@@ -900,7 +879,7 @@ class JudgeArguments(StreamOptions, AssessmentOptions):
     dry_run: bool = DRY_RUN
 
 
-class ChecklistArguments(StreamOptions, ItemVoteFields, ChecklistOptions):
+class ChecklistArguments(StreamOptions, VoteFields, ChecklistOptions):
     """The keywords of :func:`evenhand.checklist`."""
 
     votes: Any = option(
@@ -929,7 +908,7 @@ class ChecklistArguments(StreamOptions, ItemVoteFields, ChecklistOptions):
     dry_run: bool = DRY_RUN
 
 
-class WinratesArguments(StreamOptions, PairVoteFields, PairwiseOptions):
+class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
     """The keywords of :func:`evenhand.winrates`."""
 
     votes: Any = option(
@@ -937,7 +916,6 @@ class WinratesArguments(StreamOptions, PairVoteFields, PairwiseOptions):
         "Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
         "without a ``dataset`` the data themselves, with the column ``vote``.",
     )
-    systems_field: str | None = option(None, "Long data: the column that names the system.")
     response_field: str | None = option(None, "Long data: the column with the response.")
     id_field: str | None = option(
         None,
@@ -994,7 +972,7 @@ class WinratesArguments(StreamOptions, PairVoteFields, PairwiseOptions):
         return self.model_copy(update={"interval": "anytime", "level": level})
 
 
-class GradeScoresArguments(StreamOptions, ChoiceVoteFields, RunOptions):
+class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
     """The keywords of :func:`evenhand.grade_scores`."""
 
     votes: Any = option(
@@ -1031,9 +1009,10 @@ class RunModeArguments(StreamOptions, RunOptions):
     dry_run: bool = DRY_RUN
 
 
-class ReliabilityOptions(ReportVoteFields, RunOptions):
+class ReliabilityOptions(VoteFields, RunOptions):
     """How judges are asked whose reliability is reported, and how recorded votes are read."""
 
+    id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
     resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
 
 

@@ -13,14 +13,10 @@ import pytest
 
 if TYPE_CHECKING:
     from evenhand.report.gates import CheckedCondition
-    from evenhand.results.looking import VerdictList, VerdictView
     from evenhand.results.results import Results
 
-CLOSE: Final = 1e-9
-"""As in conditions, a score that is lower by less is equal."""
-
 WORST: Final = 3
-MOST_SIGNS: Final = 300
+MOST_CHARACTERS: Final = 300
 
 
 def assert_judged(judged: Any, /, *conditions: str, at_least: float | None = None, **fields: Any) -> Any:  # noqa: ANN401 - a judge or a result
@@ -44,81 +40,63 @@ def assert_judged(judged: Any, /, *conditions: str, at_least: float | None = Non
         InvalidInputError: Neither of the two forms, or what the judge or ``results.check`` refuses.
     """
     __tracebackhide__ = True
-    from evenhand.errors import InvalidInputError  # noqa: PLC0415 - who asserts nothing imports nothing
+    from evenhand.by_name import open as open_results  # noqa: PLC0415 - who asserts nothing imports nothing
+    from evenhand.errors import InvalidInputError  # noqa: PLC0415 - as above
+    from evenhand.numbers import format_apart  # noqa: PLC0415 - as above
+    from evenhand.report.gates import CLOSE, check  # noqa: PLC0415 - as above
     from evenhand.visible import visible  # noqa: PLC0415 - as above
 
     if isinstance(judged, (str, Path)):
-        from evenhand.by_name import open as open_results  # noqa: PLC0415 - as above
-
         judged = open_results(judged)
+    lines: list[str] = []
     if hasattr(judged, "findings") and conditions and at_least is None and not fields:
-        from evenhand.report.gates import check  # noqa: PLC0415 - as above
-
         found: Any = check(judged, conditions)
-        why = _explain_conditions(judged, found.failed) if found.failed else ""
+        lines += [line for each in found.failed for line in (f"{each.condition} does not hold:", f"  {each.found}")]
+        if lines and hasattr(judged, "verdict_list"):
+            lines += ["", "The worst verdicts:", *_worst(judged, found.failed)]
     elif hasattr(judged, "run") and not conditions and isinstance(at_least, (int, float)):
         found = judged.run(**fields)
-        why = _explain_score(found, at_least)
+        label = "" if found.label is None else f" ({found.label})"
+        if found.score is None:
+            lines = [f"the response has no score: {found.unscored_reason}"]
+        elif found.score < at_least - CLOSE:
+            score = format_apart(found.score, at_least)
+            lines = [f"the score {score}{label} is below {at_least}: {_shorten(found.reason)}"]
     else:
         raise InvalidInputError(
             "assert_judged takes a judge, what it is shown, and at_least (assert_judged(judge, response=answer, "
             "at_least=0.7)), or a result and conditions (assert_judged(results, 'relevance.low >= 0.7'))"
         )
-    if why:
-        raise AssertionError(visible(why))
+    if lines:
+        raise AssertionError(visible("\n".join(lines)))
     return found
 
 
-def _explain_score(found: Any, at_least: float) -> str:  # noqa: ANN401 - as any judge returns it
-    """Why a response does not pass; empty where it does."""
-    from evenhand.numbers import format_apart  # noqa: PLC0415 - as above
-
-    if found.score is None:
-        return f"the response has no score: {found.unscored_reason}"
-    label = "" if found.label is None else f" ({found.label})"
-    lower = f"the score {format_apart(found.score, at_least)}{label} is below {at_least}: {_shorten(found.reason)}"
-    return "" if found.score >= at_least - CLOSE else lower
-
-
-def _explain_conditions(results: Any, failed: tuple[CheckedCondition, ...]) -> str:  # noqa: ANN401 - of any kind
-    lines = [line for each in failed for line in (f"{each.condition} does not hold:", f"  {each.found}")]
-    worst = list(_worst(results, failed)) if hasattr(results, "verdict_list") else []
-    lines += ["", "The worst verdicts:"] if worst else []
-    return "\n".join([*lines, *(line for view in worst for line in _describe(view))])
-
-
-def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> VerdictList:
-    """The verdicts with the lowest scores, or the highest where all conditions are upper limits."""
+def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> Iterator[str]:
+    """Yield the verdicts with the lowest scores, or the highest where all conditions are upper limits."""
+    from evenhand.numbers import format_number  # noqa: PLC0415 - as above
     from evenhand.report.gates import Condition  # noqa: PLC0415 - as above
 
-    criteria = {each.measure.partition(".")[0] for each in failed}
-    systems = {name for each in failed for name in each.of}
-    found = results.verdict_list().filter(
-        lambda view: not view.na and (not systems or not systems.isdisjoint(view.systems))
-    )
+    criteria, systems = {each.measure.partition(".")[0] for each in failed}, {of for each in failed for of in each.of}
+    found = results.verdict_list().filter(lambda view: not view.na and (not systems or bool(systems & {*view.systems})))
     found = found.filter(lambda view: view.criterion in criteria) or found
     if any("unscored" in each.measure for each in failed):
-        return found.filter(lambda view: view.unscored or any(vote.unscored for vote in view.votes)).head(WORST)
-    highest = all(Condition.parse(each.condition).sign.startswith("<") for each in failed)
-    return found.sort("score", ascending=not highest).head(WORST)
-
-
-def _describe(view: VerdictView) -> Iterator[str]:
-    from evenhand.numbers import format_number  # noqa: PLC0415 - as above
-
-    score = f"no score ({view.unscored_reason})" if view.score is None else f"score {format_number(view.score)}"
-    yield f"  {view.name}: {view.selected or 'nothing selected'}, {score}"
-    for name, text in (*view.context.items(), *view.responses.items()):
-        yield f"    {name}: {_shorten(text)}"
-    for vote in view.votes[:1]:
-        yield f"    {vote.judge}: {_shorten(vote.reasons or vote.reply)}"
+        found = found.filter(lambda view: any(vote.unscored for vote in view.votes))
+    else:
+        highest = all(Condition.parse(each.condition).sign.startswith("<") for each in failed)
+        found = found.sort("score", ascending=not highest)
+    for view in found.head(WORST):
+        score = f"no score ({view.unscored_reason})" if view.score is None else f"score {format_number(view.score)}"
+        yield f"  {view.name}: {view.selected or 'nothing selected'}, {score}"
+        texts = [*view.context.items(), *view.responses.items()]
+        texts += [(vote.judge, vote.reasons or vote.reply) for vote in view.votes[:1]]
+        yield from (f"    {name}: {_shorten(text)}" for name, text in texts)
 
 
 def _shorten(text: str | None) -> str:
-    """A text in one line, cut in its middle where it is long."""
-    line = " ".join((text or "(nothing)").split())
-    half = MOST_SIGNS // 2
-    return line if len(line) <= MOST_SIGNS else f"{line[:half]} … {line[-half:]}"
+    """Return a text in one line, without its middle if it is long."""
+    line, half = " ".join((text or "(nothing)").split()), MOST_CHARACTERS // 2
+    return line if len(line) <= MOST_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, names_of
+from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
-from evenhand.data.recorded_columns import YES_OR_NO
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
@@ -46,17 +46,16 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.judging.run_fingerprint import made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
-from evenhand.options import PairVoteFields, ReliabilityOptions, ReportVoteFields, RunOptions, takes
+from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
+from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
 from evenhand.result_methods import Results
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.vote_columns import VoteColumns
+from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.grade_table import GradedInstance
-from evenhand.tables.recorded_assessments import recorded_assessments
-from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
 from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
@@ -274,20 +273,14 @@ def reliability(
     """
     given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
     if votes is not None:
-        refuse_asking(
-            engine=engine,
-            dry_run=dry_run,
-            response_field=response_field,
-            context_fields=context_fields,
-            reference_field=reference_field,
-            confidences=confidences,
-            prompts=prompts,
-            unrelated_option=unrelated_option,
-        )
+        asking = {"engine": engine, "dry_run": dry_run or None, "response_field": response_field}
+        asking |= {"context_fields": context_fields, "reference_field": reference_field, "prompts": prompts}
+        asking |= {"confidences": confidences or None, "unrelated_option": unrelated_option or None}
+        refuse_asking(asking)
         pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
         said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
         return _recorded_report((dataset, votes, split), criteria, pairs, said, given)
-    refuse_vote_columns(given, ReportVoteFields)
+    refuse_vote_columns(given)
     given = given.or_else(**one_step_in_batches({"batch": given.batch}, engine))
     rows = read_rows(dataset, split)
     judges = judges_of(engine, given.model, batch=given.batch)
@@ -341,45 +334,37 @@ def _recorded_report(
     """The report on the judges who cast recorded votes."""
     dataset, votes, split = recorded
     _refuse_panels(how)
-    fields = vote_columns(how, ReportVoteFields)
-    read = VoteRows.of(dataset, votes, fields, split=split)
     given = list(listed(criteria)) if criteria is not None else []
     if len(given) > 1:
         raise InvalidInputError(
             f"criteria is {criteria!r}; recorded votes are about one criterion: report on each by itself"
         )
     criterion = load_any_criterion(given[0]) if given else None
-    pairs = compared["systems"] is not None or read.column("first_field", "first") is not None
+    fields = {name: getattr(how, name) for name in ("id_field", *VoteFields.model_fields)}
+    rows, columns = rows_of_votes(dataset, votes, split)
+    named = {name: column for name, column in fields.items() if column is not None}
+    read = RecordedVotes.of(rows, columns, named)
+    pairs = compared["systems"] is not None or read.column("first_field") is not None
     if criterion is None and not pairs:
         criterion = YES_OR_NO
+    gold = {} if criterion is None else _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
     if criterion is not None and criterion.scale != "pairwise":
-        swapped = read.column("swapped_field", "swapped") is not None
-        options = read.run_options(how, check_positional_bias=swapped)
+        options = read.run_options(how, check_positional_bias=read.swapped() is not None)
         rules = VoteRules.from_parameters(dict(options))
         rules.check(criterion.scale)
-        gold = _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
-        questions = recorded_assessments(
+        reader = LabelReader(criterion, as_index=said["as_index"])
+        cells = read_assessments(
             read,
-            criterion,
-            rules,
-            options,
-            gold_field=gold.get(criterion.name),
-            as_index=said["as_index"],
+            reader,
+            gold=gold.get(criterion.name),
+            cluster_field=options.cluster_field,
+            weights=options.judge_weights,
         )
+        questions = _recorded_assessments(read, cells, criterion, rules)
     else:
-        gold = {} if criterion is None else _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
         column = said["gold_field"] if criterion is None else gold.get(criterion.name)
-        asked = {name: value for name, value in fields.items() if name in (*PairVoteFields.model_fields, "id_field")}
-        table = winrates(
-            dataset,
-            criteria=criteria,
-            votes=votes,
-            split=split,
-            gold_field=column,
-            **compared,
-            **asked,
-            **_of_runs(how),
-        )
+        how_read = {"votes": votes, "split": split, "gold_field": column, **compared, **named, **_of_runs(how)}
+        table = winrates(dataset, criteria=criteria, **how_read)
         options = read.run_options(how, check_positional_bias=table.parameters["grid"]["check_positional_bias"])
         questions = _comparisons(table, VoteRules.from_parameters(dict(options)))
     parameters = {
@@ -391,6 +376,25 @@ def _recorded_report(
         "resamples": how.resamples,
     }
     return _reported([questions], (), parameters, options)
+
+
+def _recorded_assessments(
+    read: RecordedVotes, cells: Sequence[Cell], criterion: Criterion, rules: VoteRules
+) -> Questions:
+    """The questions that recorded votes answer, each about one response."""
+    lengths: dict[tuple[int, str], tuple[int]] = {}
+    for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True):
+        if not is_missing(response := row.get("response")):
+            lengths[instance, system] = (len(text_of(response)),)
+    clusters = _numbered([cell.about["cluster"] for cell in cells])
+    asked = []
+    for cell, cluster in zip(cells, clusters, strict=True):
+        instance, system, label = cell.about["instance"], cell.about.get("system", ""), cell.about["reference"]
+        if cell.votes:
+            place = None if label is None else criterion.index_of(label)
+            verdict, length = rules.aggregate(cell.votes, criterion), lengths.get((instance, system))
+            asked.append(Asked(instance, verdict, place, length, (system,) if system else None, cluster))
+    return Questions(criterion, rules, tuple(asked))
 
 
 def _reported(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
@@ -42,6 +43,7 @@ class PageOptions(TypedDict, total=False):
     names: Sequence[str]
 
 
+@dataclass(frozen=True, repr=False)
 class Results(JudgedResults):
     """The result of judging a data set, with the functions of results that need labels, checks, pictures or pages."""
 

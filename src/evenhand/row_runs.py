@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from evenhand.aggregation import Answer
 from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
-from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing, plain_cell
+from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing
 from evenhand.data.fields import (
     check_label_columns,
     context_columns,
@@ -27,7 +27,7 @@ from evenhand.data.fields import (
     row_ids,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import briefly
+from evenhand.data.plain import briefly, plain_cell
 from evenhand.data.rows import Row, read_file, read_rows, row_batches, rows_known
 from evenhand.data.systems import Layout, Prompt, read_responses
 from evenhand.engines.base import JudgeEngine
@@ -50,27 +50,21 @@ from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judge
 from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
-    ChoiceVoteFields,
     ContestOptions,
     FunctionArguments,
     GradeScoresArguments,
-    ItemVoteFields,
     JudgeArguments,
-    PairVoteFields,
     RunModeArguments,
     WinratesArguments,
 )
+from evenhand.read_votes import answer_of, read_votes, refuse_vote_columns
 from evenhand.result_methods import Results
 from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
 from evenhand.tables.analyses import ANALYSES
 from evenhand.tables.grade_table import GradeAnalysis, GradedInstance, about_instance
-from evenhand.tables.recorded_choices import recorded_grades
-from evenhand.tables.recorded_items import answer_of, recorded_checklist
-from evenhand.tables.recorded_pairs import recorded_winrates
 from evenhand.tables.responses import ResponseRows
-from evenhand.tables.vote_rows import VoteRows, refuse_asking, refuse_vote_columns, vote_columns
 from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
@@ -382,7 +376,7 @@ def _gold_labels(
     """The label that a person gave, one per row."""
     column = column.replace("{system}", system)
     cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(data.rows)]
-    reader = LabelReader.of(criterion, as_index=options.as_index)
+    reader = LabelReader(criterion, as_index=options.as_index)
     read = reader.read(cells, lambda instance: f"instance {instance}: the gold label in {column!r} is")
     return [None if place is None else criterion.labels[place] for place in read]
 
@@ -455,19 +449,15 @@ def _checklist(
 ) -> Results | RunEstimate:
     gold_fields = options.gold_fields
     if options.votes is not None:
-        columns = ("response_field", "checklist_field", "context_fields", "reference_field")
-        refuse_asking(engine=engine, **options.changed_from_default("dry_run", "guidelines", *columns))
         if gold_fields is not None and not isinstance(gold_fields, str):
             raise InvalidInputError(
                 f"gold_fields is {gold_fields!r}; of recorded answers name the one column with the answer of a person "
                 "to the item of the row"
             )
-        fields = vote_columns(options, ItemVoteFields)
         given = None if checklist is None else load_checklist(checklist)
-        return recorded_checklist(
-            dataset, options.votes, fields, given, options, gold_field=gold_fields, split=options.split
-        )
-    refuse_vote_columns(options, ItemVoteFields)
+        recorded: Results = read_votes(dataset, "checklist", options, given, engine=engine)
+        return recorded
+    refuse_vote_columns(options)
     rows = read_rows(dataset, options.split)
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
     loaded = _checklists_of(rows, checklist, options.checklist_field)
@@ -555,12 +545,10 @@ def _winrates(
     dataset: object, systems: object, criteria: object, engine: object, options: WinratesArguments
 ) -> Results | RunEstimate:
     if options.votes is not None:
-        columns = ("systems_field", "response_field", "context_fields", "reference_field")
-        refuse_asking(engine=engine, **options.changed_from_default("stop", "alpha", "design", "dry_run", *columns))
         given = None if criteria is None else read_comparison(criteria, options)
-        read = VoteRows.of(dataset, options.votes, vote_columns(options, PairVoteFields), split=options.split)
-        return recorded_winrates(read, _names_of_systems(systems), given, options)
-    refuse_vote_columns(options, PairVoteFields)
+        found: Results = read_votes(dataset, "winrates", options, given, _names_of_systems(systems), engine=engine)
+        return found
+    refuse_vote_columns(options, "systems_field")
     options = options.holding_at_any_time()
     rows = read_rows(dataset, options.split)
     gold_field, id_field = options.gold_field, options.id_field
@@ -715,13 +703,11 @@ def _grade_scores(
     dataset: object, candidates: object, criteria: object, engine: object, options: GradeScoresArguments
 ) -> Results | RunEstimate:
     if options.votes is not None:
-        asking = ("dry_run", "unrelated_option", "prompts", "context_fields", "reference_field")
-        refuse_asking(engine=engine, **options.changed_from_default(*asking))
-        fields = vote_columns(options, ChoiceVoteFields)
-        recorded = VoteRows.of(dataset, options.votes, fields, split=options.split, each=True)
         named = None if candidates is None else tuple(map(str, _candidate_columns(listed(candidates))))
-        return recorded_grades(recorded, named, None if criteria is None else _choice_criterion(criteria), options)
-    refuse_vote_columns(options, ChoiceVoteFields)
+        given = None if criteria is None else _choice_criterion(criteria)
+        choices: Results = read_votes(dataset, "grade_scores", options, given, named, engine=engine)
+        return choices
+    refuse_vote_columns(options)
     rows = read_rows(dataset, options.split)
     if options.prompt is not None:
         raise InvalidInputError(f"prompt is {options.prompt!r}; name one or several with prompts=…")

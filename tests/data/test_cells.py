@@ -14,7 +14,7 @@ from evenhand.data.cells import LabelReader
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
+from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.votes import is_missing
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
@@ -35,7 +35,7 @@ VOTES = [[1, 1, 1], [1, 1, 0], [0, 0, 0]]
 
 
 def read(criterion, cells, **how):
-    return LabelReader.of(criterion, **how).read(cells, lambda place: f"cell {place} is")
+    return LabelReader(criterion, **how).read(cells, lambda place: f"cell {place} is")
 
 
 def test_zeros_and_ones_mean_no_and_yes_wherever_these_stand():
@@ -66,8 +66,6 @@ def test_a_place_is_asked_for_by_name():
     for cell in (5, -1, 0.5):
         with pytest.raises(InvalidInputError, match=r"an index 0 … 4"):
             read(LEVELS, [cell], as_index=True)
-    with pytest.raises(InvalidInputError, match="as_index is 1; accepted"):
-        LabelReader.of(LEVELS, as_index=1)
     with pytest.raises(InvalidInputError, match="give the criteria"):
         evenhand.agreement(rows, "a", "gold", as_index=True)
 

@@ -11,7 +11,7 @@ import pytest
 from evenhand.criteria import yes_no_criterion
 from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.tables.recorded_votes import aggregate_votes, agreement
+from evenhand.read_votes import aggregate_votes, agreement
 from evenhand.votes import is_missing
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]

@@ -11,7 +11,7 @@ from evenhand.engines.journal import Journal
 from evenhand.engines.names import as_judge
 from evenhand.engines.remote import RemoteJudge
 from evenhand.errors import ArtifactError, EngineError, InvalidInputError, JournalError
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.catalogs import register_catalog

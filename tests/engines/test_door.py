@@ -19,7 +19,7 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.options import Limits
 from evenhand.question import Question
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact

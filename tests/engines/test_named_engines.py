@@ -14,7 +14,7 @@ from evenhand.engines.names import as_judge, engine_named, engine_of, judges_of
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from evenhand.unitxt.catalogs import local_entry, register_catalog

@@ -14,9 +14,7 @@ import evenhand
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
 from tests.support.judges import ScriptedJudge
 
 QUESTIONS = ["How many legs has a spider?", "What is the capital of France?", "Who wrote Emma?"]

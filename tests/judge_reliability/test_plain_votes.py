@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.aggregation import RULES
 from evenhand.errors import EvenhandWarning, InvalidInputError, UnknownRuleError
-from evenhand.tables.recorded_votes import aggregate_votes
+from evenhand.read_votes import aggregate_votes
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 CASES = [(criterion, rule) for criterion in (LEVELS, SAFE, KINDS) for rule in RULES[criterion.scale]]
@@ -107,7 +107,7 @@ def test_hand_worked():
 
 
 def test_what_cannot_be_aggregated_is_refused():
-    with pytest.raises(InvalidInputError, match="instance 0: the judge 'votes_1' voted 'Great'"):
+    with pytest.raises(InvalidInputError, match="row 0: the judge 'votes_1' voted 'Great'"):
         aggregated(["Good", "Great"], LEVELS)
     with pytest.raises(InvalidInputError, match="'votes_1' has the weight -2"):
         aggregated(["Good", "Good"], LEVELS, "mean", [1, -2])

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.data.recorded_columns import (
+from evenhand.data.cells import (
     YES_OR_NO,
+    LabelReader,
     VoteColumn,
-    VoteReader,
     cast_votes,
     columns_within,
     named_votes,
@@ -18,12 +18,12 @@ from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 
 
 def cast(votes, criterion):
-    (found,) = cast_votes(columns_within(VoteColumn("votes", (votes,))), 1, VoteReader.of(criterion))
+    (found,) = cast_votes(columns_within(VoteColumn("votes", (votes,))), 1, LabelReader(criterion))
     return found
 
 
 def read(criterion, vote):
-    return VoteReader.of(criterion).index_of(vote, "the judge 'a' voted")
+    return LabelReader(criterion).index_of(vote, "the judge 'a' voted")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_holds_no_votes_is_refused(recorded):
 
 def test_a_criterion_must_be_one():
     with pytest.raises(InvalidInputError, match=r"give a Criterion, such as evenhand.load"):
-        VoteReader.of("criteria.evenhand.direct.relevance")
+        LabelReader("criteria.evenhand.direct.relevance")
 
 
 def test_weights_belong_to_judges():

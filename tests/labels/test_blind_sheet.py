@@ -96,19 +96,6 @@ def filled_csv(sheet: BlindSheet, folder: Path) -> Path:
     return path
 
 
-def of_label_studio(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers = folder / "tasks.json", wanted(sheet)
-    tasks: list[dict[str, Any]] = [{"data": {"question": asked, "draw": sheet.draw.id}} for asked in answers]
-    for task in tasks:
-        result = {"from_name": "label", "type": "choices", "value": {"choices": [answers[task["data"]["question"]]]}}
-        task["annotations"] = [
-            {"completed_by": 3, "was_cancelled": True, "result": []},
-            {"completed_by": {"id": 7, "email": "ann@example.org"}, "was_cancelled": False, "result": [result]},
-        ]
-    path.write_text(json.dumps(tasks), encoding="utf-8")
-    return path
-
-
 def json_min(sheet: BlindSheet, folder: Path) -> Path:
     path, answers = folder / "ann.jsonl", wanted(sheet)
     rows = [
@@ -118,30 +105,7 @@ def json_min(sheet: BlindSheet, folder: Path) -> Path:
     return path
 
 
-def of_argilla(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers, records = folder / "records.json", wanted(sheet), []
-    for number, card in enumerate(sheet.cards, start=1):
-        said = {f"question_{asked.criterion + 1}": answers[asked.id] for asked in card.questions}
-        responses = {name: [{"value": value, "user_id": "u-1"}] for name, value in said.items()}
-        records.append({"id": f"{sheet.draw.id}-{number}", "responses": responses})
-    path.write_text(json.dumps(records), encoding="utf-8")
-    return path
-
-
-def flat_argilla(sheet: BlindSheet, folder: Path) -> Path:
-    path, answers, rows = folder / "flat.json", wanted(sheet), []
-    for number, card in enumerate(sheet.cards, start=1):
-        row: dict[str, Any] = {"id": f"{sheet.draw.id}-{number}"}
-        for asked in card.questions:
-            name = f"question_{asked.criterion + 1}.responses"
-            row |= {name: [answers[asked.id], "nonsense"], f"{name}.users": ["u-1", "u-2"]}
-            row[f"{name}.status"] = ["submitted", "draft"]
-        rows.append(row)
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    return path
-
-
-FORMS = [filled_csv, of_label_studio, json_min, of_argilla, flat_argilla]
+FORMS = [filled_csv, json_min]
 
 
 def human(results: Any, labels: SheetLabels) -> dict[tuple[str, str], dict[int, float]]:
@@ -235,7 +199,7 @@ def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
         assert {len(card.questions) for card in made.cards} == {2}
         assert made.draw.corrected_as == "probabilities"  # scores are no labels
         (tmp_path / name).mkdir()
-        labels = evenhand.read_labels(of_argilla(made, tmp_path / name), draw=made)
+        labels = evenhand.read_labels(json_min(made, tmp_path / name), draw=made)
         assert len(human(results, labels)[SYSTEMS[0], name]) == 8
 
 
@@ -255,6 +219,8 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         judged.to_label(41, data=ROWS)
     with pytest.raises(InvalidInputError, match="n is 0; give a whole number, 1 or more"):
         judged.to_label(0, data=ROWS)
+    with pytest.raises(InvalidInputError, match=r"'by_verdic', not a sampling design. Did you mean 'by_verdict'"):
+        judged.to_label(5, data=ROWS, design="by_verdic")
     with pytest.raises(InvalidInputError, match=r"ends in '.xlsx'"):
         judged.to_label(5, data=ROWS).save("sheet.xlsx")
 
@@ -283,14 +249,14 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     found = evenhand.read_labels([few, few], draw=sheet)
     assert (len(found), found.cannot_tell, found.repeated) == (1, 1, 2)
     assert "missing" in str(found)
-    assert "2 answers stood there twice" in str(found)
+    assert "2 answers were given twice" in str(found)
     other = answered(sheet, tmp_path, "bob", {one: answers[one], three: answers[three]}, annotator="ann")
     assert len(evenhand.read_labels([few, other], draw=sheet)) == 2
     twice = answered(sheet, tmp_path, "cem", {two: answers[two]}, annotator="ann")
     with pytest.raises(InvalidInputError, match=rf"'ann' gives two answers to the question '{two}'"):
         evenhand.read_labels([few, twice], draw=sheet)
     wrong = answered(sheet, tmp_path, "dee", {one: "Perhaps", two: "Never", three: answers[three]})
-    with pytest.raises(InvalidInputError, match=r"labels that are none: .*'Perhaps'.*'Never'"):
+    with pytest.raises(InvalidInputError, match=r"unknown labels: .*'Perhaps'.*'Never'"):
         evenhand.read_labels(wrong, draw=sheet)
     with pytest.raises(InvalidInputError, match=r"'q999_1', which is not on the sheet"):
         evenhand.read_labels(answered(sheet, tmp_path, "eve", {"q999_1": "Yes"}), draw=sheet)
@@ -299,7 +265,7 @@ def test_what_is_missing_doubled_unknown_or_of_another_sheet_is_said(judged, she
     with pytest.raises(InvalidInputError, match="there is no label"):
         evenhand.read_labels(answered(sheet, tmp_path, "gus", {one: None}), draw=sheet)
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"rows with \['a'\], which are no answers"):
+    with pytest.raises(InvalidInputError, match=r"rows with \['a'\], which are not answers"):
         evenhand.read_labels(tmp_path / "rows.jsonl", draw=sheet)
     with pytest.raises(InvalidInputError, match="is no draw"):
         evenhand.read_labels(few, draw=tmp_path / "rows.jsonl")
@@ -326,20 +292,6 @@ def test_an_option_of_the_criterion_is_not_the_answer_that_a_sheet_adds(tmp_path
     labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", {asked: "I cannot  tell"}), draw=sheet)
     assert ([each.value for each in labels.entries], labels.cannot_tell) == (["I cannot  tell"], 0)
     assert {row["options"] for row in csv.DictReader(io.StringIO(table(sheet)))} == {"red | blue | I cannot  tell"}
-
-
-def test_files_that_are_not_whole_are_refused(sheet, tmp_path):
-    for number, broken in enumerate(
-        [
-            {"evenhand": "labels", "draw": "d", "answers": 3},
-            {"annotations": [3], "data": {"question": "q1_1"}},
-            {"id": "d-1", "responses": {"question_1": [3]}},
-        ]
-    ):
-        path = tmp_path / f"{number}.json"
-        path.write_text(json.dumps(broken), encoding="utf-8")
-        with pytest.raises(InvalidInputError, match="is not the whole of what a sheet's tool saved"):
-            evenhand.read_labels(path, draw=sheet)
 
 
 def test_several_people_and_how_far_they_agree(judged, tmp_path):

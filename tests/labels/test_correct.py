@@ -11,7 +11,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.data.recorded_columns import VoteReader
+from evenhand.data.cells import LabelReader
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Labels, read_gold
 from evenhand.results.vote_columns import Cell
@@ -30,7 +30,7 @@ def said(request: Any) -> str:
 
 def judged(columns: dict[str, list[str | None]], criterion: Any = GOOD) -> Any:
     """System -> what the judge says of each row, without the time that judging takes."""
-    reader = VoteReader.of(criterion)
+    reader = LabelReader(criterion)
     made = evenhand.judge([{"response": "Yes"}], criterion, ScriptedJudge(said), **QUIET)
     cells = [
         Cell(
@@ -41,7 +41,7 @@ def judged(columns: dict[str, list[str | None]], criterion: Any = GOOD) -> Any:
         for row, label in enumerate(own)
     ]
     parameters = {**made.parameters, "n": len(cells) // len(columns)}
-    return type(made).of_cells({**made.judged(), "systems": list(columns), "parameters": parameters}, cells)
+    return made.remade({**made.judged(), "systems": list(columns), "parameters": parameters}, cells)
 
 
 def yes(count: int, of: int) -> list[str | None]:
@@ -109,7 +109,7 @@ def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table:
         {"instance": row, "label": "Yes" if row < 60 else "No", "probability": share} for row, share in shares.items()
     ]
     shown = " ".join(str(evenhand.correct(table, rows, design="probabilities")).split())
-    assert "those on the rarer side of the mean are worth only 1.2 equal ones" in shown
+    assert "the rarer ones are worth 1.2 equal ones" in shown
     alike = [{**row, "probability": 0.2} for row in rows]
     assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.errors import InvalidInputError
 from evenhand.labels.to_label import (
     FloatArray,
-    check_design,
     drawn_within,
     probabilities_by_stratum,
     random_order,
@@ -70,10 +68,3 @@ def test_systems_are_drawn_together():
     )
     assert one == same
     assert len({*one} & {*other}) > 50
-
-
-def test_a_design_that_does_not_exist_is_refused():
-    with pytest.raises(
-        InvalidInputError, match=r"'by_verdic', which is no way to draw rows. Did you mean 'by_verdict'"
-    ):
-        check_design("by_verdic")

@@ -190,12 +190,10 @@ def recorded(**how: Any) -> Any:
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ({"system": "birch"}, r"names the system 'birch', and the result does not say of which system its votes are"),
-        ({"system": "alder"}, r"without the column 'system'"),
+        ({"system": "birch"}, r"names the system 'birch', and the result knows none"),
         ({"criterion": "other"}, r"names the criterion 'other', and judged was 'good'"),
-        ({"sytem": "birch"}, r"has the column 'sytem', which is not read: call it 'system'"),
-        ({"System": "birch"}, r"call it 'system'"),
-        ({"criteria": "other"}, r"call it 'criterion'"),
+        ({"sytem": "birch"}, r"has the column 'sytem', which is not read: .* Did you mean 'system'"),
+        ({"criteria": "other"}, r"Did you mean 'criterion'"),
     ],
 )
 def test_labels_of_recorded_votes_name_what_was_judged(named: dict[str, str], said: str, tmp_path: Any) -> None:
@@ -238,7 +236,7 @@ def test_winrates_and_checklists_know_systems_and_criteria_too(judged: Any) -> N
 
 
 def test_columns_that_would_not_be_read_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="has the column 'remark', which is not read: leave it out"):
+    with pytest.raises(InvalidInputError, match="has the column 'remark', which is not read"):
         read_gold(recorded(), [{**RECORDED, "remark": "fine"}])
     assert len(read_gold(recorded(), [{"instance": 0, "said": "Yes"}], label_field="said")) == 1
 

@@ -8,7 +8,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVEL = Criterion(

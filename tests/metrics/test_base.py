@@ -4,11 +4,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.metrics.base_metric import IntervalFields
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.judge_metric import RunFields
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.metrics.metric import IntervalFields, RunFields
 from evenhand.options import IntervalOptions, RunOptions
 from evenhand.row_runs import RUBRIC_DEFAULTS
 

@@ -12,8 +12,7 @@ from unitxt.task import Task
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.choice_judges import BestOfJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.judge_metrics import BestOfJudge, PairwiseJudge
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

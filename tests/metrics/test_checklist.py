@@ -14,7 +14,7 @@ from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputEr
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.judging.run import NoLogprobsWarning
 from evenhand.metrics import register
-from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.metrics.judge_metrics import ChecklistJudge
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.criteria_artifacts import EvenhandChecklist
 from evenhand.votes import Completion
@@ -588,7 +588,7 @@ def test_the_metric_is_written_and_read_again():
     for given in (QUESTIONS, WEIGHTED, "checklists.evenhand.summary", EvenhandChecklist(name="x", items=["A?"])):
         metric = ChecklistJudge(checklist=given, inference_engine="engines.evenhand.baseline")
         again = fetch_artifact(json.loads(metric.to_json()))[0]
-        assert again.checklists([None]) == metric.checklists([None])
+        assert again.judged_by([{}]) == metric.judged_by([{}])
 
 
 def test_calling_twice_gives_the_same_scores():

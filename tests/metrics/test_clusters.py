@@ -5,12 +5,15 @@ import pytest
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.checklist_judge import ChecklistJudge
-from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import (
+    BestOfJudge,
+    ChecklistJudge,
+    DirectJudge,
+    GradeScore,
+    PairwiseJudge,
+    RubricJudge,
+)
+from evenhand.metrics.recorded import VoteAggregation
 from evenhand.statistics import mean_intervals
 from tests.support.scripted import ScriptedInferenceEngine, script
 

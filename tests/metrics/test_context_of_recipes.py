@@ -12,11 +12,7 @@ from evenhand.data.fields import LeftOutContextWarning
 from evenhand.data.plain import context_mapping
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.checklist_judge import ChecklistJudge
-from evenhand.metrics.choice_judges import BestOfJudge
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import BestOfJudge, ChecklistJudge, DirectJudge, PairwiseJudge, RubricJudge
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.unitxt.loading import load_criteria_artifact
@@ -35,7 +31,7 @@ def shown(mode, criterion, row, **settings):
     """The contexts of evenhand's judge (name -> text) and of unitxt's (a text), of the same recipe."""
     ours, theirs = JUDGES[mode]
     metric = ours(inference_engine=BaselineEngine(), criteria=criterion, journal=None, progress=False, **settings)
-    frozen = metric._criterion(metric.criteria)
+    frozen = metric.freeze(metric.criteria)
     unitxts = theirs(inference_engine=ScriptedInferenceEngine(script="yes_judge"), criteria=criterion, **settings)
     (text,) = unitxts.get_contexts([row], [criterion])
     return metric.context_of(EvaluationInput("r", [], row), frozen, 0), text

@@ -10,9 +10,7 @@ import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

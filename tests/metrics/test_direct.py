@@ -13,7 +13,7 @@ from unitxt.task import Task
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, DataClassificationError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
 from evenhand.unitxt.catalogs import register_catalog

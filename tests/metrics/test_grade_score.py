@@ -11,7 +11,7 @@ from unitxt.task import Task
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics import register
-from evenhand.metrics.choice_judges import GradeScore
+from evenhand.metrics.judge_metrics import GradeScore
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

@@ -14,13 +14,16 @@ from unitxt.task import Task
 
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.metrics import register
-from evenhand.metrics.checklist_judge import ChecklistJudge
-from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.mode_judge import ModeJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import (
+    BestOfJudge,
+    ChecklistJudge,
+    DirectJudge,
+    GradeScore,
+    ModeJudge,
+    PairwiseJudge,
+    RubricJudge,
+)
+from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt import engines as artifacts
 from tests.support.recipes import evaluated
 from tests.support.server import JudgeServer

@@ -6,8 +6,7 @@ import pytest
 from unitxt.llm_as_judge import LLMJudgeDirect
 
 from evenhand.metrics import register
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, RubricJudge
 from evenhand.modes.direct_assessment import DifferentRangesWarning
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
 from evenhand.unitxt.criteria_artifacts import to_artifact

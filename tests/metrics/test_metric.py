@@ -6,10 +6,8 @@ import json
 import pytest
 
 from evenhand.metrics import register
-from evenhand.metrics.checklist_judge import ChecklistJudge
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, RubricJudge
+from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import Artifact, fetch_artifact
 
 

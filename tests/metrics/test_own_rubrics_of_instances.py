@@ -7,7 +7,7 @@ import pytest
 import evenhand
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import RubricJudge
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW, TREE
 from tests.support.judges import ScriptedJudge
 from tests.tables.test_own_rubrics import OTHER, says

@@ -21,7 +21,7 @@ from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names
+from evenhand.metrics.judge_metrics import PairwiseJudge, check_system_names
 from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -543,11 +543,11 @@ def test_without_an_engine_the_error_names_three_ways():
 
 
 def test_names_that_contain_one_another_collide_only_when_their_scores_would():
-    check_names(["a", "a_winrate", "a b", "a.b", "tie", "1", "score", "num"])
+    check_system_names(["a", "a_winrate", "a b", "a.b", "tie", "1", "score", "num"])
     with pytest.raises(InvalidInputError, match="the system 'a_positional_bias' and the system 'a' would both"):
-        check_names(["a", "a_positional_bias"])
+        check_system_names(["a", "a_positional_bias"])
     with pytest.raises(InvalidInputError, match="both have a score"):
-        check_names(["x_positional_bias", "x"])
+        check_system_names(["x_positional_bias", "x"])
 
 
 def test_the_catalog_entry_is_the_metric():

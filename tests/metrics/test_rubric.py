@@ -15,7 +15,7 @@ from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import RubricJudge
 from evenhand.statistics import mean_intervals
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.votes import Completion, TokenLogprob

@@ -9,12 +9,15 @@ from unitxt.task import Task
 
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.metrics import register
-from evenhand.metrics.checklist_judge import ChecklistJudge
-from evenhand.metrics.choice_judges import BestOfJudge, GradeScore
-from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
-from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.metrics.judge_metrics import (
+    BestOfJudge,
+    ChecklistJudge,
+    DirectJudge,
+    GradeScore,
+    PairwiseJudge,
+    RubricJudge,
+)
+from evenhand.metrics.recorded import VoteAggregation
 from tests.support.checklists import sheet
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import ScriptedInferenceEngine, script

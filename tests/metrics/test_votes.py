@@ -18,10 +18,10 @@ from evenhand.aggregation import RULES
 from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.recorded_votes_metric import VoteAggregation
+from evenhand.metrics.recorded import VoteAggregation
+from evenhand.read_votes import aggregate_votes
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha
-from evenhand.tables.recorded_votes import aggregate_votes
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path

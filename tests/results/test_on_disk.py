@@ -147,7 +147,7 @@ def test_parts_come_to_what_all_rows_come_to_at_once(kind, sizes, tmp_path):
 
 
 def test_a_folder_without_parts_and_parts_of_two_runs_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="is not a saved result"):
+    with pytest.raises(InvalidInputError, match="holds no parts of a result"):
         evenhand.open(tmp_path)
     part_of(whole_of("judgements"), 0, 6).save(tmp_path / "part-000000.parquet")
     part_of(whole_of("judgements"), 6, 6).rescore(on_position_bias="first").save(tmp_path / "part-000001.parquet")

@@ -14,7 +14,7 @@ from evenhand.errors import TooManyFailuresError
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.run import run_votes
-from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.options import Limits
 from evenhand.report.gates import CheckReport
 from evenhand.report.summaries import Summary

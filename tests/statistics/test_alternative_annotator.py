@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.alternative_annotator import alternative_annotator, leave_one_out_alignment
+from evenhand.statistics.agreement import alternative_annotator, leave_one_out_alignment
 from evenhand.statistics.intervals import IntervalLevel
 
 NAN = math.nan
@@ -132,9 +132,3 @@ def test_an_annotator_who_labelled_nothing_with_others_is_not_tested():
     assert found.annotators[2].num_instances == 0
     assert (found.annotators[2].p_value, found.annotators[2].advantage) == (None, None)
     assert found.advantage.estimate == 1
-
-
-@pytest.mark.parametrize("wrong", [{"epsilon": 1.0}, {"epsilon": -0.1}, {"epsilon": 0.1, "alpha": 0.0}])
-def test_what_is_no_share_is_refused(wrong):
-    with pytest.raises(InvalidInputError, match="epsilon lies in"):
-        alternative_annotator([[1.0]], [[1.0]], **wrong)

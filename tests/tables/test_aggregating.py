@@ -10,7 +10,7 @@ from evenhand.aggregation import aggregate
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables.recorded_votes import aggregate_votes, agreement
+from evenhand.read_votes import aggregate_votes, agreement
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [
@@ -78,15 +78,15 @@ def test_yes_or_no_without_criteria():
 
 
 def test_what_cannot_be_aggregated_is_refused():
-    with pytest.raises(InvalidInputError, match="instance 0: the judge 'gpt' voted 'Excellent', which is no option"):
+    with pytest.raises(InvalidInputError, match="row 0: the judge 'gpt' voted 'Excellent', which is no option"):
         aggregate_votes(ROWS, JUDGES)
-    with pytest.raises(InvalidInputError, match="instance 0: the reference 'human' voted 'maybe'"):
+    with pytest.raises(InvalidInputError, match="row 0: the gold label in 'human' is 'maybe'"):
         aggregate_votes([{"a": True, "human": "maybe"}], "a", gold="human")
     with pytest.raises(UnknownRuleError, match="'majority' is not a rule for the scale 'ordinal'"):
         aggregate_votes(ROWS, JUDGES, LEVELS, "majority")
     with pytest.raises(InvalidInputError, match="votes names the column 'mistral'"):
         aggregate_votes(ROWS, ["mistral"], LEVELS)
-    with pytest.raises(InvalidInputError, match="gold is the one that is right"):
+    with pytest.raises(InvalidInputError, match="the gold label in 'gold' is"):
         aggregate_votes([{"a": True, "gold": [True, False]}], "a", gold="gold")
     with pytest.raises(InvalidInputError, match="comparison"):
         aggregate_votes(ROWS, JUDGES, comparison_criterion("better", "Which is better?"))

@@ -8,8 +8,8 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, winrates
+from evenhand.read_votes import aggregate_votes, agreement
 from evenhand.reliability_report import reliability
-from evenhand.tables.recorded_votes import aggregate_votes, agreement
 from tests.support.judges import ScriptedJudge
 
 POLITE = yes_no_criterion("polite", "Is it polite?")

@@ -152,7 +152,7 @@ class TestFile:
         assert [len(one["votes"]) for one in data if not one["unrelated_option"]] == [3] * 6
         assert table.to_markdown().count("| best, evaluate_first |") == 2 + 1 + 2
         assert table._repr_html_().count("<table>") == 3
-        assert repr(table).startswith("<Results: 3 graded instances>")
+        assert repr(table).startswith("<Results: 6 graded instances>")
 
     def test_it_prints_within_a_terminal(self):
         table = scores(rows(3, 3), [BEST, FIRST], prompts="all", unrelated_option=True)

@@ -7,7 +7,7 @@ from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, judge, winrates
-from evenhand.metrics.choice_judges import BestOfJudge
+from evenhand.metrics.judge_metrics import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 

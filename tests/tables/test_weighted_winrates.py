@@ -8,7 +8,7 @@ import pytest
 import evenhand
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.metrics import register
-from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.judge_metrics import PairwiseJudge
 from evenhand.modes.deciding import decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.contests import Contests

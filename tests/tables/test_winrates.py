@@ -5,7 +5,6 @@ import io
 import json
 import math
 import re
-from dataclasses import replace
 
 import datasets
 import numpy as np
@@ -17,7 +16,7 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
-from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.judge_metrics import PairwiseJudge
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses
 
@@ -487,7 +486,7 @@ def test_the_table_repeats_what_made_it_and_is_the_same_again():
     assert wanted.items() <= table.parameters.items()
     assert table.ranking.level == 0.9
     assert table.ranking.resamples == 50
-    assert replace(table, contests=()).ranking.contests == 0
+    assert table.remade({**table.header, "parameters": table.parameters}, []).ranking.contests == 0
 
 
 def test_refusals_are_counted_and_are_no_ties():

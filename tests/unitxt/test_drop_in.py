@@ -201,9 +201,7 @@ def test_groups_and_conversations_are_reduced(metric, predictions):
 @pytest.mark.parametrize(("reduction", "expected"), [(MeanReduction(), 0.5), (MaxReduction(), 1.0)])
 def test_every_reduction_takes_the_scores_of_an_instance(reduction, expected):
     metric = judge()
-    given = [
-        evenhand.metrics.judge_metric.EvaluationInput(text, [], row) for text, row in zip(ANSWERS, ROWS, strict=True)
-    ]
+    given = [evenhand.metrics.metric.EvaluationInput(text, [], row) for text, row in zip(ANSWERS, ROWS, strict=True)]
     scores = [metric.reduce_one(each) for each in metric.map_stream(given)]
     assert reduction.reduce(scores)["llm_as_judge"] == pytest.approx(expected)
     assert scores[0].texts["is_useful_selected_option"] == "great"

@@ -24,7 +24,7 @@ from unitxt.task import Task
 
 import evenhand
 from evenhand.errors import DataClassificationError
-from evenhand.metrics.judge_metric import MarkedDataWarning
+from evenhand.metrics.metric import MarkedDataWarning
 from evenhand.unitxt.bases import (
     Criteria,
     CriteriaOption,
@@ -37,7 +37,7 @@ from tests.support.server import JudgeServer
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::evenhand.metrics.judge_metric.MarkedDataWarning"),
+    pytest.mark.filterwarnings("ignore::evenhand.metrics.metric.MarkedDataWarning"),
 ]
 USEFUL = CriteriaWithOptions(
     name="useful",

@@ -55,7 +55,7 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import (
     AliasChoices,
@@ -67,6 +67,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from evenhand.criteria import (
     Checklist,
@@ -91,15 +92,7 @@ FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 _NAME_LENGTH = 40
 
 
-def _contexts(value: object) -> dict[str, str]:
-    try:
-        return context_mapping(value)
-    except InvalidInputError as error:
-        raise ValueError(CONTEXT_FORMS) from error
-
-
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Contexts = Annotated[dict[str, str], BeforeValidator(_contexts)]
 OwnScale = Literal["binary", "ordinal", "nominal"]
 
 
@@ -108,36 +101,64 @@ class _Input(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    form: ClassVar[str] = "a mapping"
-    """What it may be, for messages."""
+    form: ClassVar[str] = "is {}; give a mapping"
+    """The refusal of a value of another form."""
     text_field: ClassVar[str] = ""
     """The field that a text stands for."""
     list_field: ClassVar[str] = ""
     """The field that a list stands for."""
     left_out_if_empty: ClassVar[str] = ""
-    """A field that an empty text or list leaves out."""
+    """The field that an empty text or list leaves out."""
+
+    @classmethod
+    def accepted_names(cls) -> dict[str, str]:
+        """Return each name that a document may have, with the field that it names."""
+        aliases = {name: info.validation_alias or name for name, info in cls.model_fields.items()}
+        return {
+            str(each): name
+            for name, alias in aliases.items()
+            for each in (alias.choices if isinstance(alias, AliasChoices) else [alias])
+        }
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, data: object) -> object:
-        if isinstance(data, str) and cls.text_field:
-            return {cls.text_field: data}
+    def _check_names(cls, data: object) -> object:
+        for kind, name in ((str, cls.text_field), (list, cls.list_field)):
+            if isinstance(data, kind) and name:
+                return {name: data}
         if not isinstance(data, dict):
-            return data
-        return {
-            name: value
-            for name, value in data.items()
-            if value is not None and not (name == cls.left_out_if_empty and value in ("", []))
-        }
+            raise _fault(cls.form.format(briefly(data)))
+        accepted, given = cls.accepted_names(), dict[str, Any]()
+        for name, value in data.items():
+            if name not in accepted:
+                raise _fault(f"has the field {name!r}. {did_you_mean(name, sorted(accepted))}")
+            if value is not None and not (name == cls.left_out_if_empty and value in ("", [])):
+                given[name] = value
+        for name in given:
+            both = sorted(each for each in given if accepted[each] == accepted[name])
+            if len(both) > 1:
+                raise _fault(f"has one field under two names, {both!r}: give one of them")
+        return given
+
+
+def _fault(text: str) -> PydanticCustomError:
+    return PydanticCustomError("part", "{text}", {"text": text})
+
+
+def _read_contexts(value: object) -> dict[str, str]:
+    try:
+        return context_mapping(value)
+    except InvalidInputError as error:
+        raise ValueError(CONTEXT_FORMS) from error
 
 
 class _Shared(_Input):
     prediction_field: str | None = None
-    context_fields: Contexts = {}
+    context_fields: Annotated[dict[str, str], BeforeValidator(_read_contexts)] = {}
 
 
 class _Option(_Input):
-    form = "a mapping with a label, and a value or na: true"
+    form = "is {}; give a mapping with a label, and a value or na: true"
 
     label: Text
     value: float | None = None
@@ -146,7 +167,7 @@ class _Option(_Input):
 
 
 class _Criterion(_Shared):
-    form = "a text, or a mapping with a requirement"
+    form = "is {}; give a text, or a mapping with a requirement"
     text_field = "requirement"
 
     name: Text | None = None
@@ -159,7 +180,7 @@ class _Criterion(_Shared):
 
 
 class _Section(_Input):
-    form = "a mapping with a name and criteria"
+    form = "is {}; give a mapping with a name and criteria"
 
     name: Text
     description: str = ""
@@ -170,7 +191,7 @@ class _Section(_Input):
 
 
 class _Rubric(_Shared):
-    form = "a rubric is a list of criteria, or a mapping with criteria or sections"
+    form = "holds {}; a rubric is a list of criteria, or a mapping with criteria or sections"
     list_field = "criteria"
     left_out_if_empty = "sections"  # as a frozen rubric without sections is written
 
@@ -184,7 +205,7 @@ class _Rubric(_Shared):
 
 
 class _Item(_Input):
-    form = "a text, or a mapping with a question"
+    form = "is {}; give a text, or a mapping with a question"
     text_field = "question"
     left_out_if_empty = "name"  # as a frozen item without a name is written
 
@@ -197,7 +218,7 @@ class _Item(_Input):
 
 
 class _Checklist(_Shared):
-    form = "a checklist is a list of questions, or a mapping with items"
+    form = "holds {}; a checklist is a list of questions, or a mapping with items"
     list_field = "items"
 
     name: Text | None = None
@@ -206,7 +227,7 @@ class _Checklist(_Shared):
 
 
 class _UnitxtOption(_Input):
-    form = "an object with a name and a description, as the criterion has __type__ or option_map"
+    form = "is {}; give an object with a name and a description, as the criterion has __type__ or option_map"
 
     type: Literal["criteria_option"] = Field("criteria_option", alias="__type__")
     name: str
@@ -232,10 +253,9 @@ class _EvenhandCriterion(_UnitxtCriterionWithOptions):
     tags: list[str] = []
 
 
-SHARED_FIELDS = frozenset(_Shared.model_fields)
 RUBRIC_FIELDS = frozenset(_Rubric.model_fields)
 CHECKLIST_FIELDS = frozenset(_Checklist.model_fields)
-CRITERION_FIELDS = frozenset({*_Criterion.model_fields, "requirement", "scale_type"})
+CRITERION_FIELDS = frozenset(_Criterion.accepted_names())
 NESTING_FIELDS = frozenset({"weight", "within", "sections"})
 """The fields with which a section counts by itself; without one of them it only names a part of the rubric."""
 
@@ -247,47 +267,44 @@ _ARTIFACTS: Mapping[str, type[_UnitxtCriterion]] = {
 ARTIFACT_FIELDS = {kind: frozenset(model.model_fields) for kind, model in _ARTIFACTS.items()}
 """The types of unitxt's artifacts that are criteria, and their fields."""
 
-_OWN_FIELDS = ARTIFACT_FIELDS["evenhand_criterion"] - ARTIFACT_FIELDS["criteria_with_options"]
-
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def _validated(model: type[Model], data: object, what: str) -> Model:
-    """The data as a model.
+    """Return the data as a model.
 
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
         ArtifactError: If the data are more than JSON can say.
     """
     data = plain(data, what)
-    listed = model.list_field if issubclass(model, _Input) else ""
-    if listed and isinstance(data, list):
-        data = {listed: data}
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise InvalidCriterionError(_refusal(error, model, data, what)) from error
+        raise InvalidCriterionError(_refusal(error, data, what)) from error
 
 
 _NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
 
 
-def _refusal(error: ValidationError, model: type[BaseModel], data: object, what: str) -> str:  # noqa: PLR0911 - a line per kind
-    """The first thing that pydantic found wrong: where it is, the value there, and what is accepted."""
+def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401 - plain data
+    """Return the first thing that is wrong, a form or a name before a value: its place, value, and what is accepted."""
     faults = error.errors(include_url=False)
-    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
-    kind, value, loc = fault["type"], fault["input"], fault["loc"]
-    where, field, owner = _place(loc, model, data, what)
-    accepted = {} if owner is None else _accepted_fields(owner)
-    if kind == "extra_forbidden" and loc[-1] in accepted:
-        both = sorted(alias for alias, name in accepted.items() if name == accepted[str(loc[-1])])
-        return f"{where} has one field under two names, {both!r}: give one of them"
-    if kind == "extra_forbidden":
-        return f"{where} has the field {field!r}. {did_you_mean(field, sorted(accepted))}"
-    if not field:
-        form = getattr(owner, "form", _Input.form)
-        return f"{where} {f'is {briefly(value)}; give' if loc else f'holds {briefly(value)};'} {form}"
-    value = None if kind == "missing" else value
+    fault = next((each for each in faults if each["type"] == "part"), faults[0])
+    field = ""
+    for step in fault["loc"]:
+        if isinstance(step, int):
+            data = data[step]
+            name, noun = data.get("name") if isinstance(data, dict) else None, _NOUNS.get(field, field)
+            part = f"the {noun} {name!r}" if isinstance(name, str) and name else f"{noun} {step + 1}"
+            where, field = f"{part} of {where}", ""
+        else:
+            data = data.get(step) if isinstance(data, dict) else data
+            field = f"{field}.{step}".lstrip(".")
+    kind = fault["type"]
+    if kind == "part":
+        return f"{where} {fault['ctx']['text']}"
+    value = None if kind == "missing" else fault["input"]
     found = f"{where} has the {field} {briefly(value)}"
     if kind in {"list_type", "too_short"} or (kind == "missing" and field in _NOUNS):
         return f"{found}; give a list{' of at least one' if field in _NOUNS else ''}"
@@ -298,45 +315,6 @@ def _refusal(error: ValidationError, model: type[BaseModel], data: object, what:
         choices = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
         return f"{found}. {did_you_mean(value, choices)}"
     return f"{found}; {fault['ctx']['error']}" if kind == "value_error" else f"{found}: {fault['msg']}"
-
-
-def _place(
-    loc: Sequence[int | str],
-    model: type[BaseModel],
-    data: Any,  # noqa: ANN401 - plain data
-    what: str,
-) -> tuple[str, str, type[BaseModel] | None]:
-    """What messages call the part of a document that pydantic names, the field in it, and the model of the part."""
-    where, field = what, ""
-    owner: type[BaseModel] | None = model
-    inner = owner
-    for step in loc:
-        if isinstance(step, int):
-            data, owner = data[step] if isinstance(data, list) else None, inner
-            name, noun = data.get("name") if isinstance(data, dict) else None, _NOUNS.get(field, field)
-            part = f"the {noun} {name!r}" if isinstance(name, str) and name else f"{noun} {step + 1}"
-            where, field = f"{part} of {where}", ""
-        else:
-            data = data.get(step) if isinstance(data, dict) else None
-            field = f"{field}.{step}".lstrip(".")
-            inner = _model_in(owner.model_fields[step].annotation) if owner and step in owner.model_fields else None
-    return where, field, owner
-
-
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for each in get_args(annotation) if (found := _model_in(each))), None)
-
-
-def _accepted_fields(model: type[BaseModel]) -> dict[str, str]:
-    """Name that a document may have -> field of the model."""
-    found = {}
-    for name, info in model.model_fields.items():
-        alias = info.validation_alias
-        for each in alias.choices if isinstance(alias, AliasChoices) else [alias or name]:
-            found[str(each)] = name
-    return found
 
 
 def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
@@ -362,13 +340,13 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
     written, sections = list(given.criteria or ()), list[Section]()
     _add_sections(given.sections or (), what, written, sections if is_nested else None)
     taken = {criterion.name for criterion in written if criterion.name}
-    shared = given.model_dump(exclude_unset=True, include=set(SHARED_FIELDS))
+    shared = given.model_dump(exclude_unset=True, include=set(_Shared.model_fields))
     criteria = []
     for criterion in written:
         own_name = criterion.name or derived_name(criterion.description, taken)
         taken.add(own_name)
         criteria.append(_criterion_of(criterion, own_name, what, shared))
-    own = given.model_dump(exclude_unset=True, exclude={"name", "criteria", "sections", *SHARED_FIELDS})
+    own = given.model_dump(exclude_unset=True, exclude={"name", "criteria", "sections", *_Shared.model_fields})
     return Rubric(**own, name=given.name or name, criteria=tuple(criteria), sections=tuple(sections))
 
 
@@ -439,7 +417,8 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
             if not any(as_unitxt):
                 return _validated(Criterion, data, what)
         with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
-        kind = "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options
+        own_fields = ARTIFACT_FIELDS["evenhand_criterion"] - ARTIFACT_FIELDS["criteria_with_options"]
+        kind = "evenhand_criterion" if own_fields & data.keys() else with_options
     if not isinstance(kind, str) or kind not in _ARTIFACTS:
         raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(_ARTIFACTS)!r}")
     own = {name: value for name, value in data.items() if not name.startswith("__") and value is not None}
@@ -463,23 +442,18 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
     own = {name: value for name, value in fields.items() if name != "__type__"}
     given = cast("_UnitxtCriterionWithOptions", _validated(_ARTIFACTS[fields["__type__"]], own, where))
     values = {fold_label(name): value for name, value in given.option_map.items()}
-    na_options = given.na_options if isinstance(given, _EvenhandCriterion) else []
+    na_labels = set(map(fold_label, given.na_options if isinstance(given, _EvenhandCriterion) else []))
     names = {fold_label(option.name) for option in given.options}
-    for field, chosen in (("option_map", set(values)), ("na_options", set(map(fold_label, na_options)))):
-        unknown = sorted(chosen - names)
-        if unknown:
+    for field, chosen in (("option_map", values.keys()), ("na_options", na_labels)):
+        if unknown := sorted(chosen - names):
             raise InvalidCriterionError(
                 f"the {field} of {where} names {unknown!r}, which are not among its options. "
                 f"{did_you_mean(unknown[0], names)}"
             )
     options = tuple(
-        Option(
-            label=option.name,
-            value=values.get(fold_label(option.name)),
-            description=option.description,
-            na=fold_label(option.name) in set(map(fold_label, na_options)),
-        )
-        for option in given.options
+        Option(label=each.name, value=values.get(folded), description=each.description, na=folded in na_labels)
+        for each in given.options
+        for folded in [fold_label(each.name)]
     )
     named = given.model_dump(exclude={"options", "option_map", "na_options", "data_classification_policy"})
     return Criterion(**{"scale": implied_scale(options), **named}, options=options)
@@ -586,14 +560,11 @@ def is_sentence(reference: str) -> bool:
     [True, True, True, False, False]
     """
     sentence = reference.strip()
-    return is_worded(sentence) and not (os.sep in sentence and _exists(sentence))
-
-
-def _exists(name: str) -> bool:
     try:
-        return expanded(name).exists()
-    except OSError:  # too long
-        return False
+        is_path = os.sep in sentence and expanded(sentence).exists()
+    except OSError:  # it is too long
+        is_path = False
+    return is_worded(sentence) and not is_path
 
 
 def is_worded(sentence: str) -> bool:

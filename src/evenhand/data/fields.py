@@ -15,8 +15,7 @@ from numbers import Integral
 from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
-from evenhand.data.cells import held_in, number_of, plain_cell
-from evenhand.data.plain import briefly, context_mapping
+from evenhand.data.plain import briefly, context_mapping, held_in, number_of, plain_cell
 from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications

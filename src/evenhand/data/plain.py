@@ -6,11 +6,14 @@ fields and the values of fields that hold a text: ``label: 5`` is the label ``"5
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -276,3 +279,60 @@ def briefly(value: object) -> str:
         return " ".join(shortened.repr(value).split())
     except Exception:  # noqa: BLE001 - a number too long to be written, or whatever a type of a program raises
         return f"a value of the type {type(value).__name__}"
+
+
+def number_of(value: object) -> float | None:
+    """The number that a value is, or that a text shows; None for anything else, booleans among it.
+
+    >>> [number_of(value) for value in (1, "2.0", " 3", True, "many", float("inf"))]
+    [1.0, 2.0, 3.0, None, None, None]
+    """
+    if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def plain_cell(value: object) -> object:
+    """A cell; numpy's scalars and arrays as Python's."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def held_in(text: str, where: str) -> object:
+    """The list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
+
+    A bare ``nan``, as pandas has for nothing, is None there.
+
+    Raises:
+        InvalidInputError: If a mapping in it has a key twice.
+
+    >>> held_in("{'ann': 'yes', 'bob': nan}", "row 0")
+    {'ann': 'yes', 'bob': None}
+    """
+    if text.strip()[:1] not in {"[", "{", "("}:
+        return text
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, where))
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(_Literal(where).visit(ast.parse(text.strip(), mode="eval")))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return text
+
+
+class _Literal(ast.NodeTransformer):
+    """A Python literal in which ``nan`` is None and keys differ."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(None) if node.id == "nan" else node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        unique_keys([(key.value, None) for key in node.keys if isinstance(key, ast.Constant)], self.where)
+        return self.generic_visit(node)

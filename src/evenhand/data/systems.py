@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from evenhand.data.cells import held_in
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_ids, text_of
-from evenhand.data.plain import briefly
+from evenhand.data.plain import briefly, held_in
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Classifications

@@ -17,8 +17,8 @@ import numpy as np
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
-from evenhand.data.cells import is_abstention, number_of
-from evenhand.data.recorded_columns import NO_VERDICT
+from evenhand.data.cells import NO_VERDICT, is_abstention
+from evenhand.data.plain import number_of
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent, format_range
 from evenhand.results.measures import Kind, Measure, known, measure, measures_of

@@ -189,7 +189,7 @@ def _labels(
     """The option's own label, a row; None where there is none."""
     field = fields.label.replace("{system}", response_field)
     cells = [_label_cell(row, given, field, criterion) for row, given in enumerate(rows)]
-    reader = LabelReader.of(criterion, as_index=fields.as_index)
+    reader = LabelReader(criterion, as_index=fields.as_index)
     read = reader.read(cells, lambda row: f"row {row} of the examples has the label")
     return [None if place is None else criterion.labels[place] for place in read]
 

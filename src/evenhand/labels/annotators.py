@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from evenhand.data.cells import NOT_ASKED, is_abstention, number_of
-from evenhand.data.recorded_columns import VoteColumn, VoteReader, categories_of, read_column
+from evenhand.data.cells import NOT_ASKED, LabelReader, VoteColumn, categories_of, is_abstention, read_column
+from evenhand.data.plain import number_of
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import Scale
 from evenhand.labels.people import Labels, paired
-from evenhand.numbers import Missing, format_count, format_level, format_number, format_percent
-from evenhand.results.measures import Column, known, measure, measures_table
+from evenhand.numbers import (
+    Missing,
+    format_count,
+    format_level,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_share,
+)
+from evenhand.results.measures import Column, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
-from evenhand.statistics.alternative_annotator import (
+from evenhand.statistics.agreement import (
     FEWEST_INSTANCES,
     AnnotatorComparison,
     Similarity,
@@ -30,6 +38,10 @@ EPSILONS: Final[Mapping[str, float]] = {"expert": 0.2, "skilled": 0.15, "crowd":
 
 FEWEST_ANNOTATORS: Final = 3
 LEAST_WINNING_RATE: Final = 0.5
+FEW: Final = (
+    f"Not tested are annotators with fewer than {FEWEST_INSTANCES} instances, or clusters of them, that another "
+    "annotator labelled too: label 50 to 100 instances, with three annotators each."
+)
 
 Scoring = Literal["exact", "rmse"] | Similarity
 
@@ -56,51 +68,30 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorOutdone:
-    """The judge against one annotator.
-
-    Attributes:
-        annotator: Whose name.
-        num_instances: Instances that the annotator and another one labelled.
-        advantage: The share of them on which the judge is at least as near to the other annotators.
-        lead: By how much more often the judge is at least as near as the annotator than the other way round.
-        p_value: That the annotator leads by ε or more.
-        adjusted_p_value: After Benjamini and Yekutieli over the annotators.
-        outdone: Whether the judge represents the others at least as well, ε given.
-    """
-
-    annotator: str
-    num_instances: int = measure("count")
-    advantage: Interval | Missing = measure("share")
-    lead: float | Missing = measure("difference")
-    p_value: float | Missing = measure("p_value")
-    adjusted_p_value: float | Missing = measure("p_value")
-    outdone: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
     """Whether one judge may stand in for the annotators.
 
     Attributes:
-        judge: Whose name.
+        judge: Its name.
         criterion: What it is about; empty where there is one.
+        people: The names of the annotators.
         passed: Whether it may, or why that cannot be said.
         winning_rate: The share of annotators that it outdoes; ω.
         advantage: How often it is at least as near to the other annotators as one of them is; ρ, the mean over them.
         num_instances: Instances with labels of two annotators or more.
         num_silent: Those of them on which the judge said nothing: it loses them.
-        annotators: One by one.
+        annotators: The judge against each of the people.
     """
 
     judge: str
     criterion: str
+    people: tuple[str, ...]
     passed: bool | Missing
-    winning_rate: float | Missing = measure("number")
-    advantage: Interval | Missing = measure("share")
+    winning_rate: float | None = measure("number")
+    advantage: Interval | None = measure("share")
     num_instances: int = measure("count")
     num_silent: int = measure("count")
-    annotators: tuple[AnnotatorOutdone, ...]
+    annotators: tuple[AnnotatorComparison, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,7 +105,7 @@ class StandIn:
 
     @property
     def num_outdone(self) -> str:
-        """Of how many annotators."""
+        """How many of the annotators the judge outdoes."""
         return f"{sum(each.outdone for each in self.annotators)} of {len(self.annotators)}"
 
 
@@ -123,7 +114,7 @@ class StandInTest(PrintedTables):
     """The result of :func:`evenhand.alternative_annotator_test`.
 
     Attributes:
-        judges: One a judge and criterion.
+        judges: One per judge and criterion.
         parameters: ε, the false discovery rate, the level of intervals, and how near two labels are.
     """
 
@@ -138,68 +129,59 @@ class StandInTest(PrintedTables):
             )
         return found[0]
 
-    def verdict(self, tested: StandIn) -> str:
-        """The answer as a sentence."""
-        about = f" on {tested.criterion}" if tested.criterion else ""
-        if isinstance(tested.passed, Missing):
-            return f"Whether {tested.judge} may stand in{about} cannot be said: {tested.passed.reason}."
-        return (
-            f"{tested.judge} may {'' if tested.passed else 'not '}stand in for these annotators{about}: at ε = "
-            f"{format_number(self.parameters['epsilon'])} it represents the others at least as well as "
-            f"{tested.num_outdone} annotators do (ω = {format_number(tested.winning_rate)}; "
-            f"{format_number(LEAST_WINNING_RATE)} or more is asked for)."
-        )
-
     def text_tables(self) -> tuple[TextTable, ...]:
-        """A row a judge with its verdict, and a row a judge and annotator."""
-        labels = ("judge", "criterion")[: len(self.judges[0].names)]
-        level = format_level(self.parameters["level"])
+        """A row per judge with its verdict, and a row per judge and annotator."""
+        labels, level = ("judge", "criterion")[: len(self.judges[0].names)], format_level(self.parameters["level"])
+        epsilon, alpha = format_number(self.parameters["epsilon"]), format_percent(self.parameters["alpha"])
+        meaning = (
+            f"ε = {epsilon} is what the judge is given in advance for being cheaper: an annotator is outdone unless it "
+            f"leads by {epsilon} or more. ω is the share of annotators outdone, by tests with a false discovery rate "
+            f"of {alpha} (Benjamini and Yekutieli); {format_number(LEAST_WINNING_RATE)} or more is asked for. ρ "
+            "compares judges."
+        )
+        unknown = [(each.names, each.passed) for each in self.judges if isinstance(each.passed, Missing)]
+        notes = [
+            meaning,
+            *(f"Whether {' on '.join(names)} may stand in cannot be said: {why.reason}." for names, why in unknown),
+        ]
+        if any(each.num_silent for each in self.judges):
+            notes.append("Where a judge said nothing and the annotators did, it counts as farther from them.")
         judges = measures_table(
             "May the judge stand in for annotators?",
             labels,
             [(each.names, each) for each in self.judges],
             (
-                Column("may it", lambda each: each.answer),
+                Column("passes", lambda each: each.answer),
                 Column("outdoes", lambda each: each.num_outdone),
                 Column("ω", "winning_rate"),
                 Column(f"ρ [{level}]", "advantage"),
                 Column("instances", "num_instances"),
-                Column("silent on", "num_silent", optional=True),
+                Column("no verdict on", "num_silent", optional=True),
             ),
-            [*map(self.verdict, self.judges), *self._notes()],
+            notes,
             kind="judges",
         )
+        untested = any(own.p_value is None for each in self.judges for own in each.annotators)
         compared = measures_table(
             "The judge against each annotator, by how near each is to the others",
             (*labels, "annotator"),
-            [((*each.names, own.annotator), own) for each in self.judges for own in each.annotators],
+            [
+                ((*each.names, name), own)
+                for each in self.judges
+                for name, own in zip(each.people, each.annotators, strict=True)
+            ],
             (
-                Column("instances", "num_instances"),
-                Column(f"judge at least as near [{level}]", "advantage"),
-                Column("judge leads by", "lead"),
-                Column("p", "p_value"),
-                Column("p (BY)", "adjusted_p_value"),
+                Column("instances", lambda own: format_count(own.num_instances)),
+                Column(f"judge at least as near [{level}]", lambda own: format_share(own.advantage)),
+                Column("judge leads by", lambda own: format_number(own.lead, signed=True)),
+                Column("p", lambda own: format_p_value(own.p_value)),
+                Column("p (BY)", lambda own: format_p_value(own.adjusted_p_value)),
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
-            list(self._reasons()),
+            [FEW] if untested else [],
             kind="annotators",
         )
         return judges, compared
-
-    def _notes(self) -> Iterator[str]:
-        epsilon = format_number(self.parameters["epsilon"])
-        yield (
-            f"ε = {epsilon} is what the judge is given in advance for being cheaper: an annotator is outdone unless it "
-            f"leads by {epsilon} or more. ω counts those that are, by tests with a false discovery rate of "
-            f"{format_percent(self.parameters['alpha'])} (Benjamini and Yekutieli); ρ compares judges."
-        )
-        if any(each.num_silent for each in self.judges):
-            yield "Where a judge said nothing and the annotators did, it counts as farther from them."
-
-    def _reasons(self) -> Iterator[str]:
-        owns = [own for each in self.judges for own in each.annotators]
-        for reason in dict.fromkeys(own.p_value.reason for own in owns if isinstance(own.p_value, Missing)):
-            yield f"Not tested: {reason}."
 
     def __repr__(self) -> str:
         return f"<StandInTest of {format_count(len(self.judges), 'judge')}>\n{self}"
@@ -229,8 +211,10 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
     """Test every judge.
 
     Raises:
-        InvalidInputError: An alpha that is no share, or labels that are not alike.
+        InvalidInputError: An alpha that is not a share.
     """
+    if not 0 < alpha < 1:
+        raise InvalidInputError(f"alpha is {alpha!r}; give a false discovery rate between 0 and 1, such as 0.05")
     scorings = dict.fromkeys(each.scoring if isinstance(each.scoring, str) else "similarity" for each in said)
     parameters = {"epsilon": epsilon, "alpha": alpha, "level": level, "interval": interval, "scoring": list(scorings)}
     tested = []
@@ -238,59 +222,32 @@ def stand_in_test(said: Sequence[Said], *, epsilon: float, alpha: float, level: 
         over = IntervalLevel(level, each.clusters or None, interval)
         alignments = leave_one_out_alignment(each.labels, list(each.people.values()), each.scoring)
         found = alternative_annotator(*alignments, epsilon=epsilon, alpha=alpha, level=over)
-        annotators = tuple(_outdone(name, own) for name, own in zip(each.people, found.annotators, strict=True))
-        rate = known(found.winning_rate, "no annotator could be compared")
         comparable = [sum(label is not None for label in row) > 1 for row in zip(*each.people.values(), strict=True)]
+        passed: bool | Missing = (found.winning_rate or 0.0) >= LEAST_WINNING_RATE
+        if len(each.people) < FEWEST_ANNOTATORS:
+            passed = Missing(f"the test asks for {FEWEST_ANNOTATORS} annotators or more, a group to represent")
+        elif any(own.p_value is None for own in found.annotators):
+            passed = Missing("not every annotator could be compared with the judge; see below")
         tested.append(
             StandIn(
                 judge=each.judge,
                 criterion=each.criterion,
-                passed=_passed(rate, annotators),
-                winning_rate=rate,
-                advantage=known(found.advantage, "no two annotators labelled the same instance"),
+                people=tuple(each.people),
+                passed=passed,
+                winning_rate=found.winning_rate,
+                advantage=found.advantage,
                 num_instances=sum(comparable),
                 num_silent=sum(both and own is None for both, own in zip(comparable, each.labels, strict=True)),
-                annotators=annotators,
+                annotators=found.annotators,
             )
         )
     return StandInTest(tuple(tested), parameters)
 
 
-def _passed(rate: float | Missing, annotators: Sequence[AnnotatorOutdone]) -> bool | Missing:
-    if len(annotators) < FEWEST_ANNOTATORS:
-        return Missing(
-            f"the test asks for {FEWEST_ANNOTATORS} annotators or more, so that there is a group to represent, and "
-            f"there {'is' if len(annotators) == 1 else 'are'} {len(annotators)}"
-        )
-    untested = [each.annotator for each in annotators if isinstance(each.p_value, Missing)]
-    if untested or isinstance(rate, Missing):
-        return Missing(f"the annotators {untested!r} could not be compared with the judge; see below")
-    return rate >= LEAST_WINNING_RATE
-
-
-def _outdone(name: str, found: AnnotatorComparison) -> AnnotatorOutdone:
-    nothing = f"{name} labelled no instance that another annotator labelled too"
-    untested = (
-        f"with fewer than {FEWEST_INSTANCES} instances, or clusters of them, the test cannot tell; label 50 to 100 "
-        "instances, with three annotators each"
-        if found.num_instances
-        else nothing
-    )
-    return AnnotatorOutdone(
-        annotator=name,
-        num_instances=found.num_instances,
-        advantage=known(found.advantage, nothing),
-        lead=Missing(nothing) if found.mean_difference is None else -found.mean_difference,
-        p_value=known(found.p_value, untested),
-        adjusted_p_value=known(found.adjusted_p_value, untested),
-        outdone=found.outdone,
-    )
-
-
 def said_in_columns(
     judges: Sequence[VoteColumn],
     people: Sequence[VoteColumn],
-    reader: VoteReader | None,
+    reader: LabelReader | None,
     scoring: Any,  # noqa: ANN401 - checked
     clusters: Sequence[Hashable] = (),
 ) -> list[Said]:
@@ -313,7 +270,7 @@ def said_in_columns(
             "and an annotator is compared with the others, of whom there must be one at least, and should be two"
         )
     if reader is None and not callable(scoring) and scoring != "rmse":
-        reader = VoteReader.of(categories_of((*judges, *people)))
+        reader = LabelReader(categories_of((*judges, *people)))
     if reader is not None:
         scale = Scale.of(reader.criterion)
         rated = scoring != "exact" and (scale.ordinal or reader.criterion.has_values)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.criteria import Criterion
-from evenhand.data.cells import LabelReader, is_abstention, number_of
+from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.fields import field_or
+from evenhand.data.plain import number_of
 from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
@@ -32,9 +32,6 @@ from evenhand.votes import Vote
 
 ROW_COLUMNS: Final = ("id", "instance")
 """What the column may be called that says which row a label is about."""
-
-NAMING: Final = ("system", "criterion")
-"""Columns that say what a label is about, whether or not questions are named by them."""
 
 _NO_LABELS = "gold holds no label of any row that was judged"
 
@@ -213,7 +210,7 @@ def _held(results: Results) -> Iterator[Label]:
 
 def _read(criterion: Criterion, given: object, where: str) -> str:
     """The label of an option that a cell says."""
-    place = LabelReader.of(criterion).index_of(given, f"{where} has the label")
+    place = LabelReader(criterion).index_of(given, f"{where} has the label")
     if place is None:
         raise InvalidInputError(f"{where} has the label {given!r}; give one of {list(criterion.labels)!r}")
     return criterion.labels[place]
@@ -258,7 +255,8 @@ class _GoldReader:
             )
         read = {name: given or name for name, given in self.fields.items()}
         self._check_columns(columns, read, where)
-        self.design = _one_of({row.get("design") for row in rows})
+        designs = {row.get("design") for row in rows}
+        self.design = str(*designs) if len(designs) == 1 and not is_abstention(rows[0].get("design")) else None
         for number, row in enumerate(rows):
             value, at = row.get(read["label"]), f"row {number} of {where}"
             instance = self._row(row.get(key), self.ids if key == "id" else self.numbers, at)
@@ -268,7 +266,7 @@ class _GoldReader:
                 raise InvalidInputError(f"{at} has the probability {share!r}; it lies above 0, and is at most 1")
             if not is_abstention(value):
                 name = self._question(instance, row, value, at)
-                self._check_about(name, row, at)
+                self._check_about(row, at)
                 yield Label(name, self._value(name, value, at), who, share)
 
     def _check_columns(self, columns: Sequence[str], read: Mapping[str, str], where: str) -> None:
@@ -279,48 +277,38 @@ class _GoldReader:
                     f"{where} has no column {name!r}. {did_you_mean(name, columns)} Name the column with the label, "
                     "label_field=…, and give a row for each label"
                 )
-        known = dict.fromkeys((*ROW_COLUMNS, *self.names, *NAMING, *read.values(), "design"))
+        known = list(dict.fromkeys((*ROW_COLUMNS, *self.names, "system", "criterion", *read.values(), "design")))
         for name in columns:
             if name not in known:
-                meant = get_close_matches(name.strip().lower(), [each for each in known if each not in columns], n=1)
-                hint = f"call it {meant[0]!r} if it says that, or " if meant else ""
                 raise InvalidInputError(
-                    f"{where} has the column {name!r}, which is not read: {hint}leave it out. A table of labels has "
-                    f"the columns {list(known)!r}"
+                    f"{where} has the column {name!r}, which is not read: leave it out, or rename it. "
+                    f"{did_you_mean(name, known)}"
                 )
 
-    def _check_about(self, asked: QuestionName, row: Mapping[str, Any], where: str) -> None:
+    def _check_about(self, row: Mapping[str, Any], where: str) -> None:
         """Check the system and the criterion that a row of a table names, where questions are not named by them."""
-        for column in NAMING:
-            if column in self.names or is_abstention(given := row.get(column)):
-                continue
-            judged = self._criteria[asked] if column == "criterion" else self._systems_of(asked)
-            if not judged:
+        for column, judged in self.judged.items():
+            given = row.get(column)
+            if (
+                column not in self.names
+                and not is_abstention(given)
+                and str(given) not in {*judged, *map(visible, judged)}
+            ):
+                known = f"judged was {' or '.join(map(repr, sorted(judged)))}" if judged else "the result knows none"
                 raise InvalidInputError(
-                    f"{where} names the {column} {given!r}, and the result does not say of which {column} its votes "
-                    f"are: aggregate them with group_fields={column!r}, or give only the labels of what was judged, "
-                    f"without the column {column!r}"
+                    f"{where} names the {column} {given!r}, and {known}: give only the labels of what was judged; "
+                    "aggregated votes know the systems with group_fields='system'"
                 )
-            if str(given) not in {*judged, *map(visible, judged)}:
-                raise InvalidInputError(
-                    f"{where} names the {column} {given!r}, and judged was {' or '.join(map(repr, sorted(judged)))}: "
-                    "give only the labels of what was judged"
-                )
-
-    def _systems_of(self, asked: QuestionName) -> set[str]:
-        """Find the systems that a question is about, as far as the result knows them."""
-        kept = self.results.parameters.get("groups", {}).get("system")
-        return {*map(str, asked[1:])} if "first" in self.names else {kept[asked[0]]} - {None} if kept else set()
 
     @cached_property
-    def _criteria(self) -> Mapping[QuestionName, set[str]]:
-        """What names a question, or a response -> the criteria, rubrics and checklists that it is judged by."""
-        found = {name: {self.results.criterion_of(cell).name} for name, cell in self.cells.items()}
-        found |= {name: {each.criterion} for name, each in self.wholes.items() if name not in found}
-        for each in self.results.outcomes():
-            for name in (name for row in each.rows for name in row.questions):
-                found[name].add(each.criterion)
-        return found
+    def judged(self) -> dict[str, set[str]]:
+        """The names of the systems, and of the criteria, rubrics and checklists, that the result knows."""
+        every = self.results.outcomes()
+        systems = {each.system for each in every} | set(self.results.parameters.get("groups", {}).get("system", ()))
+        criteria = {each.criterion for each in every} | {
+            self.results.criterion_of(cell).name for cell in self.cells.values()
+        }
+        return {"system": systems - {None, ""}, "criterion": criteria}
 
     def _row(self, given: object, rows: Mapping[str, int], where: str) -> int:
         """Find the row that an id names, or a number counted from 0."""
@@ -359,7 +347,10 @@ class _GoldReader:
         number = number_of(value)
         if name in self.cells:
             criterion = self.results.criterion_of(self.cells[name])
-            return _read(criterion, value, where) if number is None or not _between(number, criterion) else number
+            values = {option.value for option in criterion.options} | {number_of(label) for label in criterion.labels}
+            low, high = criterion.score_range
+            between = number is not None and number not in values and criterion.has_values and low < number < high
+            return number if between else _read(criterion, value, where)  # type: ignore[return-value] # a number
         of = self.wholes[name]
         low, high = of.bounds
         if number is None or not low <= number <= high:
@@ -367,19 +358,6 @@ class _GoldReader:
                 f"{where} has the score {value!r}; a score of {of.criterion!r} is a number from {low:g} to {high:g}"
             )
         return number
-
-
-def _between(number: float, criterion: Criterion) -> bool:
-    """Whether a number is neither a label nor the value of an option, and lies between such values."""
-    values = {option.value for option in criterion.options} | {number_of(label) for label in criterion.labels}
-    low, high = criterion.score_range
-    return number not in values and criterion.has_values and low < number < high
-
-
-def _one_of(designs: set[Any]) -> str | None:
-    """How the rows were drawn, where a table says the same of all."""
-    (first, *others) = designs
-    return None if others or is_abstention(first) else str(first)
 
 
 def _by_row(names: Iterable[QuestionName]) -> dict[int, list[QuestionName]]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -32,11 +31,11 @@ from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
 SCORE_LEVELS: Final = 5
-"""A score that is no label is drawn from in so many groups of like size."""
+"""Groups of about equal size into which scores that are not labels are divided."""
 
 
 FEWEST_OF_A_STRATUM: Final = 2
-"""So many units of a stratum are drawn at least: from one nobody can say how far units differ."""
+"""Units of a stratum that are drawn at least: one does not show how far units differ."""
 
 
 def to_label(
@@ -71,35 +70,52 @@ def to_label(
         InvalidInputError: Data that are not those that were judged, more rows than there are, a design that does not
             exist or that these verdicts do not allow.
     """
-    how = _How(check_design(design), _whole("n", n, 1), _whole("seed", seed, 0))
+    for name, given, least in (("n", n, 1), ("seed", seed, 0)):
+        if type(given) is not int or given < least:
+            raise InvalidInputError(f"{name} is {given!r}; give a whole number, {least} or more")
+    if design not in DRAWN_BY:
+        raise InvalidInputError(f"design is {design!r}, not a sampling design. {did_you_mean(design, DRAWN_BY)}")
     whole = [each for each in results.outcomes() if each.part_of is None]
     texts = results.texts(data, response_field, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
-    chosen, scores = _drawn(_groups(results, whole, cells, texts), cells, how)
-    cards, criteria = _cards(results, texts, chosen, how)
+    ranks = {row: rank for rank, row in enumerate(random_order(1 + max(name[0] for name in cells), seed))}
+    chosen: list[_Chosen] = []
+    scores = []
+    for name, rows in _rows_by_score(results, whole).items():
+        units = [pair for pair in rows if _has_texts(pair[1], cells, texts)]
+        if not units:
+            raise InvalidInputError(f"{name} has no row with a response, so there is nothing to label")
+        if n > len(units):
+            raise InvalidInputError(
+                f"n is {n}, and {name} has {format_count(len(units), 'row')} with a response: ask for at most "
+                f"{len(units)}"
+            )
+        verdicts = _strata(units) if design == "by_verdict" else [None] * len(units)
+        shares = probabilities_by_stratum(verdicts, n)
+        order = sorted(range(len(units)), key=lambda place, units=units: ranks[units[place][1].instance])  # type: ignore[misc] # the default binds the loop's units
+        places = drawn_within(verdicts, shares, order)
+        for place in places:
+            names = units[place][1].questions
+            chosen += [_Chosen(each, cells[each], float(shares[place]), verdicts[place]) for each in names]
+        least_and_most = float(shares.min()), float(shares.max())
+        scores.append(DrawnScore(name, len(units), len(places), len(rows) - len(units), *least_and_most))
+    cards, criteria = _cards(results, texts, chosen, seed)
     questions = tuple(asked for card in cards for asked in card.questions)
+    how: tuple[Design, int, int] = ("random" if design == "random" else "by_verdict", n, seed)
     by_label = all(each.labels for each in whole) and not (_compares(results) and len(scores) > 1)
     draw = Draw(
         id=digest(how, [each._asdict() for each in questions], [card.responses for card in cards]),
-        design=how.design,
-        corrected_as=how.design if how.design == "random" or by_label else "probabilities",
+        design=how[0],
+        corrected_as=design if design == "random" or by_label else "probabilities",
         n=n,
         seed=seed,
         labelled_by=results.labelled_by,
         criteria=criteria,
         questions=questions,
-        scores=scores,
+        scores=tuple(scores),
     )
-    names = dict.fromkeys(each.criterion for each in whole)
-    return BlindSheet(cards, draw, "Labels: " + visible(", ".join(names)))
-
-
-class _How(NamedTuple):
-    """How rows are drawn."""
-
-    design: Design
-    n: int
-    seed: int
+    about = dict.fromkeys(each.criterion for each in whole)
+    return BlindSheet(cards, draw, "Labels: " + visible(", ".join(about)))
 
 
 class _Chosen(NamedTuple):
@@ -111,80 +127,19 @@ class _Chosen(NamedTuple):
     stratum: str | None
 
 
-def _whole(name: str, given: object, least: int) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise InvalidInputError(f"{name} is {given!r}; give a whole number, {least} or more")
-    return given
-
-
 def _compares(results: Results) -> bool:
     return bool(results.labelled_by == ("first", "second"))
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The rows of one score, from which some are drawn."""
-
-    name: str
-    units: Sequence[Outcome]
-    strata: Sequence[str]
-    without_response: int
-
-    def drawn(self, how: _How, ranks: Mapping[int, int]) -> tuple[FloatArray, list[int]]:
-        """The probability with which each row is drawn, and the rows that are."""
-        if how.n > len(self.units):
-            raise InvalidInputError(
-                f"n is {how.n}, and {self.name} has {format_count(len(self.units), 'row')} with a response: ask for at "
-                f"most {len(self.units)}"
-            )
-        order = sorted(range(len(self.units)), key=lambda place: ranks[self.units[place].instance])
-        strata = self.strata if how.design == "by_verdict" else [""] * len(self.units)
-        probabilities = probabilities_by_stratum(strata, how.n)
-        return probabilities, drawn_within(strata, probabilities, order)
-
-
-def _drawn(
-    groups: Sequence[_Group], cells: Mapping[QuestionName, Cell], how: _How
-) -> tuple[list[_Chosen], tuple[DrawnScore, ...]]:
-    """The questions that are drawn, and how many rows of each score."""
-    ranks = {row: rank for rank, row in enumerate(random_order(1 + max(name[0] for name in cells), how.seed))}
-    chosen: list[_Chosen] = []
-    scores = []
-    for group in groups:
-        probabilities, places = group.drawn(how, ranks)
-        for place in places:
-            stratum = None if how.design == "random" else group.strata[place]
-            share = float(probabilities[place])
-            chosen += [_Chosen(name, cells[name], share, stratum) for name in group.units[place].questions]
-        least, greatest = float(probabilities.min()), float(probabilities.max())
-        scores.append(DrawnScore(group.name, len(group.units), len(places), group.without_response, least, greatest))
-    return chosen, tuple(scores)
-
-
-def _groups(
-    results: Results, whole: Sequence[Outcomes], cells: Mapping[QuestionName, Cell], texts: JudgedTexts
-) -> list[_Group]:
-    """The scores that people are asked about, each with its rows; every question belongs to one of them."""
+def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, list[tuple[Outcomes, Outcome]]]:
+    """The rows of each score that people are asked about; every question belongs to one of them."""
     found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
     for outcomes in whole:
         for row in outcomes.rows:
             _, *named = row.questions[0] if row.questions else (0,)
             key = tuple(map(str, named)) if _compares(results) else (outcomes.system, outcomes.criterion)
             found.setdefault(key, {}).setdefault(row.questions or ((row.instance,),), (outcomes, row))
-    groups = []
-    for key, rows in found.items():
-        there = [pair for pair in rows.values() if _has_texts(pair[1], cells, texts)]
-        if not there:
-            raise InvalidInputError(f"{', '.join(filter(None, key))} has no row with a response, so nothing to label")
-        groups.append(
-            _Group(
-                name=", ".join(filter(None, key)),
-                units=[row for _, row in there],
-                strata=_strata(there),
-                without_response=len(rows) - len(there),
-            )
-        )
-    return groups
+    return {", ".join(filter(None, key)): list(rows.values()) for key, rows in found.items()}
 
 
 def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTexts) -> bool:
@@ -192,34 +147,29 @@ def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTe
     return bool(asked) and all(text is not None for cell in asked for text in texts.shown(cell.about).values())
 
 
-def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str]:
+def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str | None]:
     """What the judge said of each row: the label, or of a score that is none the group of like scores."""
     scores = np.array([np.nan if row.score is None else row.score for _, row in rows])
     known = np.unique(scores[~np.isnan(scores)])
     edges = np.quantile(scores[~np.isnan(scores)], np.linspace(0, 1, SCORE_LEVELS + 1)[1:-1]) if len(known) else known
-    found = []
+    found: list[str | None] = []
     for (outcomes, row), score in zip(rows, scores, strict=True):
-        if row.na:
-            found.append("not applicable")
-        elif (row.selected if outcomes.labels else row.score) is None:
-            found.append("unscored")
-        elif row.selected is not None:
-            found.append(row.selected)
-        else:
-            found.append(f"scores {1 + int(np.searchsorted(edges, score))} of {SCORE_LEVELS}")
+        unscored = (row.selected if outcomes.labels else row.score) is None
+        level = f"scores {1 + int(np.searchsorted(edges, score))} of {SCORE_LEVELS}"
+        found.append("not applicable" if row.na else "unscored" if unscored else row.selected or level)
     return found
 
 
 def _cards(
-    results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], how: _How
+    results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], seed: int
 ) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """The questions as cards in random order, with the sides of contests in random order; and their criteria."""
     compares = _compares(results)
     together: dict[Hashable, list[_Chosen]] = {}
     for each in chosen:
-        together.setdefault(each.name if compares else _response(each), []).append(each)
-    responses = list(together.values())
-    generator = np.random.default_rng((how.seed, 1))
+        response = each.cell.about["instance"], each.cell.about.get("system")
+        together.setdefault(each.name if compares else response, []).append(each)
+    responses, generator = list(together.values()), np.random.default_rng((seed, 1))
     criteria: list[Criterion] = []
     cards = []
     for number, place in enumerate(generator.permutation(len(responses)).tolist(), start=1):
@@ -242,7 +192,7 @@ def _card(
     asked: list[AskedOfPeople] = []
     for each in own:
         criterion = results.criterion_of(each.cell)
-        as_read, answers = _sides(criterion, swapped=swapped) if compares else _readable(criterion)
+        as_read, answers = _as_read(criterion, compares=compares, swapped=swapped)
         used = {other.criterion for other in asked}
         at = next((at for at, other in enumerate(criteria) if other == as_read and at not in used), len(criteria))
         criteria += [as_read] * (at == len(criteria))
@@ -260,45 +210,27 @@ def _card(
     )
 
 
-def _response(chosen: _Chosen) -> Hashable:
-    return chosen.cell.about["instance"], chosen.cell.about.get("system")
+def _as_read(criterion: Criterion, *, compares: bool, swapped: bool) -> tuple[Criterion, Mapping[str, str]]:
+    """A criterion as people read it, and what its labels mean.
 
-
-def _readable(criterion: Criterion) -> tuple[Criterion, Mapping[str, str]]:
-    """A criterion as people read it, and what its labels mean."""
-    options = tuple(
-        Option(label=visible(each.label), value=each.value, description=visible(each.description), na=each.na)
-        for each in criterion.options
-    )
-    read = Criterion(
-        name=visible(criterion.name), description=visible(criterion.description), options=options, scale=criterion.scale
-    )
-    return read, dict(zip(read.labels, criterion.labels, strict=True))
-
-
-def _sides(criterion: Criterion, *, swapped: bool) -> tuple[Criterion, Mapping[str, str]]:
-    """A comparison as people read it, who know the responses by their places; its labels name systems, or a tie."""
-    first, tie, second = reversed(criterion.labels) if swapped else criterion.labels
-    described = ("Response A is better.", "Neither is better.", "Response B is better.")
-    options = tuple(
-        Option(label=label, value=value, description=text)
-        for label, value, text in zip(("A", "Equal", "B"), (1.0, 0.5, 0.0), described, strict=True)
-    )
-    read = Criterion(
-        name=visible(criterion.name), description=visible(criterion.description), options=options, scale="pairwise"
-    )
-    return read, {"A": first, "Equal": tie, "B": second}
-
-
-def check_design(design: object) -> Design:
-    """A way of drawing, if it is one.
-
-    Raises:
-        InvalidInputError: If it is something else.
+    People know two responses by their places, and the labels of a comparison name systems, or a tie.
     """
-    if design not in DRAWN_BY:
-        raise InvalidInputError(f"design is {design!r}, which is no way to draw rows. {did_you_mean(design, DRAWN_BY)}")
-    return design
+    options, meant = criterion.options, criterion.labels
+    if compares:
+        described = ("Response A is better.", "Neither is better.", "Response B is better.")
+        shown = zip(("A", "Equal", "B"), (1.0, 0.5, 0.0), described, strict=True)
+        options = tuple(Option(label=label, value=value, description=text) for label, value, text in shown)
+        meant = meant[::-1] if swapped else meant
+    read = Criterion(
+        name=visible(criterion.name),
+        description=visible(criterion.description),
+        options=tuple(
+            Option(label=visible(each.label), value=each.value, description=visible(each.description), na=each.na)
+            for each in options
+        ),
+        scale="pairwise" if compares else criterion.scale,
+    )
+    return read, dict(zip(read.labels, meant, strict=True))
 
 
 def probabilities_by_stratum(strata: Sequence[Hashable], n: int) -> FloatArray:

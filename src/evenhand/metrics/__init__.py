@@ -2,16 +2,8 @@
 
 from pathlib import Path
 
-from evenhand.metrics import (  # noqa: F401 - as above
-    checklist_judge,
-    choice_judges,
-    direct,
-    mode_judge,
-    pairwise_judge,
-    recorded_votes_metric,
-    rubric_judge,
-)
-from evenhand.unitxt import criteria_artifacts, engines  # noqa: F401 - unitxt knows a class once its module is imported
+from evenhand.metrics import judge_metrics, recorded  # noqa: F401 - unitxt knows a class once its module is imported
+from evenhand.unitxt import criteria_artifacts, engines  # noqa: F401 - as above
 from evenhand.unitxt.catalogs import register_catalog
 
 

@@ -188,7 +188,7 @@ def check(
     findings, ranges = list(results.findings()), _ranges_of(results)
     if any(CORRECTED in each.name for each in parsed):
         if isinstance(results, RunComparison):
-            raise InvalidInputError("what changed between two results has no corrected scores: correct each result")
+            raise InvalidInputError("a comparison of two results has no corrected scores: correct each result")
         scores = correct(results, gold, design=design) if corrected is None else corrected
         findings += _corrected_findings(results, scores)
     measures = _by_spelling(findings)
@@ -268,8 +268,8 @@ class NamedMeasure:
         return Missing("it is not a number") if math.isnan(number) else (number, number)
 
     def check(self, condition: Condition) -> CheckedCondition:
-        """Whether a condition on it holds."""
-        finding, limits = self.finding, self.limits()
+        """Check a condition on the measure."""
+        finding, limits, threshold = self.finding, self.limits(), condition.threshold
         holds, value = False, None
         if isinstance(limits, Missing):
             found = f"{self.label} has no number: {limits.reason}"
@@ -281,31 +281,17 @@ class NamedMeasure:
         else:
             value = limits[0]
             holds = condition.holds(value)
-            found = f"{self.label} is {self._format(value, condition.threshold)}"
+            count = self.part == "n" or finding.kind == "count"
+            format_value = format_percent_apart if finding.kind == "share" else format_apart
+            found = f"{self.label} is {format_count(value) if count else format_value(value, threshold)}"
         plain = finding.bounds is None and isinstance(finding.value, (int, float, Missing))
         unit = "labels" if finding.name.endswith(CORRECTED) else "n"
-        details = [
-            None if plain else finding.written,
-            None if finding.n is None else f"{unit} {format_count(finding.n)}",
-            None if finding.unscored is None else str(finding.unscored),
-        ]
-        told = "; ".join(filter(None, details))
-        return CheckedCondition(
-            condition=condition.text,
-            holds=holds,
-            measure=self.path,
-            of=finding.of,
-            value=value,
-            threshold=condition.threshold,
-            n=finding.n,
-            found=f"{found} ({told})" if told else found,
-        )
-
-    def _format(self, value: float, threshold: float) -> str:
-        """The value, with the digits that distinguish it from the threshold."""
-        if self.part == "n" or self.finding.kind == "count":
-            return format_count(value)
-        return (format_percent_apart if self.finding.kind == "share" else format_apart)(value, threshold)
+        details = [] if plain else [finding.written]
+        details += [] if finding.n is None else [f"{unit} {format_count(finding.n)}"]
+        details += [] if finding.unscored is None else [str(finding.unscored)]
+        found += f" ({'; '.join(details)})" if details else ""
+        about = (self.path, finding.of, value, threshold, finding.n)
+        return CheckedCondition(condition.text, holds, *about, found)
 
 
 def _squeeze(name: str) -> str:
@@ -368,7 +354,7 @@ def _ranges_of(results: Results | RunComparison) -> Ranges:
 
 
 def _winrate(name: str, system: str, results: object) -> tuple[str, tuple[str, ...]]:
-    """The name of a score among the findings, and whose it is: of a comparison a winrate, of one system or of two."""
+    """Return the name of a score among the findings, and whose it is: of a comparison, of one system or of two."""
     of = (system,) if system else ()
     if not isinstance(results, Results) or results.labelled_by != ("first", "second"):
         return name, of
@@ -377,7 +363,7 @@ def _winrate(name: str, system: str, results: object) -> tuple[str, tuple[str, .
 
 
 def _corrected_findings(results: object, scores: CorrectedScores) -> Iterator[Finding]:
-    """The scores that people would give, under the names of those of the judge."""
+    """Yield the scores that people would give, under the names of those of the judge."""
     for one in scores.scores:
         name, of = _winrate(_score_name(one), one.system, results)
         yield Finding(name + CORRECTED, of, one.corrected, "score", one.num_labelled)

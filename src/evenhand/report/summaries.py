@@ -14,7 +14,7 @@ from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
 from evenhand.numbers import Missing, format_count
 from evenhand.report.gates import CheckReport
 from evenhand.results.compare import RunComparison
-from evenhand.results.measures import Finding, UnscoredCounts, as_json, plain
+from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.results import Results
 from evenhand.version import __version__
 from evenhand.visible import visible, visible_line
@@ -72,19 +72,20 @@ class Summary:
 
     def to_junit(self) -> str:
         """JUnit XML: a test case per condition, and one per score, which is skipped where it has no number."""
-        checked = self.report.conditions
-        cases = [_case("conditions", each.condition, "" if each.holds else "failure", each.found) for each in checked]
+        cases = [
+            _case("conditions", each.condition, "" if each.holds else "failure", each.found)
+            for each in self.report.conditions
+        ]
         for each in self.results.findings():
             if each.kind == "score" and not isinstance(each.value, (int, float)) and not each.name.endswith(SPREADS):
                 lacks = isinstance(each.value, Missing) and each.bounds is None
-                cases.append(_case("scores", each.label, "skipped" if lacks else "", _describe(each)))
-        counts = {
-            "tests": str(len(cases)),
-            "failures": str(len(self.report.failed)),
-            "errors": "0",
-            "skipped": str(sum(case.find("skipped") is not None for case in cases)),
-            "time": "0",
-        }
+                n = "" if each.n is None else f", n {format_count(each.n)}"
+                text = f"{each.written}{n}{'' if each.unscored is None else f', {each.unscored}'}"
+                text = each.value.reason if isinstance(each.value, Missing) and lacks else text
+                cases.append(_case("scores", each.label, "skipped" if lacks else "", text))
+        skipped = sum(case.find("skipped") is not None for case in cases)
+        counts = {"tests": str(len(cases)), "failures": str(len(self.report.failed)), "errors": "0"}
+        counts |= {"skipped": str(skipped), "time": "0"}
         suites = Xml.Element("testsuites", {"name": "evenhand", **counts})
         suite = Xml.SubElement(suites, "testsuite", {"name": f"evenhand.{self.results.kind}", **counts})
         properties = Xml.SubElement(suite, "properties")
@@ -104,7 +105,7 @@ class Summary:
         return "\n".join([*conditions, self.results.to_markdown()])
 
     def annotations(self) -> Iterator[str]:
-        """What GitHub Actions shows beside the run: an error per condition that does not hold."""
+        """Yield an error of GitHub Actions per condition that does not hold."""
         for each in self.report.failed:
             text = visible_line(str(each)).replace("%", "%25")
             yield f"::error title=evenhand%3A a condition does not hold::{text}"
@@ -120,14 +121,6 @@ def _case(suite: str, name: str, outcome: str, text: str) -> Xml.Element:
     attributes = {"message": visible_line(text)} if outcome else {}
     Xml.SubElement(case, outcome or "system-out", attributes).text = visible(text)
     return case
-
-
-def _describe(score: Finding) -> str:
-    """A score with its counts, or why there is none."""
-    if isinstance(score.value, Missing) and score.bounds is None:
-        return score.value.reason
-    n = "" if score.n is None else f", n {format_count(score.n)}"
-    return f"{score.written}{n}" + ("" if score.unscored is None else f", {score.unscored}")
 
 
 WRITERS: Final[Mapping[str, Callable[[Summary], str]]] = {
@@ -175,6 +168,6 @@ def append_to_step(summary: Summary) -> None:
 
 
 def unheeded(text: str) -> str:
-    """A text in which GitHub Actions finds no command of its own, whatever a name in it looks like."""
+    """Return a text in which GitHub Actions finds no command, whatever names it holds."""
     token = secrets.token_hex(16)
     return f"::stop-commands::{token}\n{text}\n::{token}::"

@@ -29,7 +29,7 @@ from evenhand.engines.replies import redactor
 from evenhand.errors import EvenhandWarning
 from evenhand.files import check_path, expanded, is_opened, written_whole
 from evenhand.numbers import Missing, format_count
-from evenhand.options import ChoiceVoteFields, IntervalOptions, ItemVoteFields, ReportVoteFields, Seeded
+from evenhand.options import IntervalOptions, Seeded, VoteFields
 from evenhand.results.notes import LIMITS
 from evenhand.version import __version__
 
@@ -54,7 +54,8 @@ NOT_OPTIONS: Final = frozenset(
         *("gold", "gold_field", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples"),
         *LIMITS,
         *(name for model in (IntervalOptions, Seeded) for name in model.model_fields),
-        *(name for model in (ReportVoteFields, ItemVoteFields, ChoiceVoteFields) for name in model.model_fields),
+        *VoteFields.model_fields,
+        "id_field",
     }
 )
 """Parameters that say what was judged, how intervals are made or what was found, and not how judges are asked."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,6 +191,28 @@ def scores_of(
     for each in measures_of(result, only):
         scores |= score_entries(_joined(prefix, each.name), each, with_intervals=with_intervals)
     return scores
+
+
+def names_of(result: type, prefix: str = "", only: Collection[str] | None = None) -> Iterator[str]:
+    """Yield the names that the scores of a result can have, without a prefix and the limits of intervals.
+
+    Args:
+        result: The class of the result.
+        prefix: The name of the measure that it is the value of.
+        only: The fields that are meant; all by default.
+    """
+    hints = get_type_hints(result)
+    for field in dataclasses.fields(result):
+        if (own := field.metadata.get(_DECLARED)) is None or (only is not None and field.name not in only):
+            continue
+        name = _joined(prefix, field.name if own.name is None else own.name)
+        kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if isinstance(kind, type)]
+        if Usage in kinds:
+            yield from _consumed(Usage(cost=0.0))
+        for kind in kinds:
+            if is_dataclass(kind) and kind is not Missing and not hasattr(kind, "estimate"):
+                yield from names_of(kind, name, own.only)
+        yield name
 
 
 def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> dict[str, float]:

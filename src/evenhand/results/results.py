@@ -32,10 +32,10 @@ from evenhand.results.made_by import (
     run_yaml,
     write_run,
 )
-from evenhand.results.measures import Finding, QuestionName, unscored_findings
+from evenhand.results.measures import Finding, QuestionName, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import Parts, header_of, listed, read, reading, write
+from evenhand.results.saved import Parts, listed, read, reading, write
 from evenhand.results.stored import InMemory, OnDisk, Stored, in_memory
 from evenhand.results.vote_columns import Cell, check_left_out, votes_table
 
@@ -80,7 +80,8 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If questions are missing without which there is no result.
         """
-        return cls._of(analyse, header, in_memory(cells))
+        judged = {name: plain(header[name]) for name in analyse.judged}
+        return cls._of(analyse, {**judged, "parameters": header["parameters"]}, in_memory(cells))
 
     @classmethod
     def _of(cls, analyse: type[Analysis], header: Mapping[str, Any], stored: Stored) -> Self:
@@ -382,7 +383,10 @@ class Results(PrintedTables):
         """
         held = self.analysis.rescored(**rules)
         header = {name: held[name] for name in self.analyse.judged}
-        return replace(self, header=header, parameters=held["parameters"], run_file=None)
+        found = replace(self, header=header, parameters=held["parameters"], run_file=None)
+        if isinstance(self.stored, InMemory):
+            found.analysis.entries  # noqa: B018 - rules that do not fit are found here
+        return found
 
     def compare(self, other: Results) -> RunComparison:
         """Compare with another result on the same rows: another judge, model, prompt, rule, or other responses.
@@ -595,17 +599,17 @@ class Results(PrintedTables):
         Raises:
             InvalidInputError: If the file holds something else.
         """
-        place = expanded(path)
-        analyse = analyses[header_of(check_path(path))["evenhand"]]
+        place = expanded(check_path(path))
         with reading(place):
             if place.is_dir():
                 files = Parts.of(place)
+                analyse = analyses[files.header["evenhand"]]
                 header = {name: files.header[name] for name in analyse.judged}
                 result = cls(analyse, header, files.header["parameters"], OnDisk(files))
                 run, folder = files.header.get("run"), place
             else:
                 saved = read(path)
-                result = cls.of_cells(analyse, saved.header, saved.cells)
+                result = cls.of_cells(analyses[saved.header["evenhand"]], saved.header, saved.cells)
                 run, folder = saved.header.get("run"), place.parent
             if run:
                 result = replace(result, run_file=absolute(run, folder))

@@ -122,7 +122,7 @@ def _as_made(cell: Cell, first: int) -> Cell:
 def line_of(cell: Cell) -> dict[str, Any]:
     """A cell as plain JSON, with its votes inside."""
     votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
-    return {**cell.about, **cell.verdict, "votes": votes}
+    return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 
 def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, Literal
 
+from evenhand.data.cells import LabelReader, columns_of
 from evenhand.data.fields import read_clusters
-from evenhand.data.recorded_columns import VoteReader, columns_of
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.labels.annotators import StandInTest, check_epsilon, said_in_columns, said_of_results, stand_in_test
 from evenhand.labels.people import read_gold
 from evenhand.options import IntervalOptions, takes
 from evenhand.results.results import Results
-from evenhand.statistics.alternative_annotator import Similarity
+from evenhand.statistics.agreement import Similarity
 from evenhand.unitxt.loading import load_criterion
 
 
@@ -38,7 +38,7 @@ def alternative_annotator_test(
 
     One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
     the others, instance by instance. The judge passes if it outdoes half of the annotators, ε given
-    (:func:`~evenhand.statistics.alternative_annotator.alternative_annotator` has the formulas; Calderon, Reichart and
+    (:func:`~evenhand.statistics.agreement.alternative_annotator` has the formulas; Calderon, Reichart and
     Dror, ACL 2025, arXiv 2501.10970). Three annotators or more are needed, 30 instances or more advised.
 
     Args:
@@ -93,7 +93,7 @@ def alternative_annotator_test(
         judges = columns_of(rows, votes, "votes")
         people = columns_of(rows, annotators, "annotators")  # type: ignore[arg-type] # it refuses what is no name
         clusters = read_clusters(rows, drawn.cluster_field, apart={each.name for each in (*judges, *people)})
-        reader = None if criteria is None else VoteReader.of(load_criterion(criteria), as_index=as_index)
+        reader = None if criteria is None else LabelReader(load_criterion(criteria), as_index=as_index)
         said = said_in_columns(judges, people, reader, scoring, clusters or ())
     return stand_in_test(said, epsilon=given, alpha=alpha, level=drawn.level, interval=drawn.interval)
 

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from evenhand.aggregation import check_rule
 from evenhand.aggregation.rules import check_weights
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level, read_clusters, row_groups, row_ids
-from evenhand.data.recorded_columns import (
-    YES_OR_NO,
-    VoteColumn,
-    VoteReader,
-    cast_votes,
-    categories_of,
-    columns_of,
+from evenhand.data.cells import (
     named_weights,
-    read_column,
-    recorded_columns,
 )
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
@@ -42,20 +32,15 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
-from evenhand.options import RecordedOptions, takes
-from evenhand.result_methods import Results
 from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
-from evenhand.results.made_by import remembers
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
 from evenhand.results.stored import Stored
 from evenhand.results.vote_columns import Cell
 from evenhand.scoring import count_readings, readings_note
-from evenhand.unitxt.loading import load_criterion
-from evenhand.version import __version__
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Verdict
 
 WITHOUT_CRITERIA = (
     "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
@@ -72,12 +57,14 @@ class RecordedInstance:
         verdict: What its votes come to, with these.
         reference: The label that is right; None where it is not known.
         cluster: What the row belongs to; None where rows do not depend on each other.
+        system: Whose response was judged; empty where that is not known.
     """
 
     instance: int
     verdict: Verdict
     reference: str | None
     cluster: str | None = None
+    system: str = ""
 
 
 class VoteAnalysis(Analysis):
@@ -240,11 +227,10 @@ class VoteAnalysis(Analysis):
             InvalidInputError: Weights that do not fit the judges or the rule.
         """
         said = self.parameters
-        changed = {
+        changed: dict[str, Any] = {
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
             "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
         }
-        check_weights(changed["weights"])
         return {**self.header, "parameters": {**said, **changed}}
 
     def overview(self) -> dict[str, Any]:
@@ -422,178 +408,3 @@ def _pair_record(pair: RaterPair) -> dict[str, Any]:
         record |= dict.fromkeys((name, f"{name}_ci_low", f"{name}_ci_high"))
     defined = {each.name: each for each in measures_of(pair) if each.value}
     return record | {key: value for name, each in defined.items() for key, value in score_entries(name, each).items()}
-
-
-@remembers
-@takes(RecordedOptions)
-def aggregate_votes(
-    dataset: object,
-    votes: str | Sequence[str],
-    criteria: object = None,
-    rule: str | None = None,
-    weights: Mapping[str, float] | Sequence[float] | None = None,
-    *,
-    gold: str | None = None,
-    id_field: str | None = None,
-    as_index: bool = False,
-    split: str | None = None,
-    **options: Any,
-) -> Results:
-    """Reduce the recorded votes of every row to a verdict, and the verdicts to scores.
-
-    Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
-            :func:`~evenhand.data.rows.read_rows`.
-        votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
-            a label, the value of an option, True or False, or None where there is none (how they are read:
-            :mod:`evenhand.data.cells`).
-        criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
-            votes are yes or no (True or False, 1 or 0).
-        rule: The panel rule; None for the scale's default.
-        weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold: The column with the label that is right.
-        id_field: The column with the id of each row, which records and saved files have beside its index.
-        as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
-
-    Raises:
-        InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
-        UnknownRuleError: If the rule does not exist or does not fit the criterion.
-    """
-    drawn = RecordedOptions.of_call(options, signature(aggregate_votes).parameters)
-    criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
-    rule = check_rule(rule, criterion.scale)
-    read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, lambda _: criterion, as_index=as_index)
-    if len(read.gold) > 1:
-        raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
-    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
-    named = named_weights(weights, [column.name for column in read.judges])
-    right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
-    labels = [None if place is None else criterion.labels[place] for place in right]
-    cells = _cells(cast_votes(read.judges, len(read.rows), read.reader), reference=labels, cluster=clusters)
-    said = {"gold": gold, "criteria_given": criteria is not None, "rule": rule, "weights": named}
-    notes = [] if read.note is None else [read.note]
-    header = {
-        "criterion": criterion.model_dump(mode="json"),
-        "notes": notes,
-        "parameters": {
-            **read.parameters(drawn),
-            **row_ids(read.rows, id_field),
-            **said,
-            **dict(drawn),
-        },
-    }
-    return Results.of_cells(VoteAnalysis, header, cells)
-
-
-@remembers
-@takes(RecordedOptions)
-def agreement(
-    dataset: object,
-    votes: str | Sequence[str],
-    gold: str | Sequence[str] | None = None,
-    criteria: object = None,
-    *,
-    id_field: str | None = None,
-    as_index: bool = False,
-    split: str | None = None,
-    **options: Any,
-) -> Results:
-    """How far judges agree with people, people with people, and judges with judges.
-
-    Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
-            :func:`~evenhand.data.rows.read_rows`.
-        votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
-            vote is a label, the value of an option, True or False, or None where there is none (how they are read:
-            :mod:`evenhand.data.cells`).
-        gold: The column with the labels that a person gave; several are several people.
-        criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
-            gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
-        id_field: The column with the id of each row, which records and saved files have beside its index.
-        as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: Which split of a ``DatasetDict``.
-        **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
-
-    Raises:
-        InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
-    """
-
-    def criterion_of(columns: Sequence[VoteColumn]) -> Criterion:
-        names = [column.name for column in columns]
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise InvalidInputError(
-                f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
-                "votes, or people's in gold"
-            )
-        if as_index and criteria is None:
-            raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
-        return categories_of(columns) if criteria is None else load_criterion(criteria)
-
-    drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
-    read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
-    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
-    judges = cast_votes(read.judges, len(read.rows), read.reader)
-    people = cast_votes(read.gold, len(read.rows), read.reader, "human")
-    cells = _cells([(*judged, *said) for judged, said in zip(judges, people, strict=True)], cluster=clusters)
-    named = {"gold": [column.name for column in read.gold], "criteria_given": criteria is not None}
-    parameters = {
-        **read.parameters(drawn),
-        **row_ids(read.rows, id_field),
-        **named,
-        "numbers_read_as": read.note,
-        **dict(drawn),
-    }
-    return Results.of_cells(
-        AgreementAnalysis, {"criterion": read.reader.criterion.model_dump(mode="json"), "parameters": parameters}, cells
-    )
-
-
-def _cells(cast: Sequence[tuple[Vote, ...]], **about: Sequence[str | None] | None) -> Iterator[Cell]:
-    """The votes on each instance, and what columns say of it."""
-    for row, votes in enumerate(cast):
-        yield Cell({"instance": row, **{name: column and column[row] for name, column in about.items()}}, votes)
-
-
-@dataclass(frozen=True)
-class _RecordedVotes:
-    """The columns that hold votes and labels, and who reads them."""
-
-    rows: Sequence[Row]
-    judges: tuple[VoteColumn, ...]
-    gold: tuple[VoteColumn, ...]
-    reader: VoteReader
-
-    @classmethod
-    def of(
-        cls,
-        rows: Sequence[Row],
-        votes: str | Sequence[str],
-        gold: str | Sequence[str] | None,
-        criterion_of: Callable[[Sequence[VoteColumn]], Criterion],
-        *,
-        as_index: bool,
-    ) -> Self:
-        """Find the columns; the criterion may depend on what they hold."""
-        judges = columns_of(rows, votes, "votes")
-        people = () if gold is None else columns_of(rows, gold, "gold")
-        return cls(rows, judges, people, VoteReader.of(criterion_of((*judges, *people)), as_index=as_index))
-
-    @property
-    def columns(self) -> tuple[VoteColumn, ...]:
-        return (*self.judges, *self.gold)
-
-    @property
-    def note(self) -> str | None:
-        """How numbers were read, where that is not seen."""
-        return self.reader.note([column.cells for column in self.columns])
-
-    def parameters(self, how: RecordedOptions) -> dict[str, Any]:
-        return {
-            "evenhand_version": __version__,
-            "n": len(self.rows),
-            **row_groups(self.rows, how.group_fields),
-            "votes": [column.name for column in self.judges],
-            "as_index": self.reader.as_index,
-        }

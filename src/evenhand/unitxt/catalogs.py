@@ -18,10 +18,9 @@ from typing import Any, Final, Literal, cast
 
 from evenhand.catalog import catalog_path, own_entry, read_entry, unknown_id
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
-from evenhand.data.cells import plain_cell
 from evenhand.data.documents import ROWS_ENDING, derived_name, is_worded, names_a_file
 from evenhand.data.formats.rubrics import translated
-from evenhand.data.plain import briefly, is_of, parse_json, plain, read_document
+from evenhand.data.plain import briefly, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError
 from evenhand.files import expanded
 

@@ -6,12 +6,21 @@ from typing import Any, Dict, List, Union, cast
 
 from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.cells import is_written_nothing, set_aside
-from evenhand.data.recorded_columns import YES_OR_NO, VoteColumn, VoteReader, cast_votes, columns_within, named_weights
+from evenhand.data.cells import (
+    YES_OR_NO,
+    LabelReader,
+    VoteColumn,
+    cast_votes,
+    columns_within,
+    is_written_nothing,
+    named_weights,
+    set_aside,
+)
+from evenhand.data.fields import read_clusters
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import VoteComparison, recorded_verdict, summarize_votes
 from evenhand.judge_reliability.tables import measure_at
-from evenhand.metrics.base_metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
+from evenhand.metrics.metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
@@ -122,8 +131,9 @@ class VoteAggregation(EvenhandMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
         """Aggregate the votes on all instances."""
         inputs, criterion = list(evaluation_inputs_stream), self.criterion()
-        clusters = self.clusters_of(inputs)
-        reader = VoteReader.of(criterion, as_index=self.as_index)
+        rows = [task_data for _, _, task_data in inputs]
+        clusters = read_clusters(rows, self.cluster_field, what="instance") or [None] * len(inputs)
+        reader = LabelReader(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
         judges = columns_within(VoteColumn("judge", given))
@@ -210,7 +220,7 @@ def _votes_of(prediction: Any, row: int) -> object:
     return None if is_written_nothing(prediction) else prediction
 
 
-def _right(references: Sequence[Sequence[Any]], reader: VoteReader) -> List[Union[int, None]]:
+def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Union[int, None]]:
     """The option that is right, where one is given.
 
     Raises:

@@ -1,0 +1,1114 @@
+"""The judge metrics: one class per way of judging, and what each shows of an instance under unitxt's names."""
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Dict, Final, List, Union
+
+from evenhand.aggregation import aggregate, mean_covered_mass
+from evenhand.criteria import Checklist, Criterion, Rubric
+from evenhand.data.fields import check_label_columns, warn_of_left_out_context
+from evenhand.engines.base import JudgeEngine
+from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.judge_reliability.panel_report import report_of_run
+from evenhand.judging.design import parse_design
+from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.metrics.metric import (
+    JudgedInstance,
+    JudgeMetric,
+    distinct,
+    number_or_nan,
+    score_name_of,
+    warn_of_unscored,
+)
+from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
+from evenhand.modes.checked import item_panels
+from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
+from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
+from evenhand.modes.direct_assessment import DirectMode
+from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
+from evenhand.modes.known import find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject
+from evenhand.modes.pairwise import ContestSummary, PairwiseMode, SystemSummary, TournamentPlan, alike
+from evenhand.modes.rubric import RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
+from evenhand.options import AssessmentOptions, ChecklistOptions, Options, PairwiseOptions, RunOptions
+from evenhand.results.measures import names_of, scores_of
+from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
+from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, EvenhandRubric, to_artifact
+from evenhand.unitxt.loading import (
+    load_checklist,
+    load_checklist_of_row,
+    load_comparison,
+    load_criterion,
+    load_rubric,
+    load_rubric_of_row,
+)
+from evenhand.votes import Verdict, Vote
+
+logger = logging.getLogger(__name__)
+
+PROMPT_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "assessment": "assessment",
+        "one_step": "assessment",
+        "selection": "option_selection",
+        "verdict": "option_selection",
+        "reask": "option_selection_reask",
+        "summary": "summarization",
+    }
+)
+"""The stage of a conversation -> the name of its prompt in the results of unitxt's judges."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderView:
+    """The votes on a question in one order.
+
+    Attributes:
+        verdict: On these votes.
+        shown: A vote whose assessment is that of the verdict, or else the first.
+    """
+
+    verdict: Verdict
+    shown: Vote
+
+    @property
+    def assessment(self) -> Union[str, None]:
+        """That of the verdict, or else of the vote."""
+        return self.shown.assessment if self.verdict.assessment is None else self.verdict.assessment
+
+    @property
+    def completion(self) -> Union[str, None]:
+        """The reply in which the option was chosen."""
+        return self.shown.completion.text if self.shown.completion else None
+
+
+def by_order(votes: Iterable[Vote]) -> List[List[Vote]]:
+    """The votes of each order, in the order in which they were asked."""
+    orders: Dict[tuple[int, ...], List[Vote]] = {}
+    for vote in votes:
+        orders.setdefault(vote.order, []).append(vote)
+    return list(orders.values())
+
+
+def first_orders(votes: Sequence[Vote], verdict_of: Any) -> List[Union[OrderView, None]]:
+    """The views of the given order and of the other one; None for an order in which nothing was asked.
+
+    Args:
+        votes: On one question.
+        verdict_of: Makes a verdict of votes.
+    """
+    views: List[Union[OrderView, None]] = []
+    for own in by_order(votes)[:2]:
+        verdict = verdict_of(own)
+        views.append(OrderView(verdict, next((vote for vote in own if vote.assessment == verdict.assessment), own[0])))
+    return [*views, None, None][:2]
+
+
+def named_prompts(views: Sequence[Union[OrderView, None]], names: Mapping[str, str] = PROMPT_NAMES) -> Dict[str, Any]:
+    """The prompts of the given order and of the other one under unitxt's names."""
+    return {
+        prefix + names[stage]: messages
+        for prefix, view in zip(("", "positional_bias_"), views, strict=True)
+        for stage, messages in ((view.shown.prompts if view else None) or {}).items()
+    }
+
+
+def biased(consistent: Union[bool, None]) -> Union[bool, None]:
+    """Whether the order changed the outcome; None if there was only one order."""
+    return None if consistent is None else not consistent
+
+
+def check_names(owners: Mapping[str, Iterable[str]], error: type[InvalidInputError]) -> None:
+    """Check that the scores of an instance and of all have different names.
+
+    Args:
+        owners: What scores belong to -> their names, without the limits of intervals.
+        error: Its class.
+
+    Raises:
+        InvalidInputError: If two have the same.
+    """
+    taken: Dict[str, str] = {}
+    for owner, names in owners.items():
+        for name in {each + bound for each in names for bound in ("", "_ci_low", "_ci_high")}:
+            if name in taken:
+                raise error(f"{owner} and {taken[name]} would both have a score {name!r}: rename {owner}")
+        taken |= {each + bound: owner for each in names for bound in ("", "_ci_low", "_ci_high")}
+
+
+class ModeJudge(JudgeMetric):
+    """A judge judges by a mode: any class derived from :class:`evenhand.modes.mode.Mode`.
+
+    An instance's scores are the mode's record, the global ones its measures, under the name of the criterion, or of the
+    mode if there is no criterion. :class:`~evenhand.metrics.metric.JudgeMetric` lists the other settings; an option of
+    the run that is left at its default has the mode's own default.
+
+    Attributes:
+        mode: The ``kind`` of the mode; one of your own is known when the module that defines it has been imported.
+        mode_options: The mode's own options.
+    """
+
+    mode: str = ""
+    mode_options: Maybe[Dict[str, Any]] = None
+    asks = ""  # the mode knows, and checks the prompt with its questions
+
+    @property
+    def compares(self) -> bool:  # type: ignore[override] # a property here
+        """Whether a prediction holds several responses."""
+        return find_mode(self.mode).compares
+
+    def check_options(self) -> None:
+        """Check the options of the mode."""
+        if self.mode:
+            self.mode_of(())
+
+    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:  # noqa: ARG002 - as declared
+        """The mode with its options.
+
+        Raises:
+            InvalidInputError: If there is no such mode, or it has a metric of its own.
+        """
+        kind = find_mode(self.mode)
+        if kind.function != "run_mode":
+            raise InvalidInputError(f"the mode {kind.kind!r} has a metric of its own: see metrics.evenhand")
+        changed = self.options.changed_from_default(*RunOptions.model_fields)
+        return kind.from_options(self.mode_options or {}, RunOptions(**changed))
+
+    def freeze(self, criteria: Any) -> Criterion:
+        """The criterion, of a comparison where the mode compares."""
+        return load_comparison(criteria) if self.compares else load_criterion(criteria)
+
+    def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Any], Sequence[Union[str, None]]]:
+        """The criterion of each instance; a mode may need none."""
+        if self.criteria is None and self.criteria_field is None:
+            return [NO_CRITERION] * len(rows), [None] * len(rows)
+        return super().judged_by(rows)
+
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
+        """The name of the criterion, if all instances share one, or of the mode."""
+        return score_name_of((each.about.judged.name for each in judged), self.mode)
+
+
+class AssessingJudge(JudgeMetric):
+    """The base of the metrics in which one response is judged at a time.
+
+    Attributes:
+        examples: Labelled rows, from which each question draws cases that are shown first: balanced over the labels,
+            seeded by the content of the instance, never the instance itself. A row has the fields of the task data
+            that are shown as context, ``response`` (or the criterion's prediction field) and the label.
+        num_examples: The number of cases that each question is shown; one of each label in the rows if it is None.
+        label_fields: Criterion name -> the field of ``examples`` with the label; a criterion that is not named has its
+            labels in the field of its own name.
+        as_index: Labels of ``examples`` that are numbers are indices of options, 0 for the first, not values.
+    """
+
+    options_model = AssessmentOptions
+
+    examples: Maybe[List[Dict[str, Any]]] = None
+    num_examples: Maybe[int] = None
+    label_fields: Maybe[Dict[str, str]] = None
+    as_index: bool = False
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        rows: object = self.examples
+        if rows is not None and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
+        super().verify()
+
+    def example_pools(self, criteria: Sequence[Criterion]) -> Dict[str, ExamplePool]:
+        """Criterion name -> its labelled cases; empty without examples.
+
+        Raises:
+            InvalidInputError: If the rows cannot be used.
+        """
+        if criteria:
+            check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
+        pools = {}
+        for criterion in criteria if self.examples is not None else ():
+            field = criterion.prediction_field
+            named = field is not None and any(field in row for row in self.examples or ())
+            fields = ExampleFields(
+                label=(self.label_fields or {}).get(criterion.name, criterion.name),
+                responses=(str(field) if named else "response",),
+                context=self.given_context_fields() or None,
+                as_index=self.as_index,
+            )
+            pools[criterion.name] = example_pool(
+                self.examples or [], criterion, fields, number=self.num_examples, seed=self.seed
+            )
+        return pools
+
+    def panel_scores(
+        self, judged: Sequence[JudgedInstance], name: str, criterion: Criterion, verdicts: Sequence[Verdict]
+    ) -> Dict[str, float]:
+        """What several judges or draws show about the judges; nothing if one judge was asked once.
+
+        Args:
+            judged: The instances.
+            name: Of the score that the votes made.
+            criterion: On which the votes are.
+            verdicts: One per instance.
+        """
+        report = report_of_run(
+            verdicts,
+            criterion,
+            judged[0].mode.rules,
+            samples=self.samples,
+            level=self.level_of(judged),
+            seed=self.seed,
+        )
+        scores = {} if report is None else report.scores(with_intervals=self.return_confidence_interval)
+        return {f"{name}_{each}": value for each, value in scores.items()}
+
+
+def verdict_entries(judged: JudgedInstance, criterion: Criterion, verdict: Verdict) -> Dict[str, Any]:
+    """What direct assessments and the criteria of rubrics say of a verdict."""
+    expected = judged.mode.rules.scoring == "expected"
+    return {
+        "unscored_reason": verdict.unscored_reason,
+        "agreement": verdict.agreement,
+        "spread": verdict.spread,
+        "covered_mass": mean_covered_mass(verdict.votes, criterion) if expected else None,
+        "positional_bias": biased(verdict.position_consistent),
+    }
+
+
+class DirectJudge(AssessingJudge):
+    """A judge assesses each response against a criterion and chooses one of its options.
+
+    The score of an instance is the value of the option chosen, averaged over the orders in which the options were
+    shown; an instance whose reply names no option, or whose prediction is None, is unscored (NaN) and counted. The
+    scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.metric.JudgeMetric` lists
+    the settings, and :class:`~evenhand.metrics.judge_metrics.AssessingJudge` those for examples. With several judges
+    or draws the global scores also say what the votes show about the judges
+    (:class:`~evenhand.judge_reliability.panel_report.PanelReport`); if instances name criteria of their own, under
+    the name of each. With ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the
+    options.
+    """
+
+    def known(self) -> Sequence[Criterion]:
+        """The metric's own criterion, if it has one."""
+        return () if self.criteria is None else (self.freeze(self.criteria),)
+
+    def freeze(self, criteria: Any) -> Criterion:
+        """The criterion, which has options."""
+        return load_criterion(criteria)
+
+    def mode_of(self, judged: Sequence[Criterion], panel: Sequence[JudgeEngine] = ()) -> DirectMode:  # noqa: ARG002
+        """One option for each response."""
+        mode = DirectMode(self.options, self.example_pools(judged))
+        mode.check_rules(judged)
+        return mode
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
+        verdict, main, about = judged.result, judged.score_name, judged.about
+        views = first_orders(verdict.votes, lambda votes: judged.mode.result(about, [votes]))
+        score = number_or_nan(verdict.aggregated_value)
+        results = {f"using_{judged.evaluator}": score, **verdict_entries(judged, about.judged, verdict)}
+        for prefix, view in zip(("", "positional_bias_"), views, strict=True):
+            own = None if view is None else view.verdict
+            results |= {
+                f"{prefix}selected_option": own and own.selected_label,
+                f"{prefix}value": None if own is None else own.aggregated_value,
+                f"{prefix}assessment": view and view.assessment,
+                f"{prefix}summary": view and view.shown.summary,
+                f"{prefix}option_selection_completion": view and view.completion,
+            }
+        results |= {
+            "prompts": named_prompts(views) or None,
+            "criteria": judged.criteria_json,
+            "final_option": verdict.selected_label,
+        }
+        return {main: score, **{f"{main}_{name}": value for name, value in results.items()}}
+
+    def global_scores(self, measures: ScoreSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The mean score, the measures of how far it can be trusted, and what the votes show about the judges."""
+        main = judged[0].score_name
+        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
+        scores = scores_of(measures, main, with_intervals=self.return_confidence_interval)
+        scores |= self.using_scores(judged[0], measures.score)
+        criteria = {each.about.judged.name: each.about.judged for each in judged}
+        for name, criterion in criteria.items():
+            own = [each for each in judged if each.about.judged.name == name]
+            named = main if len(criteria) == 1 else f"{main}_{score_name_of([name], name)}"
+            scores |= self.panel_scores(own, named, criterion, [each.result for each in own])
+        return scores
+
+
+class RubricJudge(AssessingJudge):
+    """A judge chooses an option of every criterion of a rubric, and their weighted values make the score.
+
+    The score of an instance is :func:`~evenhand.aggregation.rubric_score.rubric_score` of the options chosen (with
+    ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
+    is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
+    score would be at its worst and at its best option. The score of a criterion is the number that its votes were
+    aggregated to, as in :class:`~evenhand.metrics.judge_metrics.DirectJudge`; with ``scoring="expected"``
+    ``<main>_<criterion>_covered_mass`` says how much of the probability was on its options. All criteria of all
+    instances are asked in one queue.
+
+    :class:`~evenhand.metrics.metric.JudgeMetric` lists the other settings, and
+    :class:`~evenhand.metrics.judge_metrics.AssessingJudge` those for examples; ``criteria`` and ``criteria_field``
+    are not for rubrics. Defaults of its own: ``flow="one_step"``, since a rubric asks many questions per response, and
+    ``check_positional_bias=False``, since the options are shown in a random order.
+
+    Attributes:
+        rubric: What is judged: a catalog id, the path of a YAML or JSON file, a dict, an artifact, or a frozen
+            :class:`~evenhand.criteria.Rubric`.
+        rubric_field: The task data field that holds each instance's own rubric: a list or mapping of criteria, in the
+            form of another tool too (such as the ``rubrics`` of HealthBench), a JSON text of one, or the id of a
+            rubric. The scores of its criteria are then those of an instance, in the list ``<main>_criteria``.
+        calls: ``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric, in which a
+            missing or invalid entry leaves only its own criterion unscored.
+        shuffle_options: Show the options in a seeded random order of each instance and criterion, which is in each
+            vote; False shows them as written.
+        orders: Another order than ``shuffled``.
+        check_positional_bias: True shows each order's reverse too, and averages.
+        auto_na_option: Offer an option that says that it does not apply to each criterion that has none.
+        na_strategy: What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``,
+            ``partial`` or ``fail``.
+        na_partial: What ``partial`` counts, instead of what the rubric says.
+        length_penalty: Fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty`: what a response that is too
+            long loses.
+    """
+
+    rubric: Any = None
+    rubric_field: Maybe[str] = None
+    calls: str = "per_criterion"
+    shuffle_options: bool = True
+    auto_na_option: bool = True
+    na_strategy: Maybe[str] = None
+    na_partial: Maybe[float] = None
+    length_penalty: Maybe[Dict[str, Any]] = None
+    orders: str = "shuffled"
+    check_positional_bias: Union[bool, float] = False
+    flow: str = "one_step"
+
+    def prepare(self) -> None:
+        """Make the rubric an artifact, which unitxt can copy and write."""
+        super().prepare()
+        if self.rubric is not None and not isinstance(self.rubric, EvenhandRubric):
+            self.rubric = to_artifact(load_rubric(self.rubric))
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """The values of the fields, as unitxt writes them."""
+        data = super().process_data_before_dump(data)
+        given = data.get("rubric")
+        return data if given is None or isinstance(given, str) else {**data, "rubric": self.rubric.to_dict()}
+
+    def option_values(self, model: type[Options]) -> Dict[str, Any]:
+        """The fields that are options of a model; ``shuffle_options`` says in which order the options are shown."""
+        as_written = self.shuffle_options is False and self.orders == "shuffled"
+        return {**super().option_values(model), "orders": "given" if as_written else self.orders}
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        if self.criteria is not None or self.criteria_field is not None:
+            raise InvalidInputError(
+                "the metric judges a rubric and takes neither criteria nor criteria_field: give rubric, or use "
+                "metrics.evenhand.direct for one criterion"
+            )
+        own = self.rubric_field
+        if own is not None and (self.rubric is not None or self.examples is not None):
+            raise InvalidInputError(
+                f"rubric_field is {own!r} and {'examples is' if self.rubric is None else 'rubric is'} given too: where "
+                "each instance has a rubric of its own, no criterion is that of all; drop one of the two"
+            )
+        super().verify()
+        length_penalty_of(self.length_penalty)
+
+    def known(self) -> Sequence[Rubric]:
+        """The metric's own rubric, if it has one."""
+        if self.rubric is None:
+            return ()
+        rubric = self.judged_rubric()
+        suffixes = [*names_of(ScoreSummary), *OF_CRITERION]
+        owners: Dict[str, Sequence[str]] = {"the rubric": [*names_of(RubricSummary), *OF_RUBRIC]}
+        for criterion in rubric.criteria:
+            owner, name = f"the criterion {criterion.name!r}", score_name_of([criterion.name], criterion.name)
+            check_names({**owners, owner: [name]}, InvalidCriterionError)
+            owners[owner] = [name, *(f"{name}_{suffix}" for suffix in suffixes)]
+        check_names(owners, InvalidCriterionError)
+        return (rubric,)
+
+    def judged_name(self) -> str:
+        """The name of the rubric."""
+        return "" if self.rubric is None else str(self.rubric.name)
+
+    def shown_fields(self) -> List[str]:
+        """The task data fields that the judge is shown in addition to the response, for any of the criteria."""
+        if self.rubric is None or self.context_fields is not None:
+            return [*super().shown_fields(), *([self.rubric_field] if self.rubric_field else [])]
+        fields = [field for each in self.judged_rubric().criteria for field in each.context_fields.values()]
+        return list(dict.fromkeys(fields))
+
+    def judged_rubric(self, rubric: Maybe[Rubric] = None) -> Rubric:
+        """A rubric as it is judged, with the NA options offered, and the metric's own NA strategy.
+
+        Args:
+            rubric: As it was written; the metric's own if it is None.
+
+        Raises:
+            InvalidInputError: If there is none.
+        """
+        if rubric is None and self.rubric is None:
+            raise InvalidInputError(
+                "the metric has no rubric: give a catalog id such as rubrics.evenhand.summarization, the path of a "
+                "YAML or JSON file, a dict, or a rubric; or rubric_field, the task data field with each instance's own"
+            )
+        return rubric_as_judged(
+            load_rubric(self.rubric) if rubric is None else rubric,
+            auto_na_option=self.auto_na_option,
+            na_strategy=self.na_strategy,
+            na_partial=self.na_partial,
+        )
+
+    def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Rubric], Sequence[None]]:
+        """The rubric of each instance: the metric's own, or the one that the instance holds or names."""
+        if self.rubric_field is None:
+            rubrics = [self.judged_rubric()] * len(rows)
+        else:
+            rubrics = self.loaded_of(
+                "rubric_field", rows, lambda given, what: self.judged_rubric(load_rubric_of_row(given, what))
+            )
+        return rubrics, [None] * len(rows)
+
+    def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
+        """An option of every criterion for each response."""
+        own, criteria = self.rubric_field is not None, [each for rubric in judged for each in rubric.criteria]
+        options, pools = self.options, {} if own else self.example_pools(criteria)
+        mode = RubricMode(options, pools, together=self.calls == "per_item", own_rubrics=own)
+        mode.check_rules(criteria)
+        return mode
+
+    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Rubric]) -> List[Subject]:
+        """The response of each instance, as each criterion sees it."""
+        penalty, found = length_penalty_of(self.length_penalty), []
+        for row, (given, rubric) in enumerate(zip(inputs, judged, strict=True)):
+            parts = {each.name: self.subject(row, given, each) for each in rubric.criteria}
+            parts = {name: part for name, part in parts.items() if part.responses}
+            responses = [part.responses[0] for part in parts.values()]
+            facts = {"length_penalty": penalty.of(responses[0])} if penalty is not None and responses else {}
+            texts = {"": responses[0] if responses else None}
+            found.append(Subject(row, texts, judged=rubric, facts=facts, parts=parts))
+        for criterion in distinct(each for rubric in distinct(judged) for each in rubric.criteria):
+            warn_of_left_out_context(criterion, self.given_context_fields())
+        return found
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance: the rubric's, and those of each criterion."""
+        main, result = judged.score_name, judged.result
+        score, scored = number_or_nan(result.score), result.unpenalized
+        prompts: Dict[str, Any] = {}
+        criteria: List[Dict[str, Any]] = []
+        named: Dict[str, Any] = {
+            f"using_{judged.evaluator}": score,
+            "raw_score": number_or_nan(result.raw_score),
+            "length_penalty": result.length_penalty,
+            "unscored_reason": result.unscored_reason,
+            "na": result.na or None,
+            "counted_criteria": list(scored.counted),
+            "na_criteria": list(scored.na),
+            "unscored_criteria": list(scored.unscored),
+        }
+        for criterion, verdict in zip(judged.about.judged.criteria, result.verdicts, strict=True):
+            number, label = number_or_nan(verdict.aggregated_value), verdict.selected_label
+            sent = next((dict(vote.prompts) for vote in verdict.votes if vote.prompts), None)
+            prompts |= {criterion.name: sent} if sent is not None else {}
+            if self.rubric_field is not None:
+                own = {"name": criterion.name, "weight": criterion.weight, "score": number, "selected_option": label}
+                own |= {"unscored_reason": verdict.unscored_reason, "assessment": verdict.assessment}
+                criteria.append(own)
+                continue
+            entries = {
+                "selected_option": label,
+                "na": verdict.na or None,
+                "assessment": verdict.assessment,
+                "orders": [list(votes[0].order) for votes in by_order(verdict.votes)] or None,
+                **verdict_entries(judged, criterion, verdict),
+            }
+            name = score_name_of([criterion.name], criterion.name)
+            named |= {name: number, **{f"{name}_{each}": value for each, value in entries.items()}}
+        named |= {"criteria": criteria} if self.rubric_field is not None else {}
+        named["prompts"] = (prompts or None) if self.include_prompts_in_result else None
+        return {main: score, **{f"{main}_{name}": value for name, value in named.items()}}
+
+    def global_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The mean rubric score, that of each criterion, and how far they can be trusted."""
+        main, shown = judged[0].score_name, self.return_confidence_interval
+        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
+        scores: Dict[str, Any] = scores_of(measures, main, with_intervals=shown)
+        for place, criterion in enumerate(() if self.rubric_field is not None else judged[0].about.judged.criteria):
+            name = f"{main}_{score_name_of([criterion.name], criterion.name)}"
+            found, verdicts = measures.criteria[criterion.name], [each.result.verdicts[place] for each in judged]
+            scores |= scores_of(found, name, with_intervals=shown, only=MEASURED_OF_CRITERION)
+            scores |= self.panel_scores(judged, name, criterion, verdicts)
+        return {**scores, **self.using_scores(judged[0], measures.score)}
+
+
+OF_RUBRIC: Final = (
+    *("unscored_reason", "na", "criteria", "counted_criteria", "na_criteria", "unscored_criteria", "prompts"),
+    *("run", "votes", "calls_left", "cost_left", "cost_reserved"),
+)
+"""The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.rubric.RubricSummary`."""
+
+OF_CRITERION: Final = ("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders")
+"""The same of a criterion."""
+
+MEASURED_OF_CRITERION: Final = frozenset(
+    {"score", "agreement", "spread", "draw_deviation", "covered_mass", "positional_bias", "parse_rate"}
+    | {"num_unscored", "num_na", "unscored_counts", "score_if_unscored_0", "score_if_unscored_1"}
+)
+"""The measures of a criterion that are reported; the usage of calls is the rubric's."""
+
+
+PLAIN: Final = frozenset(
+    {
+        f"{name}{bound}"
+        for name in (*RATES, *OF_RESPONSE, "macro_pass_rate", "parse_rate", "spread")
+        for bound in ("", "_ci_low", "_ci_high")
+    }
+    | {"primary_metric", "items", "categories"}
+)
+"""The scores of a checklist that are also reported without its name."""
+
+
+if TYPE_CHECKING:
+
+    class ChecklistFields(JudgeMetric):
+        """The fields of :class:`~evenhand.options.ChecklistOptions`."""
+else:
+    ChecklistFields = fields_class(
+        "ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__, left_out=tuple(RunOptions.model_fields)
+    )
+
+
+class ChecklistJudge(ChecklistFields):
+    """A judge answers the yes/no questions of a checklist about each response.
+
+    The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
+    unscored is unanswered, with its reason, and never a no. The main score is the primary metric, under the
+    checklist's name, with which the names of all other scores begin; the scores that every checklist has, such as
+    ``pass_rate``, are also reported under their own names, for recipes with one checklist.
+
+    :class:`~evenhand.metrics.metric.JudgeMetric` lists the settings that all judges share; ``criteria``,
+    ``criteria_field``, ``flow``, ``scoring`` and ``generate_summaries`` do not belong to a checklist, and are refused.
+    ``check_positional_bias=True`` shows the items (with ``mode="item"``: yes and no) in the reverse order too, and
+    measures how often an answer changes with that. With ``stop_early`` draws end when an answer is settled, so that
+    the share of yes among them is biased towards that answer.
+
+    Attributes:
+        checklist: An artifact, its catalog id, a file, a list of questions, or a frozen
+            :class:`~evenhand.criteria.Checklist`.
+        checklist_field: The task data field that holds each instance's own checklist: a list of questions or of items,
+            a mapping, or the id of a checklist.
+    """
+
+    main_score: str = "checklist"
+    check_positional_bias: Union[bool, float] = False
+    options_model = ChecklistOptions
+    asks = ""  # the mode checks whether the prompt is for one item or for all of them
+
+    checklist: Any = None
+    checklist_field: Maybe[str] = None
+
+    def prepare(self) -> None:
+        """Make the checklist an artifact, which unitxt can copy and write."""
+        super().prepare()
+        if self.checklist is not None and not isinstance(self.checklist, EvenhandChecklist):
+            self.checklist = to_artifact(load_checklist(self.checklist))
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """The values of the fields, as unitxt writes them."""
+        data = super().process_data_before_dump(data)
+        frozen = isinstance(data.get("checklist"), Checklist)
+        return {**data, "checklist": self.checklist.to_dict()} if frozen else data
+
+    def option_values(self, model: type[Options]) -> Dict[str, Any]:
+        """The fields that are options of a model; ``mode`` says how a checklist is asked in batches too."""
+        return {**super().option_values(model), "flow": self.flow}
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        for name in ("criteria", "criteria_field"):
+            if getattr(self, name) is not None:
+                raise InvalidInputError(
+                    f"a checklist judge has no {name}, and it is {getattr(self, name)!r}: give checklist, or "
+                    "checklist_field for a checklist in each row"
+                )
+        if self.checklist is not None and self.checklist_field is not None:
+            raise InvalidInputError(
+                f"both checklist and checklist_field={self.checklist_field!r} are given: give one of them"
+            )
+        super().verify()
+
+    def judged_name(self) -> str:
+        """The name of the checklist; empty if instances have their own."""
+        return "" if self.checklist is None else load_checklist(self.checklist).name
+
+    def shown_fields(self) -> List[str]:
+        """The task data fields that are shown, and the one that holds each instance's checklist."""
+        fields = self.given_context_fields()
+        if fields is None and self.checklist is not None:
+            fields = load_checklist(self.checklist).context_fields
+        return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
+
+    def mode_of(self, judged: Sequence[Any] = (), panel: Sequence[JudgeEngine] = ()) -> ChecklistMode:  # noqa: ARG002
+        """How checklists are put to the judges."""
+        return ChecklistMode(self.options)
+
+    def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Checklist], Sequence[None]]:
+        """One checklist per instance: the metric's own, or the one that the instance holds or names.
+
+        Raises:
+            InvalidInputError: If neither is given, or a row has none.
+            ArtifactError: If an instance names something that is not a checklist.
+        """
+        offered = self.mode_of().offered
+        if self.checklist is not None:
+            checklists = [offered(load_checklist(self.checklist))] * len(rows)
+        elif self.checklist_field is None:
+            raise InvalidInputError(
+                "the metric has neither checklist nor checklist_field: give checklist (a catalog id such as "
+                "checklists.evenhand.summary, a file, or a list of questions), or the task data field that holds each "
+                "instance's own"
+            )
+        else:
+            checklists = self.loaded_of(
+                "checklist_field", rows, lambda given, what: offered(load_checklist_of_row(given, what))
+            )
+        return checklists, [None] * len(rows)
+
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
+        """The name of the checklist, if all instances share one that has a name."""
+        name = super().score_name(judged)
+        if name in PLAIN or name in {"score", "score_name"}:
+            raise InvalidInputError(
+                f"the checklist is called {name!r}, and so is one of the scores of every checklist, whose place it "
+                "would take: give it another name"
+            )
+        return name
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance."""
+        result, record = judged.result, judged.result.record()
+        sent = {
+            item.item.name: dict(vote.prompts)
+            for item in result.items
+            for vote in item.verdict.votes[::-1]  # of several the first stays
+            if vote.prompts
+        }
+        return _with_plain_names(
+            {
+                **record,
+                **{name: number_or_nan(record[name]) for name in OF_RESPONSE},
+                "weighted_score_reason": result.weighted_score_reason,
+                "prompts": (sent or None) if self.include_prompts_in_result else None,
+                "num_items": len(result.items),
+                **{f"num_{name}": count for name, count in result.counts().items()},
+                "categories": {name: number_or_nan(rate) for name, rate in result.category_pass_rates.items()},
+                "items": [
+                    {
+                        "name": item.item.name,
+                        **item_record(item),
+                        "orders": [list(votes[0].order) for votes in by_order(item.verdict.votes)],
+                    }
+                    for item in result.items
+                ],
+            },
+            judged,
+        )
+
+    def global_scores(self, measures: ChecklistReport, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The scores of the instances with intervals, and those of each question and category."""
+        results, shown = [each.result for each in judged], self.return_confidence_interval
+        warn_of_unscored("primary_score", measures.unscored_counts, measures.unscored_bounds)
+        panels = item_panels(
+            results, judged[0].mode.rules, samples=self.samples, level=self.level_of(judged), seed=self.seed
+        )
+        scores: Dict[str, Any] = scores_of(measures, with_intervals=shown)
+        if measures.pass_rate:
+            scores |= scores_of(measures, "macro", with_intervals=shown, only={"pass_rate"})
+        scores["categories"] = {each.category: scores_of(each, with_intervals=shown) for each in measures.categories}
+        scores["items"] = [
+            {
+                "name": item.label,
+                **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
+                **scores_of(item, with_intervals=shown),
+            }
+            for item in measures.items
+        ]
+        for record, item in zip(scores["items"], results[0].checklist.items, strict=False) if panels else ():
+            record["panel"] = panels[item.name].scores(with_intervals=shown)
+        return _with_plain_names({**scores, "primary_metric": results[0].asked_metric}, judged[0])
+
+
+def _with_plain_names(scores: Dict[str, Any], instance: JudgedInstance) -> Dict[str, Any]:
+    """The scores under the checklist's name, and those of :data:`PLAIN` under their own too."""
+    main = instance.score_name
+    headline = {
+        f"{name}{bound}": scores[f"primary_score{bound}"]
+        for name in (f"{main}_using_{instance.evaluator}", main)
+        for bound in ("", "_ci_low", "_ci_high")
+        if f"primary_score{bound}" in scores
+    }
+    plain = {name: value for name, value in scores.items() if name in PLAIN}
+    return {**plain, **{f"{main}_{name}": value for name, value in scores.items()}, **headline}
+
+
+class PairwiseJudge(JudgeMetric):
+    """A judge compares the responses of two or more systems, pair by pair, without seeing whose they are.
+
+    An instance's prediction is a list of responses (the systems ``"1"``, ``"2"``, …) or a dict system -> response.
+    Every pair is shown in both orders; if they disagree, the contest is a tie unless ``on_position_bias`` says
+    otherwise (``first`` gives unitxt's numbers). An empty response is judged like any other; None is an unscored
+    contest. The scores' names are those of unitxt's ``LLMJudgePairwise``; the main one is the first system's winrate.
+    :class:`~evenhand.metrics.metric.JudgeMetric` lists the other settings.
+
+    Attributes:
+        design: Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs per instance>`` or ``swiss:<rounds>``.
+        scale: ``choice`` (which one is better) or ``graded`` (five levels, from A much better to B much better).
+        allow_ties: Offer the judge a tie; the graded scale always does.
+        reduction: ``win_rate``, or, with the graded scale, ``weighted_win_rate``: a grade s in −2 … 2 is s battles won,
+            or |s| lost, and 0 is two battles of which one is won.
+    """
+
+    main_score: str = "1_winrate"
+    options_model = PairwiseOptions
+    asks, compares = "compare", True
+
+    design: str = "all"
+    scale: str = "choice"
+    allow_ties: bool = False
+    reduction: str = "win_rate"
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        super().verify()
+        if self.criteria is not None:
+            self.freeze(self.criteria)
+
+    def estimate(self, inputs: Iterable[EvaluationInput]) -> TournamentPlan:
+        """The number of contests, votes and calls to judge these instances, at most; nothing is called."""
+        given = list(inputs)
+        subjects = self.subjects(given, self.judged_by([task_data for _, _, task_data in given])[0])
+        return self.mode_of(()).plan(subjects, len(self.engines()))
+
+    def freeze(self, criteria: Any) -> Criterion:
+        """The criterion of a comparison, with the options that the scale offers."""
+        return load_comparison(criteria, allow_ties=self.allow_ties, graded=self.scale == "graded")
+
+    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> PairwiseMode:  # noqa: ARG002
+        """The pairs of the design."""
+        options = self.options
+        reduction = check_reduction(options.reduction, graded=options.scale == "graded")
+        mode = PairwiseMode(options, parse_design(options.design, seed=options.seed), reduction)
+        mode.rules.check("pairwise")
+        return mode
+
+    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> List[Subject]:
+        """The responses of each instance, with the systems in one order."""
+        return alike(super().subjects(inputs, judged))
+
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
+        """The first system's winrate."""
+        systems = tuple(judged[0].about.texts)
+        check_system_names(systems)
+        return f"{systems[0]}_winrate"
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance, under the names that unitxt documents for ``LLMJudgePairwise``.
+
+        A list has an entry per contest of the system; it is empty if there is nothing. ``selections`` are those of the
+        given order and ``positional_bias_selection`` those of the other one; ``contest_results`` and
+        ``contest_scores`` are the outcomes of both. A selection is None for a tie and for a reply that names no option,
+        since a system may be called "tie". ``contest_results`` is None for an unscored contest; of a tied one neither
+        side is the winner (False). ``option_selection_outputs`` are the replies, which call the systems A and B.
+        """
+        about, mode, systems = judged.about, judged.mode, tuple(judged.about.texts)
+        rule = mode.rules.panel_rule("pairwise")
+        rates = winrates(judged.result, systems, mode.reduction)
+        ranks = instance_rankings(judged.result, systems, mode.reduction)
+        held: Dict[str, List[Any]] = {system: [] for system in systems}
+        for contest in judged.result:
+            view = (contest, first_orders(contest.verdict.votes, lambda votes: aggregate(votes, about.judged, rule)))
+            held[contest.first].append(view)
+            held[contest.second].append(view)
+        scores: Dict[str, Any] = {"criteria": judged.criteria_json}
+        for system, own in held.items():
+            entries = _system_entries(system, own, rates[system], ranks[system])
+            scores |= {f"{system}_{name}": value for name, value in entries.items()}
+        return scores
+
+    def global_scores(self, measures: ContestSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """Each system's winrate and mean rank, and every measure of how far they can be trusted."""
+        del judged
+        shown = self.return_confidence_interval
+        only = set(SystemSummary.__dataclass_fields__) - (set() if shown else {"rank_low", "rank_high"})
+        scores: Dict[str, Any] = scores_of(measures, with_intervals=shown)
+        for one in measures.systems:
+            name = f"{one.system}_winrate"
+            warn_of_unscored(name, one.unscored_counts, one.unscored_bounds, f"{name}_if_unscored")
+            scores |= scores_of(one, one.system, with_intervals=shown, only=only)
+        return scores
+
+
+def check_system_names(systems: Sequence[str]) -> None:
+    """Check that no two scores would have one name, as they can if systems' names contain one another.
+
+    Raises:
+        InvalidInputError: If two would.
+    """
+    suffixes = [*names_of(SystemSummary), *_system_entries("", (), None, None)]
+    shared = ("criteria", "score", "score_name", "num_of_instances", *names_of(ContestSummary))
+    owners = {f"the system {system!r}": [f"{system}_{suffix}" for suffix in suffixes] for system in systems}
+    check_names({"all systems together": shared, **owners}, InvalidInputError)
+
+
+PAIRWISE_PROMPTS: Final[Mapping[str, str]] = MappingProxyType({**PROMPT_NAMES, "summary": "summary"})
+
+
+def _system_entries(
+    system: str,
+    held: Sequence[tuple[Contest, Sequence[Union[OrderView, None]]]],
+    rate: Union[float, None],
+    rank: Union[int, None],
+) -> Dict[str, Any]:
+    """What an instance says of a system, with an entry for each of its contests."""
+    contests = [contest for contest, _ in held]
+    given, other = [[(contest, views[place]) for contest, views in held] for place in (0, 1)]
+    other = other if any(view for _, view in other) else []
+
+    def unless_none(values: Iterable[Any]) -> List[Any]:
+        found = list(values)
+        return found if any(value is not None for value in found) else []
+
+    prompts = [named_prompts(views, PAIRWISE_PROMPTS) for _, views in held]
+    sent = {
+        name: [each.get(name) for each in prompts] for name in dict.fromkeys(name for own in prompts for name in own)
+    }
+    opponents = [contest.opponent(system) for contest in contests]
+    return {
+        "contest_results": [None if contest.score is None else contest.winner == system for contest in contests],
+        "contest_scores": [contest.score_of(system) for contest in contests],
+        "selections": [view and contest.winner_in(view.verdict) for contest, view in given],
+        "compared_to": opponents,
+        "assessments": [view and view.shown.assessment for _, view in given],
+        "option_selection_outputs": [view and view.completion for _, view in given],
+        "summaries": unless_none(view and view.shown.summary for _, view in given),
+        "contest_grades": unless_none(contest.grade_of(system) for contest in contests),
+        "unscored_reasons": unless_none(contest.unscored_reason for contest in contests),
+        "positional_bias": unless_none(biased(contest.verdict.position_consistent) for contest in contests),
+        "prompts": {"compared_to": opponents, **sent} if sent else {},
+        "positional_bias_assessments": [view and view.shown.assessment for _, view in other],
+        "positional_bias_summaries": unless_none(view and view.shown.summary for _, view in other),
+        "positional_bias_selection": [view and contest.winner_in(view.verdict) for contest, view in other],
+        "winrate": number_or_nan(rate),
+        "llm_as_judge": number_or_nan(rate),
+        "ranking": rank,
+        "response_name": system,
+    }
+
+
+class ChoiceMetric(JudgeMetric):
+    """The base of the metrics in which a judge chooses the best of several candidates.
+
+    An instance's prediction is a list of candidates (called ``"1"``, ``"2"``, …) or a dict name -> candidate, two or
+    more, not necessarily the same number on every instance. One that is None is left out and counted. Any criterion
+    will do; its options, if it has some, play no part. The judge sees Option 1, Option 2, …, never a name.
+
+    Attributes:
+        prompt: ``select`` (choose, then explain), ``evaluate_first`` (weigh every candidate, then choose; the default),
+            ``avoid_order_bias`` (warned of it) or ``grade`` (grade every candidate from 0 to 5, then choose). They
+            belong to ``flow="one_step"``, the default.
+    """
+
+    flow: str = "one_step"
+    asks, compares = "choose", True
+
+    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
+        """The candidates of each instance."""
+        found = super().subjects(inputs, judged)
+        for about in found:
+            if len(about.texts) < 2:
+                raise InvalidInputError(
+                    f"instance {about.instance} has {len(about.texts)} candidate(s), {list(about.texts)!r}; the best "
+                    "is chosen of two or more (None where one is missing), and one response alone fits "
+                    "metrics.evenhand.direct"
+                )
+        warn_of_equal_candidates(found)
+        return found
+
+
+class BestOfJudge(ChoiceMetric):
+    """A judge chooses the best of each instance's candidates.
+
+    An instance gives each candidate its share: with one order and one draw 1 to the candidate chosen; otherwise draws,
+    orders and judges are averaged, so that a judge that changes its mind with the order gives half to each. A candidate
+    is *selected* if its share is the largest; a tie selects none, with the reason ``inconsistent``, and is not decided
+    by the numbering. An instance without a readable choice, or with fewer than two candidates that have a text, is
+    unscored and in no rate. The main score is the selection rate of the first candidate, as in pairwise judging.
+
+    The default orders are the given one and its reverse, which show a middle candidate at middle places only;
+    ``orders="cyclic"`` shows every candidate at every place.
+
+    Attributes:
+        on_position_bias: ``average`` (default): orders that disagree share the instance. ``abstain``: they are no
+            choice, and the instance is unscored. ``first``: the given order counts alone.
+        aggregation: A panel's ``mode`` (default), ``weighted_mode`` or ``unanimous``.
+    """
+
+    main_score: str = "1_selection_rate"
+
+    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> BestOfMode:  # noqa: ARG002
+        """The best of several candidates."""
+        return BestOfMode(self.options)
+
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
+        """The selection rate of the first candidate of the first instance."""
+        return f"{next(iter(judged[0].about.texts))}_selection_rate"
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance: the selection, those of each order, and each candidate's share."""
+        selection, given = judged.result, by_order(judged.result.votes)
+        prompts = [votes[0].prompts and dict(votes[0].prompts) for votes in given]
+        shares = dict(zip(selection.names, selection.shares or (), strict=False))
+        return {
+            "selected_candidate": selection.selected,
+            "unscored_reason": selection.unscored_reason,
+            "positional_bias": biased(selection.position_consistent),
+            "agreement": selection.agreement,
+            "selections": [select(votes, selection.names).selected for votes in given],
+            "orders": [[selection.names[index] for index in votes[0].order] for votes in given],
+            "assessments": [[vote.assessment for vote in votes] for votes in given],
+            "prompts": prompts if any(prompts) else None,
+            "missing_candidates": list(selection.missing) or None,
+            "criteria": judged.criteria_json,
+            judged.score_name: math.nan,
+            **{f"{name}_selection_rate": share for name, share in shares.items()},
+        }
+
+    def global_scores(self, measures: SelectionSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """How often each candidate is selected, and how far that can be trusted."""
+        del judged
+        for candidate, found in measures.candidates.items():
+            name = f"{candidate}_selection_rate"
+            warn_of_unscored(name, measures.votes.unscored_counts, found.unscored_bounds, f"{name}_if_unscored")
+        return scores_of(measures, with_intervals=self.return_confidence_interval)
+
+
+WITH_UNRELATED: Final = "with_unrelated_"
+UNRELATED_OPTION: Final = "unrelated_option"
+"""The name of the unrelated option in the selections of an instance."""
+
+
+class GradeScore(ChoiceMetric):
+    """How good a judge is at choosing: even over places, and of one mind about candidates.
+
+    Each instance is asked once in each of the N rotations of its candidates, so that every candidate stands at every
+    place once. Per instance: the *LLM score* is the entropy of the places chosen over its greatest value, the *choice
+    score* the share of the candidate chosen most, the *Grade Score* their harmonic mean: 1 for a judge that always
+    chooses the same candidate, 0 for one that always chooses the same place. A random judge scores about 0.5, so the
+    chance-corrected score, 0 for such a judge on average, is reported with every Grade Score. Rotations whose reply
+    names no option are counted by reason in ``unanswered_…``; the score is over those answered, two at least.
+
+    A Grade Score belongs to one judge: with several, every score's name ends in the judge's, and the main score is the
+    first one's. With ``samples`` each draw is a set of rotations of its own, and an instance counts the mean of its
+    draws. Source: Iourovitski (2024), arXiv:2406.12043.
+
+    Attributes:
+        unrelated_option: Ask every instance a second time with a further candidate, drawn with the seed from another
+            instance, and report both, the difference, and how often it was chosen.
+    """
+
+    main_score: str = "grade_score"
+    orders: str = "cyclic"
+    check_positional_bias: Union[bool, float] = False
+    unrelated_option: bool = False
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        super().verify()
+        if not isinstance(self.unrelated_option, bool):
+            raise InvalidInputError(f"unrelated_option is {self.unrelated_option!r}; give True or False")
+
+    def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
+        """The candidates of each instance, with an unrelated one if it is asked for."""
+        found = super().subjects(inputs, judged)
+        return with_unrelated(found, seed=self.seed) if self.unrelated_option else found
+
+    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> GradeMode:  # noqa: ARG002
+        """All rotations, and the scores of each judge of the panel."""
+        return GradeMode(self.options, tuple(judge.judge_id for judge in panel))
+
+    def score_name(self, judged: Sequence[JudgedInstance]) -> str:
+        """The Grade Score of the first judge."""
+        judges = judged[0].mode.judges
+        return _with_judge("grade_score", judges, judges[0])
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance, for each judge; a list has one entry per vote."""
+        mode, result, names = judged.mode, judged.result, (*judged.result.names, UNRELATED_OPTION)
+        scores: Dict[str, Any] = {}
+        for judge in mode.judges:
+            for prefix, cast in zip(("", WITH_UNRELATED), result.runs, strict=False):
+                votes, grade = [vote for vote in cast if vote.judge_id == judge], mode.grade_of(judge, cast)
+                prompts = [vote.prompts and dict(vote.prompts) for vote in votes]
+                found = {
+                    "grade_score": number_or_nan(grade.grade_score),
+                    "chance_corrected_grade_score": number_or_nan(grade.chance_corrected),
+                    "llm_score": number_or_nan(grade.llm_score),
+                    "choice_score": number_or_nan(grade.choice_score),
+                    "answered": grade.answered / grade.asked if grade.asked else math.nan,
+                    "num_asked": grade.asked,
+                    "num_answered": grade.answered,
+                    "places": list(grade.places),
+                    "candidates": list(grade.chosen),
+                    "selections": [
+                        None if vote.selected_index is None else names[vote.selected_index] for vote in votes
+                    ],
+                    "orders": [[names[index] for index in vote.order] for vote in votes],
+                    "assessments": [vote.assessment for vote in votes],
+                    "prompts": prompts if any(prompts) else None,
+                    "unscored_reason": grade.unscored_reason,
+                }
+                scores |= {_with_judge(prefix + name, mode.judges, judge): value for name, value in found.items()}
+        return {
+            **scores,
+            "unrelated_option": judged.about.facts.get(UNRELATED),
+            "missing_candidates": list(judged.about.missing) or None,
+            "criteria": judged.criteria_json,
+        }
+
+    def global_scores(self, measures: GradeMeasures, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """For each judge its Grade Score, its parts, and what they rest on."""
+        del judged
+        shown, judges = self.return_confidence_interval, tuple(measures.gradings)
+        scores: Dict[str, Any] = scores_of(measures)
+        for judge, gradings in measures.gradings.items():
+            found: Dict[str, Any] = {}
+            for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
+                if grading.unscored_votes_matter:
+                    name = _with_judge(f"{prefix}grade_score", judges, judge)
+                    logger.warning("The score %r: %s. %s", name, grading.unscored_counts, GRADED_ON_OTHERS)
+                own = scores_of(grading, with_intervals=shown)
+                for histograms in grading.histograms:
+                    own |= histograms.scores()
+                found |= {prefix + name: value for name, value in own.items()}
+            if judge in measures.effects:
+                found |= scores_of(measures.effects[judge], "unrelated", with_intervals=shown)
+            scores |= {_with_judge(name, judges, judge): value for name, value in found.items()}
+        return scores
+
+
+def _with_judge(name: str, judges: Sequence[str], judge: str) -> str:
+    """The score's name with the judge's if there are several, before the limits of intervals."""
+    if len(judges) == 1:
+        return name
+    bound = next((each for each in ("_ci_low", "_ci_high") if name.endswith(each)), "")
+    return f"{name.removesuffix(bound)}_{judge}{bound}"

@@ -1,0 +1,515 @@
+"""Recorded votes as the results that a run would have given: comparisons, answers, choices and assessments."""
+
+import csv
+import gzip
+import json
+import warnings
+from collections import defaultdict
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.criteria import Criterion, Option
+from evenhand.data.cells import OutOfScaleWarning
+from evenhand.data.rows import read_file
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.question import comparison_criterion
+from tests.golden.runs import recipe
+from tests.support.shared import shared_path
+
+# Prompt 0: small in both orders. Prompt 1: the judge takes what stands first, twice. Prompt 2: a tie and no vote.
+PAIRS = [
+    {"id": 0, "judge": "gpt", "first": "small", "second": "large", "vote": "small"},
+    {"id": 0, "judge": "gpt", "first": "large", "second": "small", "vote": "B"},
+    {"id": 1, "judge": "gpt", "first": "small", "second": "large", "vote": "A"},
+    {"id": 1, "judge": "gpt", "first": "large", "second": "small", "vote": "first"},
+    {"id": 2, "judge": "gpt", "first": "small", "second": "large", "vote": "Tie"},
+    {"id": 2, "judge": "gpt", "first": "large", "second": "small", "vote": None},
+]
+PAIR = {"id": 0, "judge": "j", "first": "a", "second": "b", "vote": "a"}
+CHECKS = {
+    "name": "mail",
+    "items": [
+        {"name": "polite", "question": "Is it polite?", "weight": 50},
+        {"name": "short", "question": "Is it short?", "weight": 50, "na": True},
+    ],
+}
+# Mail 0: polite (two of three), short. Mail 1: not polite (two of two), and nobody says whether it is short.
+ANSWERS = [
+    {"id": "m0", "judge": "gpt", "item": "polite", "vote": "yes"},
+    {"id": "m0", "judge": "llama", "item": "polite", "vote": "No"},
+    {"id": "m0", "judge": "ann", "item": "polite", "vote": True},
+    {"id": "m0", "judge": "gpt", "item": "short", "vote": 1},
+    {"id": "m1", "judge": "gpt", "item": "polite", "vote": "no"},
+    {"id": "m1", "judge": "llama", "item": "polite", "vote": "no"},
+    {"id": "m1", "judge": "ann", "item": "polite", "vote": None},
+]
+# Three candidates in all rotations. Poem 0: always z. Poem 1: always what stands first.
+CHOICES = [
+    {"id": poem, "judge": "gpt", "order": order, "vote": vote}
+    for poem, votes in enumerate([("z", "B", "z"), ("A", "A", "A")])
+    for order, vote in zip([["x", "y", "z"], ["y", "z", "x"], ["z", "x", "y"]], votes, strict=True)
+]
+LEVELS = Criterion(
+    name="quality",
+    description="",
+    options=tuple(Option(label=label, value=value) for label, value in (("Bad", 0.0), ("Fair", 0.5), ("Good", 1.0))),
+)
+GRADES = [
+    {"id": 0, "system": "alder", "judge": "gpt", "swapped": False, "vote": "Good", "human": "Good"},
+    {"id": 0, "system": "alder", "judge": "gpt", "swapped": True, "vote": "Good", "human": "Good"},
+    {"id": 1, "system": "alder", "judge": "gpt", "swapped": False, "vote": "Bad", "human": "Fair"},
+    {"id": 1, "system": "alder", "judge": "gpt", "swapped": True, "vote": "Good", "human": "Fair"},
+]
+BETTER = comparison_criterion("better", "Which is better?")
+
+
+def scores(table):
+    return [(entry.prompt_id, entry.first, entry.second, entry.contest.score) for entry in table.contests]
+
+
+def cast(votes):
+    return [(vote.judge_id, vote.order, vote.sample, vote.selected_index) for vote in votes]
+
+
+def judges():
+    return [SimulatedEngine(name=name, seed=seed, noise=1.0, refusal_rate=0.2) for seed, name in enumerate("xy")]
+
+
+def test_comparisons_by_hand(tmp_path):
+    table = evenhand.winrates(votes=PAIRS)
+    assert scores(table) == [("0", "small", "large", 1.0), ("1", "small", "large", 0.5), ("2", "small", "large", 0.5)]
+    assert table.winrate("small").estimate == pytest.approx((1 + 0.5 + 0.5) / 3)
+    assert [entry.contest.verdict.position_consistent for entry in table.contests] == [True, False, None]
+    assert [vote.unscored_reason for vote in table[2].contest.verdict.votes] == [None, "abstained"]
+    assert scores(table.rescore(on_position_bias="abstain"))[1][3] is None
+    assert (table.parameters["judges"], table.parameters["n"], table.parameters["allow_ties"]) == (["gpt"], 3, True)
+    table.save(tmp_path / "votes.parquet")
+    assert list(evenhand.open(tmp_path / "votes.parquet").records()) == list(table.records())
+    # a tie where the orders disagree: people who prefer small agree on prompt 0 alone
+    found = evenhand.reliability(votes=[{**row, "best": "small"} for row in PAIRS[:4]], gold_field="best").of()
+    assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
+    assert found.people.accuracy.estimate == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize(
+    ("swapped", "vote", "winner"),
+    [
+        (False, "small", "small"),
+        (True, "small", "small"),
+        (True, "first", "small"),
+        (True, "second", "large"),
+        (False, "A", "small"),
+        (True, "A", "large"),
+        (True, "b", "small"),
+        (True, "TIE ", None),
+    ],
+)
+def test_the_words_for_a_preference(swapped, vote, winner):
+    """Names are systems, first and second the columns of the row, A and B the places at which they were shown."""
+    row = {"id": "p", "judge": "j", "first": "small", "second": "large", "swapped": swapped, "vote": vote}
+    table = evenhand.winrates(votes=[row])
+    assert table[0].contest.winner == winner
+    assert table[0].contest.verdict.votes[0].order == ((1, 0) if swapped else (0, 1))
+
+
+def test_where_the_order_shown_is_not_known_nothing_is_said_of_places():
+    """As in the annotations of AlpacaEval, which do not record it."""
+    pair = {"judge": "j", "first": "small", "second": "large", "swapped": None}
+    rows = [{**pair, "id": n, "vote": ["first", "second"][n % 3 > 0]} for n in range(9)]
+    table = evenhand.winrates(votes=rows)
+    assert table.winrate("small").estimate == pytest.approx(3 / 9)
+    for found in (table.summary.position, table.summary.first_position_share, table.summary.first_shown_preference):
+        assert "which system was shown first" in found.reason
+    known = evenhand.winrates(votes=[{**row, "swapped": False} for row in rows])
+    assert known.summary.first_position_share.estimate == pytest.approx(3 / 9)
+    with pytest.raises(InvalidInputError, match="'A'"):
+        evenhand.winrates(votes=[{**rows[0], "vote": "A"}])
+
+
+def test_a_system_called_as_a_place_is_not_guessed():
+    row = {"id": 0, "judge": "j", "first": "B", "second": "A", "vote": "A"}
+    with pytest.raises(InvalidInputError, match=r"row 0: the judge 'j' voted 'A', which may mean a system and a place"):
+        evenhand.winrates(votes=[row])
+    assert evenhand.winrates(votes=[{**row, "vote": "first"}])[0].contest.winner == "B"
+    small = {**row, "first": "b", "second": "a", "vote": "a"}  # written as the name is
+    assert evenhand.winrates(votes=[small])[0].contest.winner == "a"
+
+
+def test_several_judges_in_rows_or_in_columns_give_the_same():
+    wide = [{"gpt": "small", "llama": "large", "ann": "small"}, {"gpt": "large", "llama": "large", "ann": None}]
+    names = ["gpt", "llama", "ann"]
+    long = [{"id": n, "judge": name, "vote": row[name]} for n, row in enumerate(wide) for name in names]
+    one = evenhand.winrates(wide, ["small", "large"], votes=names)
+    other = evenhand.winrates(long, ["small", "large"], votes="vote")
+    assert [entry.contest.verdict for entry in one.contests] == [entry.contest.verdict for entry in other.contests]
+    weights = {"aggregation": "weighted_mean", "judge_weights": (1, 3, 1)}
+    assert evenhand.winrates(wide, ["small", "large"], votes=names, **weights)[0].contest.score == pytest.approx(2 / 5)
+
+
+def test_three_systems_lengths_gold_and_options_as_they_were_shown():
+    rows = [
+        {"id": 0, "judge": "j", "first": "a", "second": "c", "vote": "c", "first_response": "xy", "best": "C"},
+        {"id": 0, "judge": "j", "first": "b", "second": "a", "vote": "a", "first_length": 5, "best": "first"},
+    ]
+    table = evenhand.winrates(votes=rows, systems=["a", "b", "c"], gold_field="best")
+    assert scores(table) == [("0", "a", "b", 1.0), ("0", "a", "c", 0.0)]
+    assert [(entry.lengths, entry.gold) for entry in table.contests] == [((None, 5), "b"), ((2, None), "c")]
+    assert table.gold_agreement().estimate == pytest.approx(1 / 2)
+    graded = comparison_criterion("better", "", graded=True)
+    for vote, values in ((graded.labels[0], [1.0, 0.0]), (0.75, [0.75, 0.25])):
+        shown = [{**PAIR, "swapped": swapped, "vote": vote} for swapped in (0, 1)]
+        found = evenhand.winrates(votes=shown, criteria=graded, reduction="weighted_win_rate")
+        assert [each.value for each in found[0].contest.verdict.votes] == values
+
+
+def test_answers_by_hand():
+    table = evenhand.checklist(votes=ANSWERS, checklist=CHECKS)
+    assert [result.scores.pass_rate for result in table.results] == [1.0, 0.0]
+    (report,) = table.reports.values()
+    assert (report.pass_rate.estimate, report.unanswered) == (0.5, 1)
+    assert dict(report.unanswered_reasons) == {"not_asked": 1}
+    assert (table.ids, table.parameters["judges"]) == (["m0", "m1"], ["gpt", "llama", "ann"])
+    strict = table.rescore(aggregation="unanimous")
+    assert [result.scores.pass_rate for result in strict.results] == [0.5, 0.0]
+    open_list = evenhand.checklist(votes=[*ANSWERS, {"id": "m1", "judge": "gpt", "item": "short", "vote": "n/a"}])
+    assert [(item.name, item.na) for item in open_list.checklists[0].items] == [("polite", False), ("short", True)]
+    rows = [
+        {"gpt": {"polite": "yes", "short": "yes"}, "llama": {"polite": "no"}, "ann": '{"polite": true}'},
+        {"gpt": {"polite": "no"}, "llama": {"polite": "no"}, "ann": {"polite": None}},
+    ]
+    wide = evenhand.checklist(rows, CHECKS, votes=["gpt", "llama", "ann"])
+    assert [each.verdicts for each in wide.responses] == [each.verdicts for each in table.responses]
+    lists = evenhand.checklist([{"gpt": ["yes", "n/a"]}, {"gpt": ["no", None]}], CHECKS, votes="gpt")
+    assert [result.scores.pass_rate for result in lists.results] == [1.0, 0.0]
+
+
+def test_answers_about_several_systems(tmp_path):
+    rows = [{**row, "system": name, "right": "yes"} for name in ("alder", "birch") for row in ANSWERS[:4]]
+    table = evenhand.checklist(votes=pd.DataFrame(rows), checklist=CHECKS, gold_fields="right")
+    assert table.systems == ("alder", "birch")
+    assert table.gold_agreement("alder").estimate == 1.0
+    lacking = evenhand.checklist(votes=[*rows, {**rows[0], "id": "m9"}], checklist=CHECKS)
+    assert [each.verdicts[0].unscored_reason for each in lacking.responses if each.system == "birch"] == [
+        None,
+        "missing_response",
+    ]
+
+
+def test_choices_by_hand():
+    (grading,) = evenhand.grade_scores(votes=CHOICES).gradings.values()
+    # Always z: every place once (L = 1), one candidate (C = 1), G = 1. Always the first: L = 0, so G = 0.
+    assert [each.grade_score for each in grading.instances] == [1.0, 0.0]
+    assert grading.histograms[0].places.counts == (4, 1, 1)
+    named = evenhand.grade_scores(votes=CHOICES, candidates=["z", "x", "y"])
+    assert named.instances[0].candidates == ("z", "x", "y")
+    assert next(iter(named.gradings.values())).grade_score == grading.grade_score
+
+
+def test_assessments_by_hand():
+    found = evenhand.reliability(votes=GRADES, criteria=LEVELS, gold_field="human").of()
+    assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
+    assert found.people.accuracy.estimate == 1.0  # the mean of Bad and Good is Fair, which is what the person said
+    votes = [{"id": n, "judge": judge, "vote": n % 2} for n in range(6) for judge in ("gpt", "llama")]
+    report = evenhand.reliability(votes=votes)
+    assert report.judges == ("gpt", "llama")
+    assert report.agreements[0].pairs[0].cohen_kappa.estimate == 1.0
+
+
+REFUSED = [
+    ("winrates", [{**PAIR, "vote": "c"}], {}, r"row 0: the judge 'j' voted 'c', which is none of the pair. .*'tie'"),
+    ("winrates", [{**PAIR, "vote": 1}], {}, r"voted 1, which is none of the pair"),
+    ("winrates", [{**PAIR, "second": "a"}], {}, r"row 0 compares 'a' with itself"),
+    ("winrates", [{**PAIR, "first": None}], {}, r"row 0 has None in 'first', which first_field names"),
+    ("winrates", [PAIR, {**PAIR, "vote": "b"}], {}, r"rows 0 and 1 both hold the vote of 'j' on '0' in the same order"),
+    ("winrates", [{"winner": "a"}], {}, r"no column 'vote'; give them first, and name .*'winner'"),
+    ("winrates", [PAIR], {"first_field": "frist"}, r"first_field names the column 'frist', which no row has.*'first'"),
+    ("winrates", [PAIR], {"item_field": "id"}, r"item_field is 'id', and recorded comparisons have no such column"),
+    ("winrates", [{**PAIR, "judge": ""}], {}, r"row 0 has '' in 'judge', which judge_field names"),
+    ("winrates", [{**PAIR, "swapped": "maybe"}], {}, r"row 0 has in 'swapped' 'maybe', .*'No', 'Yes'"),
+    ("winrates", [{**PAIR, "sample": "x"}], {}, r"row 0 has 'x' in 'sample'"),
+    ("winrates", [{**PAIR, "unscored_reason": "lazy"}], {}, r"unscored_reason 'lazy'"),
+    ("winrates", [{**PAIR, "unscored_reason": "empty"}], {}, r"the vote 'a' and the unscored_reason 'empty'"),
+    ("winrates", [{"judge": "j", "first": "a", "second": "b", "vote": "a"}], {}, r"name it with id_field"),
+    ("winrates", [{"id": 0, "vote": "a"}], {}, r"first_field=… and second_field=…"),
+    ("winrates", [{"first": "a", "second": "b", "swapped": 1, "vote": "a"}], {}, r"'swapped' says which.*id_field"),
+    ("winrates", [PAIR], {"systems": ["a", "x"]}, r"systems is \['a', 'x'\], and the votes are about .* differ in 'b'"),
+    ("winrates", [{**PAIR, "vote": "tie"}], {"criteria": comparison_criterion("x", "")}, r"set allow_ties=True"),
+    ("winrates", [PAIR], {"engine": "engines.evenhand.baseline"}, r"recorded votes ask no judge"),
+    ("winrates", [PAIR], {"dry_run": True}, r"dry_run is True, and recorded votes ask no judge"),
+    ("winrates", [PAIR], {"samples": 3}, r"samples is 3, which says how a judge is asked"),
+    ("winrates", [PAIR], {"judge_weights": (1, 2)}, r"2 weights for the judges \['j'\]"),
+    ("winrates", [PAIR], {"cluster_field": "nowhere"}, r"no field 'nowhere', which cluster_field names"),
+    (
+        "winrates",
+        [{**PAIR, "swapped": False, "doc": "x"}, {**PAIR, "swapped": True, "doc": "y"}],
+        {"cluster_field": "doc"},
+        r"row 1 has under 'doc' \(cluster_field\) the name 'y', and row 0, about the same, 'x'",
+    ),
+    (
+        "checklist",
+        [{**ANSWERS[0], "item": "rude"}],
+        {},
+        r"answers 'rude', which is not an item of the checklist 'mail'",
+    ),
+    ("checklist", [{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is no option of 'polite'"),
+    ("checklist", [ANSWERS[0], {**ANSWERS[0], "vote": "no"}], {}, r"rows 0 and 1 both hold the vote of 'gpt' on 'm0'"),
+    ("checklist", [{"id": 0, "vote": "yes"}], {}, r"no column says which item that answers: name it with item_field"),
+    ("checklist", [{"id": 0, "vote": ["yes"]}], {}, r"has 1 answer\(s\) for a checklist of 2 items"),
+    ("checklist", [ANSWERS[0]], {"mode": "item"}, r"mode is 'item', which says how a judge is asked"),
+    ("checklist", [ANSWERS[0]], {"gold_fields": {"polite": "x"}}, r"name the one column with the answer of a person"),
+    ("grade_scores", [{**CHOICES[0], "vote": "w"}], {}, r"row 0: the judge 'gpt' voted 'w', which is no candidate"),
+    ("grade_scores", [{**CHOICES[0], "order": ["x"]}], {}, r"row 0 has \['x'\] in 'order'"),
+    (
+        "grade_scores",
+        [CHOICES[0], {**CHOICES[1], "order": ["y", "x", "z"]}],
+        {},
+        r"not a rotation of \['x', 'y', 'z'\]",
+    ),
+    ("grade_scores", [CHOICES[0], {**CHOICES[1], "order": ["y", "x"]}], {}, r"shows \['y', 'x'\] and .* differ in 'z'"),
+    ("grade_scores", [{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
+    ("grade_scores", [{"id": 0, "vote": "x"}], {}, r"name the column with the list .*order_field"),
+    ("grade_scores", [CHOICES[0]], {"aggregation": "mean"}, r"leave out aggregation"),
+    ("grade_scores", [CHOICES[0]], {"prompts": "grade"}, r"prompts is 'grade', and recorded votes ask no judge"),
+    ("reliability", GRADES, {"prompts": "all"}, "prompts is 'all', and recorded votes ask no judge"),
+    ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*, which belongs to panels"),
+    ("reliability", GRADES, {"criteria": [LEVELS, LEVELS]}, "recorded votes are about one criterion"),
+    (
+        "reliability",
+        [GRADES[0], {**GRADES[1], "human": "Bad"}],
+        {"criteria": LEVELS, "gold_field": "human"},
+        "row 1 has the gold label 'Bad', and row 0, about the same, 'Good'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "rows", "options", "message"), REFUSED)
+def test_what_cannot_be_used_is_refused_with_its_value(function, rows, options, message):
+    given = {"checklist": CHECKS, **options} if function == "checklist" else options
+    with pytest.raises(InvalidInputError, match=message):
+        getattr(evenhand, function)(votes=rows, **given)
+
+
+def test_columns_of_votes_without_votes_are_refused():
+    with pytest.raises(InvalidInputError, match=r"judge_field is 'rater'.*votes=…"):
+        evenhand.winrates([PAIR], ["a", "b"], judge_field="rater")
+    with pytest.raises(InvalidInputError, match=r"votes is a DataFrame; with a data set it names"):
+        evenhand.winrates([PAIR], votes=pd.DataFrame([PAIR]))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl.gz", "csv", "frame"])
+def test_rows_frames_and_files_are_the_same_votes(suffix, tmp_path):
+    frame, path = pd.DataFrame(PAIRS), tmp_path / f"votes.{suffix}"
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in PAIRS).encode()))
+    given = frame if suffix == "frame" else path
+    expected = scores(evenhand.winrates(votes=PAIRS))
+    assert scores(evenhand.winrates(votes=given)) == scores(evenhand.winrates(given, votes="vote")) == expected
+
+
+@pytest.mark.parametrize("how", [{}, {"allow_ties": True, "samples": 3}, {"scale": "graded"}])
+def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
+    rows = [{"q": f"question {n}", "a": f"a{n}" * 3, "b": f"b{n}", "c": None if n == 4 else "c"} for n in range(8)]
+    criterion = comparison_criterion("better", "", graded="scale" in how, allow_ties="allow_ties" in how)
+    run = {"progress": False, "journal": None, **({"samples": 3} if "samples" in how else {})}
+    asked = evenhand.winrates(rows, ["a", "b", "c"], criterion, judges(), **run)
+    read = evenhand.winrates(votes=asked.to_rows(), systems=["a", "b", "c"], criteria=criterion)
+    assert [cast(each.contest.verdict.votes) for each in read] == [cast(each.contest.verdict.votes) for each in asked]
+    plain = [{**row, "prompt_id": None, "assessment": None} for row in asked.records()]
+    assert [{**row, "prompt_id": None} for row in read.records()] == plain
+    of_replies = {name: getattr(asked.summary, name) for name in ("parse_rate", "readings", "reasks", "usage")}
+    assert replace(read.summary, **of_replies) == asked.summary  # rows hold only votes
+    assert read.ranking == asked.ranking
+    assert read.parameters["grid"] == asked.parameters["grid"]
+    assert read.parameters.keys().isdisjoint({"flow", "mode", "use_logprobs"})
+    reports = (
+        evenhand.reliability(rows, criterion, judges(), systems=["a", "b", "c"], prompts=(), **run),
+        evenhand.reliability(votes=asked.to_rows(), criteria=criterion, systems=["a", "b", "c"]),
+    )
+    for mine, theirs in zip(*(each.results for each in reports), strict=True):
+        assert replace(theirs, replies=mine.replies) == mine
+    assert reports[0].agreements == reports[1].agreements
+
+
+def test_answers_and_choices_of_a_run_written_as_rows_and_read_back_are_the_same():
+    rows = [{"alder": f"alder {n}" * n, "birch": None if n == 3 else f"birch {n}", "doc": n // 2} for n in range(1, 7)]
+    columns = {"response_field": ["alder", "birch"], "cluster_field": "doc"}
+    asked = evenhand.checklist(rows, CHECKS, judges(), progress=False, samples=3, **columns)
+    read = evenhand.checklist(votes=asked.to_rows(), checklist=CHECKS, cluster_field="cluster")
+    for mine, theirs in zip(read.records(), asked.records(), strict=True):
+        assert {**mine, "items": None, "id": None} == {**theirs, "items": None, "id": None}
+    assert read.differences == asked.differences
+    rows = [{"x": f"x{n}", "y": f"y{n}" * n, "z": None if n == 2 else f"z{n}"} for n in range(1, 6)]
+    rows.append({"x": "x", "y": None, "z": None})
+    chosen = evenhand.grade_scores(rows, ["x", "y", "z"], BETTER, judges(), progress=False, samples=2)
+    again = evenhand.grade_scores(votes=chosen.to_rows(), candidates=["x", "y", "z"], criteria=BETTER)
+    assert [cast(each.votes) for each in again.instances] == [cast(each.votes) for each in chosen.instances]
+    for mine, theirs in zip(again.gradings.values(), chosen.gradings.values(), strict=True):
+        assert (mine.instances, mine.grade_score) == (theirs.instances, theirs.grade_score)
+    several = evenhand.grade_scores(rows, ["x", "y"], BETTER, judges()[0], progress=False, prompts=("select", "grade"))
+    with pytest.raises(InvalidInputError, match=r"filter\(prompt=…"):
+        several.to_rows()
+
+
+@pytest.mark.slow
+def test_the_published_winrates_and_consistency_of_mt_bench_judges_recompute():
+    """arXiv 2406.07791: a vote counts unless its swapped partner contradicts it, and so does one without a partner.
+
+    In our terms a consistent contest counts its two votes, and one that was read in one order only its one.
+    """
+    with shared_path("data/posbias_published_winrates.csv").open(encoding="utf-8") as lines:
+        published = {
+            (row["judge"], row["model"]): float(row["win_plus_halfdraw_on_consistent"])
+            for row in csv.DictReader(lines)
+            if row["bench"] == "MTBench"
+        }
+    logs = json.loads(shared_path("data/posbias_published_logs.json").read_text())
+    logs = {log["judge"]: log for log in logs if log["bench"] == "MTBench" and not log["rep"]}
+    by_judge = defaultdict(list)
+    for row in read_file(shared_path("data/posbias_mtbench_raw.jsonl.gz")):
+        by_judge[row["judge"]].append({**row, "said": "tie" if row["parsed"] == "C" else row["parsed"]})
+    how = {"votes": "said", "first_field": "a", "second_field": "b", "id_field": "q", "cluster_field": False}
+    base, compared = "vicuna-13b-v1.3", 0
+    for judge, rows in list(by_judge.items())[::3]:
+        counted = defaultdict(list)
+        for entry in evenhand.winrates(rows, **how, on_position_bias="average").contests:
+            contest = entry.contest
+            model = entry.first if entry.second == base else entry.second
+            weight = {True: 2, False: 0, None: 1}[contest.verdict.position_consistent]
+            if contest.score is not None:
+                counted[model] += [contest.score_of(model)] * weight
+        for model, found in counted.items():
+            assert sum(found) / len(found) == pytest.approx(published[judge, model], abs=5.001e-5)
+            compared += 1
+    assert compared == 30
+    for judge in sorted(by_judge.keys() & logs.keys())[::2]:
+        found = evenhand.reliability(by_judge[judge], **how, resamples=1).of().position
+        by_their_rule = (2 * found.n_consistent + found.n_lone) / (2 * found.n_checked + found.n_lone)
+        assert by_their_rule == pytest.approx(logs[judge]["consistent"] / logs[judge]["extracted"], abs=1e-12)
+
+
+def test_the_published_alignment_of_the_agent_judge_recomputes():
+    """DevAI: the share of the requirements on which the judge and the people agree, 92.08 / 86.61 / 90.16 %."""
+    rows = [
+        {
+            "id": row["task"],
+            "system": row["system"],
+            "item": str(each["id"]),
+            "a": each["agent_judge"],
+            "h": each["human"],
+        }
+        for row in read_file(shared_path("data/devai_checklist.jsonl.gz"))
+        for each in row["requirements"]
+    ]
+    hits = {}
+    for task in dict.fromkeys(row["id"] for row in rows):  # each task has requirements of its own
+        table = evenhand.checklist([row for row in rows if row["id"] == task], votes="a", gold_fields="h")
+        for each, result in zip(table.responses, table.results, strict=True):
+            pairs = [(gold, item.judged) for gold, item in zip(each.gold, result.items, strict=True)]
+            hits.setdefault(each.system, []).extend(gold == judged for gold, judged in pairs)
+    shares = [round(100 * sum(found) / len(found), 2) for found in hits.values()]
+    assert sorted(shares) == [86.61, 90.16, 92.08]
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "written"),
+    [
+        (PAIRS, ["compare", "--votes", "vote", "--judge-field", "judge"], "3 contests written"),
+        ([{**row, "vote, last": row["vote"]} for row in ANSWERS], ["checklist", "--votes", "vote, last"], "2 checked"),
+        (GRADES, ["judge-report", "--votes", "vote", "--gold", "human", "--criteria", "CRITERIA"], ""),
+    ],
+)
+def test_the_shell_reads_votes_and_asks_nobody(rows, arguments, written, tmp_path, capsys):
+    data, criteria, out = tmp_path / "votes.jsonl", tmp_path / "levels.json", tmp_path / "out.parquet"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    criteria.write_text(LEVELS.model_dump_json())
+    checks = tmp_path / "checks.json"
+    checks.write_text(json.dumps(CHECKS))
+    verb, *given = [str(criteria) if each == "CRITERIA" else each for each in arguments]
+    given += ["--checklist", str(checks)] if verb == "checklist" else []
+    given += ["--out", str(out)] if written else []
+    assert main([verb, str(data), *given]) == 0
+    assert written in capsys.readouterr().out
+    if verb == "compare":
+        assert scores(evenhand.open(out)) == scores(evenhand.winrates(votes=PAIRS))
+        with pytest.raises(SystemExit, match="2"):
+            main(["compare", str(data), "--votes", "vote", "--engine", "engines.evenhand.baseline"])
+        assert "Give --engine or --votes, one of them." in capsys.readouterr().err
+
+
+N = 300
+FIVE = Criterion(
+    name="grade",
+    description="Which grade?",
+    options=tuple(Option(label=str(n), value=(n - 1) / 4) for n in range(1, 6)),
+)
+
+
+def wide(strange, cell):
+    """Two judges and a person on each row; some votes of one judge are not options."""
+    rows = [{"a": 1 + n % 5, "b": 1 + n % 4, "gold": 1 + n % 3} for n in range(N)]
+    return [{**row, "a": cell} if n < strange else row for n, row in enumerate(rows)]
+
+
+def long(strange, cell, vote, **more):
+    return [
+        {"id": n, "judge": "j", **{name: of(n) for name, of in more.items()}, "vote": cell if n < strange else vote(n)}
+        for n in range(N)
+    ]
+
+
+def by_recipe(strange, cell):
+    rows = [[cell if n < strange else "Off topic", "Barely relevant"] for n in range(N)]
+    name = "metrics.evenhand.votes.ordinal.median[criteria=criteria.evenhand.direct.relevance]"
+    return recipe([name], rows, {"n": list(range(N))})
+
+
+OUT_OF_SCALE = {
+    "aggregate_votes": lambda *strange: evenhand.aggregate_votes(wide(*strange), ["a", "b"], FIVE),
+    "agreement": lambda *strange: evenhand.agreement(wide(*strange), ["a", "b"], "gold", criteria=FIVE),
+    "reliability": lambda *strange: evenhand.reliability(votes=long(*strange, lambda n: 1 + n % 5), criteria=FIVE),
+    "winrates": lambda *strange: evenhand.winrates(
+        votes=long(*strange, lambda n: "AB"[n % 2], first=lambda _: "x", second=lambda _: "y")
+    ),
+    "grade_scores": lambda *strange: evenhand.grade_scores(
+        votes=long(*strange, lambda n: "AB"[n % 2], order=lambda _: ["x", "y"])
+    ),
+    "checklist": lambda *strange: evenhand.checklist(
+        votes=long(*strange, lambda n: ("yes", "no")[n % 2], item=lambda n: f"Item {n % 7}?")
+    ),
+    "recipe": by_recipe,
+}
+
+
+@pytest.mark.parametrize("function", OUT_OF_SCALE)
+def test_a_few_votes_that_say_no_option_are_set_aside_and_more_than_a_percent_refused(function):
+    with pytest.warns(OutOfScaleWarning, match=r"^2 of (3|6)00 recorded votes say no option.*'x y z'"):
+        found = OUT_OF_SCALE[function](2, "x y z")
+    if function == "recipe":
+        assert found.global_scores["relevance_num_out_of_scale"] == 2
+    elif function != "reliability":
+        votes = [vote for cell in found.cells() for vote in cell.votes if vote.unscored_reason == "no_match"]
+        assert [vote.completion.text for vote in votes] == ["x y z"] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutOfScaleWarning)
+        with pytest.raises(InvalidInputError, match="zebra"):
+            OUT_OF_SCALE[function](7, "zebra")
+
+
+def test_other_votes_say_whether_numbers_are_labels_or_values_and_gold_is_set_aside_too():
+    rows = [{"a": (n % 5) / 4} for n in range(N)]
+    rows[3]["a"] = 17
+    with pytest.warns(OutOfScaleWarning, match="row 3: the judge 'a' voted '17'"):
+        table = evenhand.aggregate_votes(rows, ["a"], FIVE)
+    assert [verdict.selected_label for verdict in table.verdicts[:5]] == ["1", "2", "3", None, "5"]
+    rows = wide(0, None)
+    rows[5]["gold"] = "??"
+    with pytest.warns(OutOfScaleWarning, match="1 of 300 recorded votes"):
+        table = evenhand.aggregate_votes(rows, ["a", "b"], FIVE, gold="gold")
+    assert [row for row, label in enumerate(table.references) if label is None] == [5]
