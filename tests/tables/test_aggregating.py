@@ -23,7 +23,7 @@ JUDGES = ["gpt", "llama", "qwen"]
 
 
 def test_each_row_is_aggregated():
-    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human")
+    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human")
     assert all(verdict == aggregate(verdict.votes, LEVELS, "median") for verdict in table.verdicts)
     assert table.references == ("Excellent", "Good", "Fair", "Bad")
     # medians: (1 + .75)/2 = .875, at equal distance of two levels: the worse; .75; .25; none
@@ -81,13 +81,13 @@ def test_what_cannot_be_aggregated_is_refused():
     with pytest.raises(InvalidInputError, match="row 0: the judge 'gpt' voted 'Excellent', which is no option"):
         aggregate_votes(ROWS, JUDGES)
     with pytest.raises(InvalidInputError, match="row 0: the gold label in 'human' is 'maybe'"):
-        aggregate_votes([{"a": True, "human": "maybe"}], "a", gold="human")
+        aggregate_votes([{"a": True, "human": "maybe"}], "a", gold_fields="human")
     with pytest.raises(UnknownRuleError, match="'majority' is not a rule for the scale 'ordinal'"):
         aggregate_votes(ROWS, JUDGES, LEVELS, "majority")
     with pytest.raises(InvalidInputError, match="votes names the column 'mistral'"):
         aggregate_votes(ROWS, ["mistral"], LEVELS)
     with pytest.raises(InvalidInputError, match="the gold label in 'gold' is"):
-        aggregate_votes([{"a": True, "gold": [True, False]}], "a", gold="gold")
+        aggregate_votes([{"a": True, "gold": [True, False]}], "a", gold_fields="gold")
     with pytest.raises(InvalidInputError, match="comparison"):
         aggregate_votes(ROWS, JUDGES, comparison_criterion("better", "Which is better?"))
     with pytest.raises(InvalidInputError, match="the data set is empty"):
@@ -95,7 +95,7 @@ def test_what_cannot_be_aggregated_is_refused():
 
 
 def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
-    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human")
+    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human")
     for text in (str(table), table.to_markdown(), table._repr_html_()):
         for part in ("clear: median of gpt, llama, qwen", "abstentions", "quadratic-weighted kappa", "unscored"):
             assert part in text
@@ -123,10 +123,10 @@ def test_a_saved_table_comes_back_whole(tmp_path):
         {judge: vote if vote is None else LEVELS.labels.index(vote) for judge, vote in row.items()} for row in ROWS
     ]
     for table in (
-        aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human", resamples=50, seed=3),
+        aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human", resamples=50, seed=3),
         aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1], level=0.9),
         aggregate_votes([{"a": True, "b": None}, {"a": False, "b": True}], ["a", "b"]),
-        aggregate_votes(numbered, JUDGES, LEVELS, gold="human", as_index=True, resamples=50),
+        aggregate_votes(numbered, JUDGES, LEVELS, gold_fields="human", as_index=True, resamples=50),
     ):
         table.save(path)
         loaded = evenhand.open(path)

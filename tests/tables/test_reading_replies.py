@@ -29,7 +29,7 @@ ROWS = [
 
 
 def test_each_reply_is_the_vote_that_it_states_or_says_why_not():
-    table = evenhand.read_replies(ROWS, "reply", QUALITY, gold="right")
+    table = evenhand.read_replies(ROWS, "reply", QUALITY, gold_fields="right")
     votes = [verdict.votes[0] for verdict in table.verdicts]
     assert [vote.selected_label for vote in votes] == ["Good", "Fair", None, None, "Bad"]
     assert [vote.match.kind for vote in votes] == ["exact", "line", "none", "none", "json"]
@@ -43,7 +43,7 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not():
 
 
 def test_the_rows_are_recorded_votes_for_other_functions():
-    table = evenhand.read_replies(ROWS, "reply", QUALITY, gold="right", cluster_field="page")
+    table = evenhand.read_replies(ROWS, "reply", QUALITY, gold_fields="right", cluster_field="page")
     rows = table.to_rows()
     assert rows[1] == {
         "instance": 1,
@@ -53,10 +53,12 @@ def test_the_rows_are_recorded_votes_for_other_functions():
         "reply_match": "line",
         "reply_unscored_reason": None,
     }
-    again = evenhand.aggregate_votes(rows, "reply", QUALITY, gold="reference", cluster_field="cluster")
+    again = evenhand.aggregate_votes(rows, "reply", QUALITY, gold_fields="reference", cluster_field="cluster")
     assert again.summary.scores.score == table.summary.scores.score
     assert again.summary.comparison == table.summary.comparison
-    pair = evenhand.agreement(rows, "reply", "reference", QUALITY, cluster_field=False).pair("reply", "reference")
+    pair = evenhand.agreement(rows, "reply", QUALITY, gold_fields="reference", cluster_field=False).pair(
+        "reply", "reference"
+    )
     assert pair.num_compared == 3
 
 
@@ -77,7 +79,7 @@ def test_long_data_name_the_judge_and_the_instance():
         {"item": 1.0, "judge": "llama", "text": "Bad", "right": "Good"},
         {"item": 1, "judge": "gpt", "text": "Fair", "right": "Good"},
     ]
-    table = evenhand.read_replies(rows, "text", QUALITY, judge_field="judge", id_field="item", gold="right")
+    table = evenhand.read_replies(rows, "text", QUALITY, judge_field="judge", id_field="item", gold_fields="right")
     first, second = table.verdicts
     assert [(vote.judge_id, vote.sample, vote.selected_label) for vote in first.votes] == [
         ("gpt", 0, "Good"),
@@ -88,7 +90,9 @@ def test_long_data_name_the_judge_and_the_instance():
     assert table.references == ("Good", None)
     assert table.to_rows()[0]["gpt_1"] == "Fair"
     with pytest.raises(InvalidInputError, match="row 3 has the gold label 'Bad', and row 0, about the same, 'Good'"):
-        evenhand.read_replies([*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold="right")
+        evenhand.read_replies(
+            [*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold_fields="right"
+        )
 
 
 def test_a_pattern_reads_the_form_that_another_tool_asked_for():
@@ -159,7 +163,7 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
         ({"replies": []}, r"replies is \(\); name at least one column"),
         ({"replies": ["reply", "right"], "judge_field": "page"}, "judge_field='page' says that a row is one judge's"),
         ({"replies": "reply", "judge": "page"}, "there is no option 'judge'. Did you mean 'judge_field'"),
-        ({"replies": "reply", "gold": "page"}, "is no option of 'quality'"),
+        ({"replies": "reply", "gold_fields": "page"}, "is no option of 'quality'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_message(options, message):
@@ -171,7 +175,16 @@ def test_the_shell_reads_replies_and_writes_the_votes(tmp_path, capsys):
     data, criterion, out = tmp_path / "log.jsonl.gz", tmp_path / "quality.json", tmp_path / "votes.parquet"
     data.write_bytes(gzip.compress("".join(json.dumps({"out": row}) + "\n" for row in ROWS).encode()))
     criterion.write_text(QUALITY.model_dump_json())
-    arguments = ["read", str(data), "--replies", "out.reply", "--criteria", str(criterion), "--gold", "out/right"]
+    arguments = [
+        "read-replies",
+        str(data),
+        "--replies",
+        "out.reply",
+        "--criteria",
+        str(criterion),
+        "--gold-fields",
+        "out/right",
+    ]
     assert main([*arguments, "--max-unscored", "1", "--out", str(out)]) == 0
     assert "How the 3 selections were read" in capsys.readouterr().out
     assert [verdict.selected_label for verdict in evenhand.open(out).verdicts] == ["Good", "Fair", None, None, "Bad"]
@@ -202,5 +215,5 @@ def test_a_column_whose_name_has_a_dot_is_never_taken_for_a_nested_one():
 @pytest.mark.parametrize("column", ["judge/vote", "judge.vote"])
 def test_recorded_votes_may_stand_in_a_nested_column(column):
     rows = [{"judge": {"vote": "Good"}, "right": "Good"}, {"judge": {"vote": "Bad"}, "right": "Good"}]
-    table = evenhand.aggregate_votes(rows, column, QUALITY, gold="right")
+    table = evenhand.aggregate_votes(rows, column, QUALITY, gold_fields="right")
     assert [verdict.selected_label for verdict in table.verdicts] == ["Good", "Bad"]
