@@ -74,7 +74,6 @@ from evenhand.tables.analyses import ANALYSES
 from evenhand.tables.grade_table import GradeAnalysis, GradedInstance, about_instance
 from evenhand.tables.responses import ResponseRows
 from evenhand.tables.winrate_table import TIE
-from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -83,6 +82,8 @@ from evenhand.unitxt.loading import (
     load_criterion,
     load_rubric,
     load_rubric_of_row,
+    resolve,
+    shown,
 )
 from evenhand.votes import is_missing
 
