@@ -40,35 +40,37 @@ def expected(effect: float, levels: int) -> float:
     return float(stats.norm.sf(cuts - effect).mean())
 
 
-def cell(design: tuple[int, int], levels: int, effects: tuple[float, ...], *, clustered: bool) -> tuple[float, float]:
-    """The share of intervals that hold the difference, and of data sets with a pair told apart."""
+def cell(design: tuple[int, int], levels: int, effects: tuple[float, ...], *, clustered: bool) -> tuple[float, ...]:
+    """The share of intervals that hold the difference, of data sets with a significant pair, and the mean width."""
     generator = np.random.default_rng([*design, levels, round(10 * effects[0])])
     documents, rows = design
     labels = np.repeat(np.arange(documents), rows).tolist() if clustered else None
     level = IntervalLevel(0.95, clusters=labels)
-    held, told = [], 0
+    held, widths, significant = [], [], 0
     for _ in range(DATA_SETS):
         found = paired_differences(scores(generator, effects, design, levels), level=level)
-        told += any(pair.test is not None and pair.test.adjusted_p_value < 0.05 for pair in found)
+        significant += any(pair.test is not None and pair.test.adjusted_p_value < 0.05 for pair in found)
         for pair in found:
             truth = expected(effects[pair.first], levels) - expected(effects[pair.second], levels)
             held.append(pair.difference is not None and pair.difference.low <= truth <= pair.difference.high)
-    return float(np.mean(held)), told / DATA_SETS
+            widths += [] if pair.difference is None else [pair.difference.high - pair.difference.low]
+    return float(np.mean(held)), significant / DATA_SETS, float(np.mean(widths))
 
 
 def main() -> None:
     """Print the table."""
     print(
-        "| documents × rows | levels | qualities | held | told apart | held, rows taken as independent | told apart |"
+        "| documents × rows | levels | qualities | held | significant | width | rows as independent: held | significant "
+        "| width |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for design in DESIGNS:
         for levels in LEVELS:
             for effects in EFFECTS:
                 clustered = design[1] > 1
                 found = [*cell(design, levels, effects, clustered=clustered)]
                 found += cell(design, levels, effects, clustered=False) if clustered else []
-                texts = [f"{value:.3f}" for value in found] + [""] * (4 - len(found))
+                texts = [f"{value:.3f}" for value in found] + [""] * (6 - len(found))
                 print(f"| {design[0]} × {design[1]} | {levels} | {effects} | {' | '.join(texts)} |", flush=True)
 
 

@@ -3,7 +3,6 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.length import length_controlled_win_rates, verbosity_slope
 
@@ -175,19 +174,6 @@ def test_unknown_lengths_and_scores_are_counted_and_left_out():
     assert (found.contests, found.unused, found.clusters) == (4, 2, 4)
     assert found.slope == verbosity_slope(score[:4], lengths[:4]).slope
     assert verbosity_slope(score, lengths, shown_first=[1, 1, -1, np.nan, 1, 1]).contests == 3
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: verbosity_slope([2.0], [[1, 2]]), "outside"),
-        (lambda: verbosity_slope([1.0], [[1, -2]]), "negative"),
-        (lambda: verbosity_slope([1.0], [1, 2]), "lengths has the shape"),
-    ],
-)
-def test_what_cannot_be_used_is_named(call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call()
 
 
 def test_the_term_for_systems_is_a_column_a_system_less_one():

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 from scipy.special import logsumexp
 
-from evenhand.errors import InvalidInputError
-
 FloatArray = NDArray[np.float64]
 
 CELLS: Final = 240
@@ -94,15 +92,9 @@ class ConfidenceSequence:
         """The scores, and for each the share of a full stake that it takes, in (0, 1]; by default all.
 
         Of the mean of a cluster, its size as a share of the largest: then the mean that is estimated is that over rows.
-
-        Raises:
-            InvalidInputError: If a score does not lie in [0, 1].
         """
         values = np.atleast_1d(np.asarray(scores, dtype=float))
         weights = np.ones(values.shape) if shares is None else np.asarray(shares, dtype=float)
-        wrong = ~((values >= 0) & (values <= 1))
-        if wrong.any():
-            raise InvalidInputError(f"a score is {float(values[wrong][0])!r}; bets are on scores in [0, 1]")
         counts: dict[float, FloatArray] = {}
         for share in np.unique(weights).tolist():
             cells = values[weights == share] * CELLS
