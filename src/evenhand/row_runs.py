@@ -74,7 +74,6 @@ from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.mode_results import ModeResults
 from evenhand.tables.responses import ResponseRows
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
-from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -83,6 +82,8 @@ from evenhand.unitxt.loading import (
     load_criterion,
     load_rubric,
     load_rubric_of_row,
+    resolve,
+    shown,
 )
 from evenhand.votes import is_missing
 
