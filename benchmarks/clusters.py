@@ -1,8 +1,8 @@
 """How often intervals hold the truth where rows come in documents, and for few 0/1 scores.
 
 ``python -m benchmarks.clusters`` prints Markdown tables: the share of simulated data sets whose nominal 95 % interval
-of a mean holds it and its mean width, over rows as if they did not depend on each other, and over the documents; then the exact coverage
-of the methods for 0/1 scores, by enumeration over 1,999 rates. About three minutes on one core.
+of a mean holds it, and the mean width, over rows as if they did not depend on each other, and over the documents; then
+the exact coverage of the methods for 0/1 scores, by enumeration over 1,999 rates. About three minutes on one core.
 """
 
 import numpy as np

@@ -56,7 +56,7 @@ ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
 """Scale of a criterion -> how far apart two selections are for `krippendorff_alpha`, wherever it is reported.
 
 A comparison has a natural distance: its values are equally spaced around the tie (0, ½, 1; graded 0, ¼, ½, ¾, 1), so
-that a win against a loss is twice as far as a win against a tie, whatever the data. Levels of an ordinal criterion are
+that a win against a loss is twice as far as a win against a tie in all data. Levels of an ordinal criterion are
 ordered and no more: their distance is that of the mid-ranks, which does not depend on the values given to them.
 """
 

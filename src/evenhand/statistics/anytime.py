@@ -18,10 +18,10 @@ from scipy.special import logsumexp
 FloatArray = NDArray[np.float64]
 
 CELLS: Final = 240
-"""Scores are counted on so many steps between 0 and 1, of which halves, thirds, fifths, eighths and tenths are ends."""
+"""The steps between 0 and 1 on which scores are counted; halves, thirds, fifths, eighths and tenths are among them."""
 
 STAKES: Final[FloatArray] = np.geomspace(1e-5, 0.99, 64)
-"""Shares of the most that may be staked on a score, short of all, so that nobody ever loses everything."""
+"""Shares of the most that may be staked on a score, short of all, so that no gambler ever loses everything."""
 
 
 def _prior() -> FloatArray:
@@ -51,15 +51,15 @@ class ConfidenceSequence:
     .. math:: K^+_c(m) = \prod_i \Big(1 + w_i c\,\frac{x_i - m}{m}\Big), \qquad
               K^-_c(m) = \prod_i \Big(1 - w_i c\,\frac{x_i - m}{1 - m}\Big),
 
-    and the second one, who thinks that it is below, likewise. If the mean is m, whatever the scores were so far, no bet
+    and the second one, who thinks that it is below, stakes as much. If the mean is m, no bet, after any scores,
     is expected to win or to lose. Both spread their capital over 64 stakes c, and
 
     .. math:: K(m) = \tfrac12\sum_c \pi_c K^+_c(m) + \tfrac12\sum_c \pi_c K^-_c(m)
 
     starts at 1 and is a nonnegative martingale: with a probability of at most a it ever reaches 1/a (Ville). So at all
     times together {m: K(m) < 1/a} holds the mean with probability 1 - a, and 1/K(m) is a p-value, however often and
-    for whatever reason one looks or stops. Nothing else is assumed: no distribution, and not that scores do not depend
-    on each other, but for a mean that stays the same whatever came before.
+    for any reason one looks or stops. Nothing else is assumed: no distribution, and not that scores do not depend
+    on each other, but for a mean that does not depend on earlier scores.
 
     K is convex on the logarithmic scale, as each factor is, so that the set is an interval; it holds the mean of the
     scores, at which K is at most 1. The order of the scores does not matter to it.

@@ -76,7 +76,7 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
     clusters that is the exact binomial one, and `first_shown_share` has Clopper and Pearson's interval, which excludes
     a half exactly when it rejects; with clusters it has that of `ratio_intervals`, as all others here.
 
-    Consistent answers tell nothing about a preference for the first position, and with both orders asked they are
+    Consistent answers show nothing about a preference for the first position, and with both orders asked they are
     balanced: `first_position_share` is a half for a judge without bias.
 
     Args:

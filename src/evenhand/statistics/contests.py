@@ -344,7 +344,7 @@ def cycle_rate(contests: Contests, *, level: Level = 0.95) -> CycleRate:
     System i is preferred to j when it took more than half of the score between them; an even split is no preference, so
     that a triple with one is not a circle, but is counted among the triples. A judge without any preference who flips
     a coin for each pair makes a quarter of the triples circular; a judge who ranks makes none. The rate over all
-    prompts together tells of the systems (one is better on some prompts), the rate within prompts of the judge.
+    prompts together describes the systems (one is better on some prompts), the rate within prompts of the judge.
 
     Source: Kendall and Babington Smith, On the method of paired comparisons, Biometrika 31 (1940), "circular triads".
 

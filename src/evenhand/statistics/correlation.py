@@ -1,4 +1,4 @@
-"""Correlations of items and of judges: which questions tell good from bad, and how many judges a panel is worth."""
+"""Correlations of items and of judges: which questions separate good from bad, and how many judges a panel is worth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def item_rest_correlations(
     correlate with itself. Near 1: those who pass it pass the others; near 0: it says nothing about the others; below 0:
     it is passed where the others fail, as by a question that is worded the wrong way round.
 
-    The interval is that of `evenhand.statistics.intervals.bootstrap_interval`; the row that nobody saw is the item
+    The interval is that of `evenhand.statistics.intervals.bootstrap_interval`; the unseen row is the item
     alone passed or failed, or all or nothing.
 
     Args:

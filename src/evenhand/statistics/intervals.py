@@ -3,7 +3,7 @@
 The unit of sampling is the cluster: the instance, or the prompt, with all its votes inside. A row is a cluster, a
 column a score. Everything here is linear in the number of clusters, in time and in memory.
 
-Rows of one document, conversation or user tell less than as many independent rows. With m rows a cluster and an
+Rows of one document, conversation or user carry less information than independent rows. With m rows a cluster and an
 intraclass correlation r, the variance of a mean is 1 + (m - 1) r times that of independent rows (Kish, 1965, "Survey
 sampling", section 5.4), so that intervals over rows are too narrow. Over the sums of clusters they are not.
 
@@ -33,7 +33,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 NEAR_BOUND, FAR_BOUND = 0.75, 0.25
-"""The weights of two clusters that nobody saw, at the bound whose limit is looked for and at the other one."""
+"""The weights of two unseen clusters, at the bound whose limit is looked for and at the other one."""
 
 RESAMPLES = 2000
 """Draws of ``interval="bootstrap"``."""
@@ -182,13 +182,13 @@ class Interval:
     standard_error: float | None = None
 
     def on_scale(self, low: float, width: float) -> Self:
-        """The same in units of which ``low`` is what is 0 here, and ``width`` higher what is 1 here."""
+        """Rescale from [0, 1] to [``low``, ``low + width``]."""
         estimate, lower, upper = (low + width * number for number in (self.estimate, self.low, self.high))
         error = None if self.standard_error is None else width * self.standard_error
         return replace(self, estimate=estimate, low=lower, high=upper, standard_error=error)
 
     def subtracted_from(self, total: float) -> Self:
-        """That of ``total`` less what this is of: its limits change places."""
+        """The interval of ``total - x``; the limits are swapped."""
         return replace(self, estimate=total - self.estimate, low=total - self.high, high=total - self.low)
 
 
@@ -240,7 +240,7 @@ def ratio_intervals(
 
     **auto**: limits are quantiles of Beta distributions. Give cluster i, with the numerator :math:`x_i` and the
     denominator :math:`d_i`, a random weight of the standard exponential distribution (normalised, they are Dirichlet:
-    the Bayesian bootstrap), and add two clusters that nobody saw, of the size-biased mean size
+    the Bayesian bootstrap), and add two unseen clusters, of the size-biased mean size
     :math:`a = \sum d^2 / \sum d`, one at each bound, with Gamma weights of shape u and v. The weighted ratio has, to
     first order, the mean :math:`m = (\sum x + a v) / D`, :math:`D = \sum d + a (u + v)`, and the variance
 
@@ -265,7 +265,7 @@ def ratio_intervals(
 
     **bootstrap** (``cluster_bootstrap``): the quantiles of the ratio over 2,000 draws of k clusters with replacement.
     It assumes nothing and holds too little for few clusters, or near a bound (0/1 scores: .938–.959 on average over the
-    rates for k = 10 to 50, .83 at the worst one). A ratio without a spread, every draw of which is the same, is
+    rates for k = 10 to 50, .83 at the worst one). A ratio without a spread, whose draws are all the same, is
     ``bounded_beta``.
 
     **anytime** (``betting``): holds at all looks at a growing sample together; see
@@ -505,7 +505,7 @@ def bootstrap_interval(
 
     They are quantiles of the statistic of weighted sums, the weight of each cluster being standard exponential, at the
     tail probability of Student's t for one degree of freedom less than clusters. To the lower limit a cluster that
-    nobody saw is added, of the size-biased mean size of those seen (sum of squares / sum) and with a Gamma weight of
+    was not seen is added, of the size-biased mean size of those seen (sum of squares / sum) and with a Gamma weight of
     shape 3/4: that which lowers the statistic of the sample most; to the upper one that which raises it most. Weights
     are positive, so that a statistic that is defined for the sample is defined for every draw. The standard error is
     the standard deviation of the draws without the unseen one, times :math:`\sqrt{(k + 1) / (k - 1)}`, which makes that
@@ -514,7 +514,7 @@ def bootstrap_interval(
     Args:
         rows: (n_rows, …), the terms of the sums.
         statistic: Of sums (draws, …) the statistic of each, (draws,).
-        against: (n_candidates, …), the terms of rows that nobody saw and that would lower the statistic.
+        against: (n_candidates, …), the terms of unseen rows that would lower the statistic.
         towards: The same for those that would raise it.
         level: With the clusters of the rows.
         resamples: How many draws.
@@ -563,12 +563,11 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class UnscoredBounds:
-    """The bounds of a score that so many unscored votes leave open that they lead, and not its mean.
+    """The bounds of a score with too many unscored votes for its mean to lead.
 
     Attributes:
         low: The score of these rows if every unscored vote had been the lowest.
-        high: The same with the highest. Had every vote been scored, the score would lie between the two, whatever the
-            unscored votes have in common.
+        high: The same with the highest. Had every vote been scored, the score would lie between the two.
         interval_low: The lower limit of the interval of ``low``.
         interval_high: The upper limit of the interval of ``high``.
         share: The share of the rows, among those to which the question applies, that have an unscored vote.
@@ -659,7 +658,7 @@ def mean_leads(score: Interval | None, least: float, greatest: float, *, toleran
         score: Of what is scored.
         least: The score if every unscored vote had been the lowest.
         greatest: The same with the highest.
-        tolerance: What is no difference.
+        tolerance: Differences up to this are 0.
     """
     if score is None:
         return False

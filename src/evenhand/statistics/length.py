@@ -103,7 +103,7 @@ def length_controlled_win_rates(
 
 
 _REASONS: Mapping[NotFinite, str] = {
-    "collinear": "length cannot be told from the systems, the quality or the position (collinear)",
+    "collinear": "length cannot be distinguished from the systems, the quality or the position (collinear)",
     "separated": "outcomes follow from systems, lengths and covariates without an error (complete separation): no "
     "finite estimate",
 }
@@ -129,7 +129,7 @@ def _why_none(used: Contests, unplaced: dict[int, str], difference: FloatArray, 
     if not difference.any():
         return "all responses of a contest have the same length: there is no length effect to estimate"
     if scale <= 1e-9 * np.abs(difference).max():
-        return "the length difference is constant within every pair: it cannot be told from the systems"
+        return "the length difference is constant within every pair: it cannot be distinguished from the systems"
     return None
 
 
@@ -199,7 +199,7 @@ def verbosity_slope(
     or a score), it is the effect among pairs of equal quality, as far as that quality is the one the judge sees.
 
     Even if quality is independent of length, the slope without it is nearer to 0 than the judge's own preference: pairs
-    far apart in quality are decided whatever their lengths. For a quality difference with standard deviation s (in
+    far apart in quality are decided regardless of their lengths. For a quality difference with standard deviation s (in
     log-odds) it is a little less than :math:`\lambda / \sqrt{1 + 0.35\,s^2}`: for s = 1 five sixths of λ, for s = 2 six
     tenths. That is the effect averaged over the pairs at hand, not wrong but another number. With the quality on the
     judge's own scale the slope is the ``verbosity_preference`` of `evenhand.engines.simulated`, λ itself; with a

@@ -28,7 +28,7 @@ from evenhand.statistics.strengths import StrengthModel
 TestMethod = Literal["exact", "t", "wald", "scheffe", "betting"]
 
 MOST_ENUMERATED = 12
-"""Up to so many clusters that differ all assignments of signs are listed."""
+"""Most clusters that differ for which all assignments of signs are listed."""
 
 ENOUGH_CLUSTERS = 5
 """With fewer clusters whose difference is not 0 the standard error says too little for the logit scale."""
@@ -272,7 +272,7 @@ class PairComparison:
     """Two systems against each other. What has no data is None.
 
     Attributes:
-        first: The system whose side is told.
+        first: The one system.
         second: The other.
         contests: Scored contests between the two.
         win_rate: Mean score of ``first`` in these; None when they never met.
