@@ -62,10 +62,8 @@ def cell(
 
 def main() -> None:
     """Print the table."""
-    print(
-        "| documents × rows | levels | qualities | held | significant | width | rows as independent: held | significant "
-        "| width |"
-    )
+    print("| documents × rows | levels | qualities | held | significant | width |", end="")
+    print(" rows as independent: held | significant | width |")
     print("|---|---|---|---|---|---|---|---|---|")
     for design in DESIGNS:
         for levels in LEVELS:
