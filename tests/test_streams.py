@@ -464,7 +464,7 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
     assert {name: held for name, held in parts_of(folder).items() if name in first} == first
     assert main(["show", str(folder)]) == 0
-    assert "a saved JudgementTable, 40 entries" in capsys.readouterr().out
+    assert "a saved result, 40 judgements" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
 

@@ -19,18 +19,12 @@ from evenhand.options import (
     WinratesArguments,
     takes,
 )
+from evenhand.result_methods import Results
 from evenhand.row_runs import call
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.winrate_table import WinrateTable
 
 
 @takes(JudgeArguments)
-def judge(
-    dataset: object, criteria: object, engine: object, **options: Any
-) -> JudgementTable | ModeResults | RunEstimate:
+def judge(dataset: object, criteria: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
     Args:
@@ -57,7 +51,7 @@ def judge(
 @takes(ChecklistArguments)
 def checklist(
     dataset: object = None, checklist: object = None, engine: object = None, **options: Any
-) -> ChecklistTable | RunEstimate:
+) -> Results | RunEstimate:
     """Answer the yes/no questions of a checklist about every response of a data set.
 
     With ``votes`` nothing is asked: recorded answers make the same table. A row is the answer of one judge to one
@@ -89,7 +83,7 @@ def winrates(
     criteria: object = None,
     engine: object = None,
     **options: Any,
-) -> WinrateTable | RunEstimate:
+) -> Results | RunEstimate:
     """Which of these systems is better, by how much, and how sure is that.
 
     Wide data have one column per system: ``systems=["gpt", "llama"]``. Long data have one row per response, and columns
@@ -127,7 +121,7 @@ def grade_scores(
     criteria: object = None,
     engine: object = None,
     **options: Any,
-) -> GradeTable | RunEstimate:
+) -> Results | RunEstimate:
     """How good judges are at choosing the best of several candidates: the Grade Score, by judge and prompt.
 
     Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
@@ -160,7 +154,7 @@ def grade_scores(
 
 
 @takes(RunModeArguments)
-def run_mode(dataset: object, mode: object, engine: object, **options: Any) -> ModeResults | RunEstimate:
+def run_mode(dataset: object, mode: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
 
     Args:

@@ -101,9 +101,9 @@ class Job:
         """Whether a row of the data is one response, and those of a prompt belong together."""
         return getattr(self.options, "systems_field", None) is not None
 
-    def judge(self, rows: IdentifiedRows) -> Results[Any]:
+    def judge(self, rows: IdentifiedRows) -> Results:
         """Judge some of the rows."""
-        result: Results[Any] = self._run_block(rows)
+        result: Results = self._run_block(rows)
         said = {name: value for name, value in result.parameters.items() if name not in LIMITS}
         said["fingerprint"] = {**said["fingerprint"], "contents": rows.contents}
         return replace(result, parameters=said)
@@ -112,11 +112,11 @@ class Job:
         """Estimate what judging some of the rows would take."""
         return cast("RunEstimate", self._run_block(rows, dry_run=True, **changes))
 
-    def unasked(self, rows: IdentifiedRows) -> Results[Any]:
+    def unasked(self, rows: IdentifiedRows) -> Results:
         """Return the same result without a call: what was judged, and how."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenhandWarning)
-            return cast("Results[Any]", self._run_block(rows, offline=True, journal=None, progress=False))
+            return cast("Results", self._run_block(rows, offline=True, journal=None, progress=False))
 
     def changed(self, **options: Any) -> Job:  # noqa: ANN401 - as above
         """Return the same call with other options."""
@@ -169,7 +169,7 @@ def judge_stream(
     count: int | None = None,
     limit: int | None = None,
     record: Mapping[str, Any] | None = None,
-) -> Results[Any] | RunEstimate:
+) -> Results | RunEstimate:
     """Judge rows some at a time, and write what they come to, a part after the other.
 
     Args:
@@ -196,7 +196,7 @@ def judge_stream(
     if job.options.dry_run:
         todo = _blocks(read, _known_rows(job, folder, shown))
         return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
-    judged: list[type[Results[Any]]] = []
+    judged: list[Results] = []
     with held_alone(folder), _each_warning_once():
         known = _known_rows(job, folder, shown)
         if record is not None:
@@ -223,10 +223,8 @@ def judge_stream(
             StreamedRowsWarning,
             stacklevel=3,
         )
-    held_as = judged[0] if judged else type(job.unasked(shown))
-    result = held_as.load(folder)
-    object.__setattr__(result, "run_file", record)
-    return result
+    like = judged[0] if judged else job.unasked(shown)
+    return replace(like.reopened(folder), run_file=record)
 
 
 def _known_rows(job: Job, folder: Path, shown: IdentifiedRows) -> KnownRows:
@@ -330,16 +328,14 @@ def _awaited(begun: set[Future[None]], when: str) -> set[Future[None]]:
     return going
 
 
-def _judge_block(
-    job: Job, folder: Path, record: Mapping[str, Any] | None, judged: list[type[Results[Any]]], block: Block
-) -> None:
+def _judge_block(job: Job, folder: Path, record: Mapping[str, Any] | None, judged: list[Results], block: Block) -> None:
     try:
         result = job.judge(as_rows(block.rows, job.id_field))
-        judged.append(type(result))
+        judged[:] = [result]
     except InvalidInputError as error:
         raise _with_place(error, block.rows) from error
     if block.again:
-        result = with_rows(type(result).load(part_path(folder, block.number)), result)
+        result = with_rows(result.reopened(part_path(folder, block.number)), result)
     write_part(part_path(folder, block.number), result, record, block.first)
 
 

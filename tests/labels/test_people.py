@@ -260,5 +260,5 @@ def test_people_as_the_judge_have_no_votes_but_theirs(judged: Any) -> None:
 
 def test_results_about_judges_have_no_scores_of_people() -> None:
     graded = evenhand.agreement([{"a": "Yes", "b": "No"}] * 3, votes=["a", "b"])
-    with pytest.raises(InvalidInputError, match="AgreementTable"):
+    with pytest.raises(InvalidInputError, match="describe judges"):
         graded.outcomes()

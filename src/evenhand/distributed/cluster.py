@@ -110,7 +110,7 @@ def judge_on_ray(
     record: Mapping[str, Any] | None = None,
     address: str | None = None,
     workers: int | None = None,
-) -> Results[Any] | RunEstimate:
+) -> Results | RunEstimate:
     """As :func:`evenhand.streams.judge_stream`, by workers on a cluster.
 
     Raises:
@@ -149,7 +149,7 @@ def judge_on_ray(
             stack.enter_context(_quiet(ray, address))
         run.go(data, split, known, rows=rows, first_part=max(numbers, default=-1) + 1, workers=workers)
     run.check()
-    result = cast("Results[Any]", open_results(folder))
+    result = cast("Results", open_results(folder))
     object.__setattr__(result, "run_file", record)
     return result
 

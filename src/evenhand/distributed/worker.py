@@ -198,7 +198,7 @@ class Worker:
 
     def _results(
         self, rows: Sequence[IdentifiedRow], bad: list[tuple[str, str]]
-    ) -> Iterator[tuple[Sequence[IdentifiedRow], Results[Any]]]:
+    ) -> Iterator[tuple[Sequence[IdentifiedRow], Results]]:
         """What rows come to; where one of them cannot be judged, the others are."""
         if not rows or self._stopped:
             return
@@ -258,7 +258,7 @@ class Worker:
         self._budget.apply(terms)
 
 
-def _counted(result: Results[Any]) -> Counter[str]:
+def _counted(result: Results) -> Counter[str]:
     """What the driver shows of a block: votes, those unscored and failed, calls and dollars."""
     counts: Counter[str] = Counter()
     for cell in result.cells():

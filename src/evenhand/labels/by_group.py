@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +96,7 @@ ContrastName = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class GroupedScores(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.ResultMethods.by`.
+    """The result of :meth:`~evenhand.result_methods.Results.by`.
 
     Attributes:
         by: What groups the rows.
@@ -157,7 +156,7 @@ class GroupedScores(PrintedTables):
 
 
 def by_group(
-    results: Results[Any],
+    results: Results,
     by: object,
     *,
     data: object = None,

@@ -651,7 +651,7 @@ def _matrix(source: ResultNumbers) -> Drawn | None:
     if len(systems) < 2 or not hasattr(source.results, "ranking"):
         return None
     table, shown = source.results, systems[:MOST_SYSTEMS]
-    contests = [entry.contest for entry in table.scored_entries]
+    contests = [entry.contest for entry in table.entries]
     leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
@@ -911,7 +911,7 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
             yield Picture(kind, visible_line(title), visible_line(caption), panels)
 
 
-def _about(results: Results[Any]) -> str:
+def _about(results: Results) -> str:
     """Who judged, how much, and what is unscored."""
     parameters = results.parameters
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())
@@ -963,9 +963,9 @@ def plot(results: Any, kind: str | None = None, path: str | Path | None = None) 
     if picture is None:
         able = ", ".join(repr(each.kind) for each in pictures_of(results))
         raise InvalidInputError(
-            f"this {type(results).__name__} has nothing to show as {kind!r}; it has the pictures {able}"
+            f"the result has nothing to show as {kind!r}; it has the pictures {able}"
             if able
-            else f"a {type(results).__name__} of this kind has nothing that can be drawn"
+            else "the result has nothing that can be drawn"
         )
     figure = picture.figure()
     if path is not None:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -94,7 +95,7 @@ def held_alone(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def write_part(path: Path, result: Results[Any], run: Mapping[str, Any] | None = None, first: int = 0) -> None:
+def write_part(path: Path, result: Results, run: Mapping[str, Any] | None = None, first: int = 0) -> None:
     """Write a part: wholly, or not at all.
 
     Args:
@@ -106,8 +107,7 @@ def write_part(path: Path, result: Results[Any], run: Mapping[str, Any] | None =
     Raises:
         UnwritableFileError: If it cannot be written.
     """
-    object.__setattr__(result, "run_file", run)
-    result.save_part(path, first)
+    replace(result, run_file=run).save_part(path, first)
 
 
 def rows_of_part(folder: Path, number: int) -> RowsOfPart:
@@ -144,7 +144,7 @@ def _in_order(rows: Sequence[int], names: Sequence[str]) -> list[str]:
     return [named[row] for row in range(len(named))]
 
 
-def check_same_run(header: Mapping[str, Any], fresh: Results[Any], folder: Path) -> None:
+def check_same_run(header: Mapping[str, Any], fresh: Results, folder: Path) -> None:
     """Check that a part was made as a result is that is made now.
 
     Args:
@@ -185,12 +185,12 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
-def with_rows(old: Results[Any], new: Results[Any]) -> Results[Any]:
+def with_rows(old: Results, new: Results) -> Results:
     """A result with the votes of another on rows of the same ids, which were asked the same, in place of its own."""
     place = {old.row_name(row): row for row in range(old.parameters["n"])}
     found = {_key(cell, place[new.row_name(cell.about["instance"])]): cell.votes for cell in new.cells()}
     cells = (cell._replace(votes=found.get(_key(cell, cell.about["instance"]), cell.votes)) for cell in old.cells())
-    return type(old).of_cells({**old.judged(), "parameters": dict(old.parameters)}, cells)
+    return old.remade({**old.header, "parameters": dict(old.parameters)}, cells)
 
 
 def _key(cell: Cell, row: int) -> str:
