@@ -70,7 +70,7 @@ def test_weights_in_order_or_by_name():
     named = aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", {"qwen": 1, "llama": 1, "gpt": 2})
     assert listed.verdicts == named.verdicts
     assert listed.verdicts[1].aggregated_value == pytest.approx((2 * 0.75 + 0.75 + 0.25) / 4)
-    assert listed.rescore("median").verdicts == aggregate_votes(ROWS, JUDGES, LEVELS, "median").verdicts
+    assert listed.rescore(rule="median").verdicts == aggregate_votes(ROWS, JUDGES, LEVELS, "median").verdicts
 
 
 def test_yes_or_no_without_criteria():

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_rule
+from evenhand.aggregation.rules import WEIGHTED_RULES
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.cells import (
     NOT_ASKED,
@@ -1084,6 +1085,10 @@ def _table_of_votes(
 ) -> Results:
     """Return the verdicts that recorded votes give."""
     ids = row_ids(read.rows, None) if None in read.ids else {"ids": list(read.ids)}
+    weights = named_weights(parameters["weights"], read.judges)
+    lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
+    if lacking and parameters["rule"] in WEIGHTED_RULES:
+        raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
     parameters = {
         "evenhand_version": __version__,
         "n": len(read.ids),
@@ -1092,7 +1097,7 @@ def _table_of_votes(
         **ids,
         **read.groups(parameters["group_fields"]),
         **parameters,
-        "weights": named_weights(parameters["weights"], read.judges),
+        "weights": weights,
     }
     return Results.of_cells(
         VoteAnalysis,
