@@ -126,7 +126,7 @@ LIGHT = [
     "evenhand.unitxt.loading",
     "evenhand.judges",
     "evenhand.judging.run",
-    "evenhand.modes.pairwise",
+    "evenhand.modes.winrates",
     "evenhand.modes.checklist",
     "evenhand.judge_reliability",
     "evenhand.engines.names",
@@ -189,7 +189,7 @@ LOCAL_IMPORTS = {
 TO_DO = {
     *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
     *("results/looking.py", "results/made_by.py", "results/results.py", "results/resumed.py", "results/saved.py"),
-    *("results/vote_columns.py", "tables/checklist_table.py", "tables/winrate_table.py"),
+    *("results/vote_columns.py", "tables/checklist_table.py", "modes/winrate_tables.py"),
 }
 """Files whose imports still stand in functions without a reason."""
 

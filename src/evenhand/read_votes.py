@@ -48,8 +48,9 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction, is_graded
+from evenhand.modes.contest import TIE, check_reduction, is_graded
 from evenhand.modes.grade_scores import GradeMode
+from evenhand.modes.winrate_tables import WinrateAnalysis
 from evenhand.options import (
     ChecklistArguments,
     ChecklistOptions,
@@ -67,7 +68,6 @@ from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
 from evenhand.tables.grade_table import GradeAnalysis
 from evenhand.tables.recorded_votes import AgreementAnalysis, VoteAnalysis
-from evenhand.tables.winrate_table import TIE, WinrateAnalysis
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing

@@ -40,13 +40,13 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction
+from evenhand.modes.contest import TIE, check_reduction
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import UNRELATED, GradeMode, with_unrelated
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
-from evenhand.modes.pairwise import PairwiseMode
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
+from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
@@ -65,7 +65,6 @@ from evenhand.streams import Job, judge_stream
 from evenhand.tables.analyses import ANALYSES
 from evenhand.tables.grade_table import GradeAnalysis, GradedInstance, about_instance
 from evenhand.tables.responses import ResponseRows
-from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
     kind_of,
@@ -565,7 +564,7 @@ def _winrates(
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
     shared += group_columns(options.group_fields)
-    mode = PairwiseMode(
+    mode = WinratesMode(
         options,
         parse_design(options.design, seed=options.seed),
         check_reduction(options.reduction, graded=len(values) > 3),

@@ -106,7 +106,7 @@ def test_winrates_are_planned_from_contests() -> None:
     criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
     how = {name: value for name, value in HOW.items() if name not in {"response_field", "check_positional_bias"}}
     contests = evenhand.winrates(rows(), ["a", "b"], criterion, engine, cluster_field=False, resamples=10, **how)
-    scores = np.array([each.contest.score for each in contests])
+    scores = np.array([each.score for each in contests])
     found = evenhand.plan(contests, difference=0.1, rows=300).lines
     apart = 2 * float(scores.std(ddof=1))  # one wins what the other loses
     assert found["power"].value == pytest.approx(planning.power(0.1, apart, 300, 0.05))

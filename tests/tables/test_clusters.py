@@ -97,7 +97,7 @@ def test_winrates_and_their_tests_are_over_documents(tmp_path):
     assert table.ranking.prompts == 40
     table.save(tmp_path / "won.jsonl")
     again = evenhand.open(tmp_path / "won.jsonl")
-    assert again.contests[7].contest.cluster == "d1"
+    assert again.contests[7].cluster == "d1"
     assert again.ranking.pairs == table.ranking.pairs
 
 

@@ -28,7 +28,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
 from evenhand.judge_reliability.tables import measure_at
-from evenhand.modes.pairwise import unscored_pairs
+from evenhand.modes.winrates import unscored_pairs
 from evenhand.numbers import (
     Missing,
     format_bounds,
@@ -651,8 +651,7 @@ def _matrix(source: ResultNumbers) -> Drawn | None:
     if len(systems) < 2 or not hasattr(source.results, "ranking"):
         return None
     table, shown = source.results, systems[:MOST_SYSTEMS]
-    contests = [entry.contest for entry in table.entries]
-    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    leading = unscored_pairs(table.entries, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
         value = source.findings["winrate", pair].value
