@@ -28,11 +28,10 @@ QUIET = {"progress": False, "journal": None}
 class ContentJudge:
     """Prefers the longer response, and the first shown of two equally long ones. Keeps what it is asked."""
 
-    judge_id = "content"
     concurrency = 4
 
-    def __init__(self):
-        self.requests = []
+    def __init__(self, judge_id="content"):
+        self.judge_id, self.requests = judge_id, []
 
     def identity(self):
         return {"engine": "content"}
@@ -57,7 +56,8 @@ def run_options(**options):
 
 
 def estimated(rows, judges=1, design="all", **options):
-    found = WinratesMode(run_options(**options), parse_design(design)).estimate(rows, [ContentJudge()] * judges)
+    panel = [ContentJudge(f"judge {number}") for number in range(judges)]
+    found = WinratesMode(run_options(**options), parse_design(design)).estimate(rows, panel)
     return found.votes, found.calls
 
 
