@@ -1099,11 +1099,10 @@ def _table_of_votes(
         **parameters,
         "weights": weights,
     }
-    return Results.of_cells(
-        VoteAnalysis,
-        {"criterion": criterion, "notes": list(notes), "parameters": parameters},
-        cells,
-    )
+    header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
+    found = Results.of_cells(VoteAnalysis, header, cells)
+    found.analysis.entries  # noqa: B018 - weights that do not fit are found here
+    return found
 
 
 @remembers

@@ -146,7 +146,7 @@ class ModeAnalysis(Analysis):
             found.setdefault(each.system, []).append(row)
         one = self._criteria[0] if len(self._criteria) == 1 else None
         whole = isinstance(self.entries[0].result, Verdict)
-        own = one if isinstance(one, Criterion) and one is not NO_CRITERION and whole else None
+        own = one if isinstance(one, Criterion) and one != NO_CRITERION and whole else None
         given = [row.score for rows in found.values() for row in rows if row.score is not None]
         ends = [*self.score_range({}), *given]  # a mode of one's own may score anything
         return tuple(
@@ -169,7 +169,7 @@ class ModeAnalysis(Analysis):
     def _name(self) -> str:
         """Of the score."""
         one = self._criteria[0] if len(self._criteria) == 1 else None
-        return self.mode.kind if one is None or one is NO_CRITERION else one.name
+        return self.mode.kind if one is None or one == NO_CRITERION else one.name
 
     def asked(self) -> Iterator[QuestionAsked]:
         """The questions with what their votes come to; of choices among several responses the votes alone."""

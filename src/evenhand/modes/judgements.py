@@ -72,7 +72,6 @@ from evenhand.results.vote_columns import (
     VerdictColumns,
     VoteColumns,
     codes_of,
-    columns_table,
     told_for_measures,
 )
 from evenhand.scoring import ScoreSummary, readings_note
@@ -107,9 +106,9 @@ class Judgement:
     length_penalty: float | None = None
 
 
-_ABOUT: Final = {"instance": "int64", **dict.fromkeys(("system", "criterion", "gold", "cluster"), "string")}
 _SELECTED: Final = "verdict_selected_option"
-OF_JUDGEMENTS: Final = (*_ABOUT, _SELECTED, *OF_VERDICTS, *OF_VOTES)
+_ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", _SELECTED)
+OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
 """The columns of which measures are made."""
 
 
@@ -132,6 +131,28 @@ class JudgedColumns:
     gold: IntArray
     clusters: tuple[str | None, ...]
     verdicts: VerdictColumns
+
+    @classmethod
+    def of(cls, judged: Sequence[Judgement], criterion: Criterion, rules: VoteRules) -> Self:
+        """Return those of entries.
+
+        Args:
+            judged: The judgements.
+            criterion: By which they were judged.
+            rules: How votes became verdicts.
+        """
+        verdicts = [each.verdict for each in judged]
+        masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
+        labels = [None, *criterion.labels]
+        places = {label: place - 1 for place, label in enumerate(labels)}
+        return cls(
+            criterion=criterion,
+            instances=np.array([each.instance for each in judged], dtype=np.int64),
+            selected=np.array([places[verdict.selected_label] for verdict in verdicts], dtype=np.int64),
+            gold=np.array([places[each.gold] for each in judged], dtype=np.int64),
+            clusters=tuple(each.cluster for each in judged),
+            verdicts=VerdictColumns.of(verdicts, masses),
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -209,7 +230,7 @@ def columns_of_table(
     """
     verdicts = VerdictColumns.of_table(table)
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
-    about = table.select([*_ABOUT, _SELECTED])
+    about = table.select(_ABOUT)
     about = about if len(firsts) == len(table) else about.take(firsts)
     asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
     names = pc.unique(about.column("system")).to_pylist()
@@ -273,6 +294,11 @@ class JudgementAnalysis(Analysis):
         return self.entries
 
     @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """The criteria, in the order asked for."""
         return tuple(map(Criterion.model_validate, self.header["criteria"]))
@@ -310,20 +336,18 @@ class JudgementAnalysis(Analysis):
                 parts.append(columns_of_table(table, self.criteria, stored.files.firsts[number], kept))
         else:
             for part in self.parts(texts=False):
-                cells = zip(part.stored.cells(), part.entries, strict=True)
-                held = (cell.telling(self._of_verdict(judgement)) for cell, judgement in cells)
-                parts.append(columns_of_table(columns_table(held, _ABOUT, OF_JUDGEMENTS), self.criteria))
+                parts.append(
+                    {
+                        (system, each.name): JudgedColumns.of(part._cell(system, each.name), each, self.rules)
+                        for each in self.criteria
+                        for system in self.systems
+                    }
+                )
         return {
             (system, criterion.name): JudgedColumns.joined([part[system, criterion.name] for part in parts])
             for criterion in self.criteria
             for system in self.systems
         }
-
-    def _of_verdict(self, judgement: Judgement) -> dict[str, Any]:
-        criterion = next(each for each in self.criteria if each.name == judgement.criterion)
-        verdict = judgement.verdict
-        mass = covered_mass(verdict, criterion, self.rules)
-        return {**verdict_record(verdict), **told_for_measures(verdict, mass)}
 
     def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
         """Count the votes and verdicts on the responses of a system, by default of all, that are unscored."""
@@ -656,7 +680,10 @@ class JudgementAnalysis(Analysis):
 
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the records, with further columns that measures need."""
-        return map(dict[str, Any].__or__, self.records(), map(self._of_verdict, self.entries))
+        criteria = {each.name: each for each in self.criteria}
+        for row, each in zip(self.records(), self.entries, strict=True):
+            mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
+            yield {**row, **told_for_measures(each.verdict, mass)}
 
     def _notes(self) -> tuple[str, ...]:
         notes = [

@@ -121,6 +121,11 @@ class WinrateAnalysis(Analysis):
         return self.entries
 
     @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
     def criterion(self) -> Criterion:
         """What was compared."""
         return Criterion.model_validate(self.header["criterion"])

@@ -119,11 +119,6 @@ class Analysis:
         """How votes become verdicts."""
         return VoteRules.from_parameters(self.parameters)
 
-    @cached_property
-    def systems(self) -> tuple[str, ...]:
-        """The systems, in the order asked for."""
-        return tuple(self.header["systems"])
-
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """Return the level of intervals over rows of these clusters, and their method."""
         return clustered_level(self.parameters["level"], clusters, self.parameters["interval"])

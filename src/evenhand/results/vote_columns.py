@@ -340,20 +340,6 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
-def columns_table(cells: Iterable[Cell], about: Mapping[str, str], names: Iterable[str]) -> pyarrow.Table:
-    """Return one row per vote with some of the columns only.
-
-    Args:
-        cells: The votes.
-        about: Column of what a cell is about -> its type.
-        names: The columns, and the number of the cell.
-    """
-    import pyarrow  # noqa: PLC0415 - as above
-
-    kinds = [(name, pyarrow.type_for_alias(about[name]) if name in about else _type(name)) for name in (CELL, *names)]
-    return _table(list(cells), pyarrow.schema(kinds))
-
-
 def _type(name: str) -> pyarrow.DataType:
     """The type of a column of ours."""
     import pyarrow  # noqa: PLC0415 - as above
