@@ -34,7 +34,7 @@ class ContentJudge:
         self.judge_id, self.requests = judge_id, []
 
     def identity(self):
-        return {"engine": "content"}
+        return {"engine": self.judge_id}
 
     def running(self):
         return nullcontext()
@@ -98,14 +98,14 @@ def test_an_empty_response_is_judged_and_a_missing_one_is_not():
 
 
 def test_the_estimate_counts_votes_and_calls():
-    rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "x", "b": "y", "c": "z"})
+    rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "u", "b": "v", "c": "w"})
     # 1 + 3 contests; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
     assert estimated(rows, judges=2, samples=3) == (48, 96)
     assert estimated(rows, flow="one_step") == estimated(rows, flow="verdict_only", generate_summaries=True) == (8, 8)
     assert estimated(rows, generate_summaries=True) == (8, 24)
     assert estimated(rows, check_positional_bias=False) == (4, 8)
     # 3 instances × 2 pairs (one of five sits out) × 2 rounds, × 2 orders
-    rows = rows_of(*[{name: name for name in "abcde"}] * 3)
+    rows = rows_of(*[{name: f"{name}{row}" for name in "abcde"} for row in range(3)])
     assert estimated(rows, design="swiss:2") == (24, 48)
     assert len(hold(rows, "swiss:2")) == 12
 
