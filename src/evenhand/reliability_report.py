@@ -47,6 +47,7 @@ from evenhand.judging.run import limits_after, parameters_of
 from evenhand.judging.run_fingerprint import made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.modes.contest import TIE
+from evenhand.modes.grade_scores import GradedInstance
 from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
@@ -56,7 +57,6 @@ from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.grade_table import GradedInstance
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 

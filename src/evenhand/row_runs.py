@@ -42,7 +42,14 @@ from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction
 from evenhand.modes.direct_assessment import DirectMode
-from evenhand.modes.grade_scores import UNRELATED, GradeMode, with_unrelated
+from evenhand.modes.grade_scores import (
+    UNRELATED,
+    GradeAnalysis,
+    GradedInstance,
+    GradeMode,
+    about_instance,
+    with_unrelated,
+)
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
@@ -63,7 +70,6 @@ from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
 from evenhand.tables.analyses import ANALYSES
-from evenhand.tables.grade_table import GradeAnalysis, GradedInstance, about_instance
 from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
