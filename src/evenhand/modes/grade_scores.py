@@ -438,7 +438,7 @@ def grade(
         for m in _scored_sizes(cast)
     ]
     lowest = {"grade_score": 0.0, "chance_corrected": least, "llm_score": 0.0, "choice_score": 0.0}
-    means = {
+    means: dict[str, Any] = {
         name: known(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
         for name, low in lowest.items()
     }
@@ -536,12 +536,15 @@ def _instance_grade(
         key = (n_options, answered)
         if key not in chances:
             chances[key] = grade_score_chance(n_options, answered, seed=seed)
-        score, evenness, share = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
-        scores.append((score, _corrected(score, chances[key]), evenness, share))
-    means = [float(mean) for mean in np.mean(scores, axis=0)] if scores else [None] * 4
+        own, even, favourite = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
+        scores.append((own, _corrected(own, chances[key]), even, favourite))
+    score, corrected, evenness, share = np.mean(scores, axis=0).tolist() if scores else [None] * 4
     return InstanceGrade(
-        n_options,
-        *means,
+        n_options=n_options,
+        grade_score=score,
+        chance_corrected=corrected,
+        llm_score=evenness,
+        choice_score=share,
         asked=len(asked),
         answered=int(places.sum()),
         chosen=tuple(candidates.tolist()),
