@@ -61,7 +61,9 @@ def main() -> None:
         how: dict[str, Any] = {"flow": "one_step", "progress": False, "journal": None, "max_failure_rate": 1.0}
         criterion = "criteria.evenhand.direct.relevance"
         fields = ["question", "context"]
-        evenhand.judge(rows(number), criterion, judge, response_field=SYSTEMS, context_fields=fields, **how).save(saved)
+        evenhand.judge(rows(number), criterion, judge, response_fields=SYSTEMS, context_fields=fields, **how).save(
+            saved
+        )
     results = evenhand.open(saved)
     begun = time.perf_counter()
     results.to_html(page)

@@ -45,7 +45,7 @@ from evenhand.cli import main
 
 Path("rows.jsonl").write_text("\\n".join(map(json.dumps, ROWS)))
 run = {"job": "judge", "data": "rows.jsonl", "criteria": CRITERION, "engine": ENGINE}
-run |= {"id_field": "id", "response_field": "response"}
+run |= {"id_field": "id", "response_fields": "response"}
 Path("run.json").write_text(json.dumps(run))
 walked(lambda: main(["run", "run.json", "--quiet"]))
 """,

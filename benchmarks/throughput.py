@@ -220,7 +220,7 @@ BOTH_ORDERS: dict[str, Any] = {"check_positional_bias": True}
 def judged(criteria: object, **options: Any) -> Callable[[list[dict[str, str]], object], object]:  # noqa: ANN401
     """A run of assessments of the field ``first``."""
     return lambda data, engine: evenhand.judge(
-        data, criteria, engine, response_field="first", context_fields=["question"], **QUIET, **options
+        data, criteria, engine, response_fields="first", context_fields=["question"], **QUIET, **options
     )
 
 
@@ -235,13 +235,13 @@ SHARING: dict[str, tuple[bool, Callable[[list[dict[str, str]], object], object]]
     "3 items one by one": (
         False,
         lambda data, engine: evenhand.checklist(
-            data, ITEMS, engine, response_field="first", context_fields=["question"], mode="item", **QUIET
+            data, ITEMS, engine, response_fields="first", context_fields=["question"], mode="item", **QUIET
         ),
     ),
     "comparison, two steps, both orders": (
         True,
         lambda data, engine: evenhand.winrates(
-            data, ["first", "second"], "Which is better?", engine, context_fields=["question"], **QUIET
+            data, "Which is better?", engine, response_fields=["first", "second"], context_fields=["question"], **QUIET
         ),
     ),
 }

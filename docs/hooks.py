@@ -3,8 +3,11 @@
 They are not written down anywhere: what they show is read from the catalog and the package.
 """
 
+import dataclasses
 import html
+import importlib
 import json
+import pkgutil
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -126,6 +129,33 @@ def on_files(files, config):
     return files
 
 
+def on_page_markdown(markdown, page, **_):
+    """Append the names of all measures to the page about them."""
+    return f"{markdown}\n{measure_tables()}" if page.file.src_uri == "measures.md" else markdown
+
+
+def measure_tables():
+    """Return one table per result class: the name, the kind and the meaning of each declared measure."""
+    import evenhand
+
+    lines = []
+    for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
+        if module.name.split(".")[1] not in {"modes", "results", "labels", "judge_reliability"}:
+            continue
+        for owner in vars(importlib.import_module(module.name)).values():
+            if not (isinstance(owner, type) and owner.__module__ == module.name and dataclasses.is_dataclass(owner)):
+                continue
+            declared = {field.name: field.metadata["measure"] for field in dataclasses.fields(owner) if "measure" in field.metadata and field.name in owner.__annotations__}
+            if declared:
+                meanings = dict(re.findall(r"^ {8}(\w+): (.*(?:\n {9,}.*)*)", owner.__doc__ or "", re.MULTILINE))
+                lines += ["", f"### {owner.__name__}", "", "| name | kind | meaning |", "|---|---|---|"]
+                lines += [
+                    f"| `{name if each.name is None else each.name or 'the score itself'}` | {each.kind} | {_cell(_prose(meanings.get(name, '')))} |"
+                    for name, each in declared.items()
+                ]
+    return "\n".join(lines) + "\n"
+
+
 def notebook(given):
     """A notebook as a page."""
     parts = []
@@ -163,7 +193,7 @@ def python_pages():
     functions = "\n".join(f"::: evenhand.statistics.{name}\n" for name in statistics.__all__)
     pages["statistics"] = (
         "# Statistics\n\nArrays in, frozen results out; each says its formula, its source and what it makes of ties "
-        f"and of what is missing. In words: [every measure](../explanation/measures.md).\n\n{functions}"
+        f"and of what is missing. In words: [every measure](../measures.md).\n\n{functions}"
     )
     return pages
 
@@ -276,12 +306,12 @@ def _options(given, values, na):
 
 def _how_to_use(identifier, folder):
     verb = {
-        "criteria": f"judge rows.jsonl --response answer --criteria {identifier} --engine ID",
-        "rubrics": f"judge rows.jsonl --response answer --rubric {identifier} --engine ID",
-        "checklists": f"checklist rows.jsonl --response answer --checklist {identifier} --engine ID",
+        "criteria": f"judge rows.jsonl --response-fields answer --criteria {identifier} --engine ID",
+        "rubrics": f"judge rows.jsonl --response-fields answer --rubric {identifier} --engine ID",
+        "checklists": f"checklist rows.jsonl --response-fields answer --checklist {identifier} --engine ID",
     }.get(folder)
     if ".pairwise." in identifier:
-        verb = f"compare rows.jsonl --systems old,new --criteria {identifier} --engine ID"
+        verb = f"winrates rows.jsonl --response-fields old,new --criteria {identifier} --engine ID"
     return f"    evenhand {verb}" if verb else f"In a recipe: `{identifier}[…]`."
 
 

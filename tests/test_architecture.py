@@ -187,8 +187,7 @@ LOCAL_IMPORTS = {
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""
 
 TO_DO = {
-    *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
-    *("results/looking.py", "results/made_by.py", "results/results.py", "results/resumed.py", "results/saved.py"),
+    *("results/looking.py", "results/made_by.py", "results/results.py", "results/saved.py"),
     *("results/vote_columns.py", "tables/checklist_table.py", "modes/winrate_tables.py"),
 }
 """Files whose imports still stand in functions without a reason."""
@@ -370,11 +369,11 @@ rows = [{"a": "Eight.", "b": "Six."}, {"a": "Paris.", "b": "Rome."}]
 quiet = {"progress": False, "journal": None}
 written = {"requirement": "Is it polite?"}
 for criteria in (polite, "Is it polite?", written, [written], "criteria.evenhand.direct.conciseness"):
-    table = evenhand.judge(rows, criteria, Engine(), response_field="a", context_fields=[], **quiet)
+    table = evenhand.judge(rows, criteria, Engine(), response_fields="a", context_fields=[], **quiet)
     assert len(table) == 2, table
 better = "criteria.evenhand.pairwise.overall_quality"
-assert len(evenhand.winrates(rows, ["a", "b"], better, Engine(), context_fields=[], **quiet)) == 2
-assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_field="a", **quiet)) == 2
+assert len(evenhand.winrates(rows, better, Engine(), response_fields=["a", "b"], context_fields=[], **quiet)) == 2
+assert len(evenhand.checklist(rows, ["Is it short?"], Engine(), response_fields="a", **quiet)) == 2
 assert evenhand.Judge(polite, Engine(), journal=None).run(response="Eight.").score == 1.0
 print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
 """

@@ -49,7 +49,7 @@ def test_a_place_where_nothing_can_be_saved_is_found_before_the_run(out, message
     monkeypatch.chdir(data.parent)
     if out == "queue.jsonl":
         os.mkfifo(out)
-    asked = ["--criteria", "Is it so?", "--response", "answer", "--journal", "journal.jsonl", *BASELINE]
+    asked = ["--criteria", "Is it so?", "--response-fields", "answer", "--journal", "journal.jsonl", *BASELINE]
     assert main(["judge", str(data), *asked, "--out", out]) == 2
     said = capsys.readouterr().err
     assert said.startswith("evenhand: ")
@@ -60,7 +60,7 @@ def test_a_place_where_nothing_can_be_saved_is_found_before_the_run(out, message
 def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(data, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("old", encoding="utf-8")
-    asked = ["--criteria", f"Is it {'so ' * 200}?", "--response", "answer", *BASELINE]
+    asked = ["--criteria", f"Is it {'so ' * 200}?", "--response-fields", "answer", *BASELINE]
     assert main(["judge", str(data), *asked, "--out", str(out)]) == 0
 
 
@@ -70,8 +70,8 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(data, tmp_p
         (["--leave-out", "prompts"], "there is no --out: give one"),
         (["--guidelines", "guidelines.md"], "--guidelines is 'guidelines.md', which looks like the name of a file"),
         (["--guidelines", "/tmp"], "it is a folder"),
-        (["--context", "=answer"], "all of them texts that are not empty"),
-        (["--reference", ""], "no field '', which reference_field names"),
+        (["--context-fields", "=answer"], "all of them texts that are not empty"),
+        (["--reference-field", ""], "no field '', which reference_field names"),
         (["--journal", ""], "journal is ''; give 'default', a path, or None for no journal"),
         (["--journal", "a\0b"], r"journal is 'a\x00b'; give"),
         (["--journal", "/tmp"], "journal is '/tmp', which is a folder; name a file in it"),
@@ -82,7 +82,7 @@ def test_a_long_criterion_is_no_file_that_the_result_could_overwrite(data, tmp_p
     ],
 )
 def test_what_the_shell_cannot_use_is_named(arguments, message, data, capsys):
-    asked = ["--criteria", "Is it so?", "--response", "answer", *BASELINE]
+    asked = ["--criteria", "Is it so?", "--response-fields", "answer", *BASELINE]
     assert main(["judge", str(data), *asked, *arguments]) == 2
     said = capsys.readouterr().err
     assert said.startswith("evenhand: ")
@@ -92,10 +92,16 @@ def test_what_the_shell_cannot_use_is_named(arguments, message, data, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["aggregate", "--votes", "one", "two", "--weights", "0", "0"], "every judge has the weight 0"),
-        (["aggregate", "--votes", "one", "two", "--weights", "x"], "--weights is 'x'; give a list, a number each"),
-        (["run-mode", "--mode", "../x:y", "--response", "answer", *BASELINE], "--mode is '../x:y', which cannot be"),
-        (["judge-report", "--response", "answer", *BASELINE], "no criterion was given; give a catalog id"),
+        (["aggregate-votes", "--votes", "one", "two", "--weights", "0", "0"], "every judge has the weight 0"),
+        (
+            ["aggregate-votes", "--votes", "one", "two", "--weights", "x"],
+            "--weights is 'x'; give a list, a number each",
+        ),
+        (
+            ["run-mode", "--mode", "../x:y", "--response-fields", "answer", *BASELINE],
+            "--mode is '../x:y', which cannot be",
+        ),
+        (["reliability", "--response-fields", "answer", *BASELINE], "no criterion was given; give a catalog id"),
     ],
 )
 def test_what_other_verbs_cannot_use_is_named(arguments, message, data, capsys):
@@ -104,7 +110,7 @@ def test_what_other_verbs_cannot_use_is_named(arguments, message, data, capsys):
 
 
 @pytest.mark.parametrize("wrong", [5, True, float("nan"), b"answer", [None], {"a": 5}, [], ""])
-@pytest.mark.parametrize("setting", ["response_field", "context_fields", "reference_field", "id_field", "gold_fields"])
+@pytest.mark.parametrize("setting", ["response_fields", "context_fields", "reference_field", "id_field", "gold_fields"])
 def test_a_column_that_is_no_name_is_named_and_nobody_is_asked(setting, wrong):
     empty = setting in {"context_fields", "gold_fields"} and wrong in ([], "")  # as none
     if empty:
@@ -112,7 +118,7 @@ def test_a_column_that_is_no_name_is_named_and_nobody_is_asked(setting, wrong):
     engine = ScriptedJudge("Yes")
     with pytest.raises(InvalidInputError, match=setting):
         evenhand.judge(
-            ROWS, "Is it so?", engine, **{"response_field": "answer", setting: wrong}, journal=None, progress=False
+            ROWS, "Is it so?", engine, **{"response_fields": "answer", setting: wrong}, journal=None, progress=False
         )
     assert engine.requests == []
 
@@ -120,14 +126,14 @@ def test_a_column_that_is_no_name_is_named_and_nobody_is_asked(setting, wrong):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evenhand.judge(pd.Series(["x"]), "Is it so?", None, response_field="answer"), "a row is a mapping"),
+        (lambda: evenhand.judge(pd.Series(["x"]), "Is it so?", None, response_fields="answer"), "a row is a mapping"),
         (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is 5; name at least one column"),
         (lambda: evenhand.agreement(ROWS, 5), "votes is 5; name at least one column"),
         (lambda: evenhand.open(None), "None is no path of a file"),
         (lambda: evenhand.from_results(None), "the results hold no votes of evenhand"),
         (lambda: evenhand.from_results([{"prediction": "x"}]), "the results hold no votes of evenhand"),
         (
-            lambda: evenhand.judge([{}], "Is it so?", "engines.evenhand.baseline", response_field="answer"),
+            lambda: evenhand.judge([{}], "Is it so?", "engines.evenhand.baseline", response_fields="answer"),
             "Accepted: none.",
         ),
     ],

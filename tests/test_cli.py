@@ -39,7 +39,19 @@ def jsonl(tmp_path):
 
 
 def judge(path, *arguments):
-    return main(["judge", str(path), *RELEVANCE, *ENGINE, "--response", "answer", "--context", "question", *arguments])
+    return main(
+        [
+            "judge",
+            str(path),
+            *RELEVANCE,
+            *ENGINE,
+            "--response-fields",
+            "answer",
+            "--context-fields",
+            "question",
+            *arguments,
+        ]
+    )
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "saved"])
@@ -63,7 +75,7 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, jsonl, capsys):
 
 def test_several_systems_and_renamed_context(jsonl, tmp_path, capsys):
     out = tmp_path / "verdicts.jsonl"
-    columns = ["--response", "answer", "other", "--context", "task=question"]
+    columns = ["--response-fields", "answer", "other", "--context-fields", "task=question"]
     assert main(["judge", str(jsonl), *RELEVANCE, *ENGINE, *columns, "--out", str(out)]) == 0
     table = evenhand.open(out)
     assert table.systems == ("answer", "other")
@@ -75,7 +87,16 @@ def test_several_systems_and_renamed_context(jsonl, tmp_path, capsys):
 def test_dry_run_makes_no_call(jsonl, capsys):
     with JudgeServer() as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        arguments = ["judge", str(jsonl), *RELEVANCE, "--engine", engine, "--response", "answer", "--no-progress"]
+        arguments = [
+            "judge",
+            str(jsonl),
+            *RELEVANCE,
+            "--engine",
+            engine,
+            "--response-fields",
+            "answer",
+            "--no-progress",
+        ]
         assert main([*arguments, "--dry-run"]) == 0
         assert len(server.requests) == 0
         assert "calls: 8 " in capsys.readouterr().out
@@ -119,9 +140,9 @@ RUN_OPTIONS = [
     (["--interval", "bootstrap"], "interval", "bootstrap"),
     (["--cluster-field", "kind"], "cluster_field", "kind"),
     (["--cluster-field", "false"], "cluster_field", False),
-    (["--cluster", "none"], "cluster_field", False),
+    (["--cluster-field", "none"], "cluster_field", False),
     (["--group-fields", "kind"], "group_fields", "kind"),
-    (["--group", "kind", "question"], "group_fields", ["kind", "question"]),
+    (["--group-fields", "kind", "question"], "group_fields", ["kind", "question"]),
     (["--confidence", "predictive"], "confidence", "predictive"),
     (["--seed", "7"], "seed", 7),
     (["--journal", "none"], "journal", None),
@@ -132,8 +153,8 @@ DATA_OPTIONS = [
     (["--context-fields", "question"], "context_fields", {"question": "question"}),
     (["--reference-field", "answer"], "reference_field", "answer"),
     (["--id-field", "question"], "id_field", "question"),
-    (["--context", "question", "task=title"], "context_fields", {"question": "question", "task": "title"}),
-    (["--reference", "answer"], "reference_field", "answer"),
+    (["--context-fields", "question", "task=title"], "context_fields", {"question": "question", "task": "title"}),
+    (["--reference-field", "answer"], "reference_field", "answer"),
 ]
 
 
@@ -163,9 +184,9 @@ def called(monkeypatch):
 
 
 def test_every_option_of_a_run_has_one_in_the_shell_and_what_is_not_given_is_not_passed_on(jsonl, called, capsys):
-    assert main(["judge", str(jsonl), "--criteria", "a", "--engine", "one", "--response", "answer"]) == 0
+    assert main(["judge", str(jsonl), "--criteria", "a", "--engine", "one", "--response-fields", "answer"]) == 0
     [(_, _, options)] = called
-    assert options.keys() == {"response_field"}
+    assert options.keys() == {"response_fields"}
     assert main(["judge", "--help"]) == 0
     shown = capsys.readouterr().out
     assert all(f"--{name.replace('_', '-')}" in shown for name in RunOptions.model_fields)
@@ -175,12 +196,14 @@ def test_every_option_of_a_run_has_one_in_the_shell_and_what_is_not_given_is_not
 @pytest.mark.parametrize(("arguments", "name", "value"), [*RUN_OPTIONS, *DATA_OPTIONS])
 def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
     engine = ["--engine", "one", "two"]
-    assert main(["judge", str(jsonl), "--criteria", "a", "b", *engine, "--response", "answer", *arguments]) == 0
-    assert main(["compare", str(jsonl), "--criteria", "a", *engine, "--systems", "answer,other", *arguments]) == 0
+    assert main(["judge", str(jsonl), "--criteria", "a", "b", *engine, "--response-fields", "answer", *arguments]) == 0
+    assert (
+        main(["winrates", str(jsonl), "--criteria", "a", *engine, "--response-fields", "answer,other", *arguments]) == 0
+    )
     (first, given, judged), (second, _, compared) = called
     assert (first, second) == ("judge", "winrates")
     assert given == (ROWS, ["a", "b"], ["one", "two"])
-    assert (judged["response_field"], compared["systems"]) == (["answer"], ["answer", "other"])
+    assert (judged["response_fields"], compared["response_fields"]) == (["answer"], ["answer", "other"])
     assert (compared["criteria"], compared["engine"]) == ("a", ["one", "two"])
     for options in (judged, compared):
         assert options[name] == value
@@ -206,7 +229,7 @@ def test_an_option_of_the_demo_reaches_both_functions(arguments, name, value, ca
 
 
 def test_the_gold_columns_reach_the_function(jsonl, called):
-    assert judge(jsonl, "--gold", "relevance=gold_relevance", "clarity=gold_clarity") == 0
+    assert judge(jsonl, "--gold-fields", "relevance=gold_relevance", "clarity=gold_clarity") == 0
     assert called[0][2]["gold_fields"] == {"relevance": "gold_relevance", "clarity": "gold_clarity"}
 
 
@@ -225,11 +248,11 @@ def test_one_verdict_is_singular(tmp_path, capsys):
     path.write_text(json.dumps(ROWS[0]) + "\n", encoding="utf-8")
     assert judge(path, "--out", str(out)) == 0
     assert "1 verdict written" in capsys.readouterr().out
-    assert compare(path, "--systems", "answer,other", "--out", str(out)) == 0
+    assert compare(path, "--response-fields", "answer,other", "--out", str(out)) == 0
     assert "1 contest written" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", ["judge", "compare"])
+@pytest.mark.parametrize("verb", ["judge", "winrates"])
 @pytest.mark.parametrize("spelling", ["same", "relative", "symlink", "hard link", "criterion", "journal", "folder"])
 def test_nothing_that_was_given_is_overwritten(verb, spelling, jsonl, capsys, called):
     folder = jsonl.parent
@@ -251,7 +274,9 @@ def test_nothing_that_was_given_is_overwritten(verb, spelling, jsonl, capsys, ca
     }
     before = jsonl.read_text(encoding="utf-8")
     arguments = ["--criteria", str(criterion), "--journal", str(journal), "--out", str(outs[spelling])]
-    code = judge(jsonl, *arguments) if verb == "judge" else compare(jsonl, "--systems", "answer,other", *arguments)
+    code = (
+        judge(jsonl, *arguments) if verb == "judge" else compare(jsonl, "--response-fields", "answer,other", *arguments)
+    )
     assert code == 2
     error = capsys.readouterr().err
     assert ("which is a folder" if spelling == "folder" else "the same file as the input") in error
@@ -299,15 +324,15 @@ def test_a_setting_that_unitxt_refuses_is_one_message():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--response", "anwser"], "no field 'anwser', which response_field names. Did you mean 'answer'?"),
-        (["--context", "questoin"], "no field 'questoin', which context_fields names. Did you mean 'question'?"),
+        (["--response-fields", "anwser"], "no field 'anwser', which response_fields names. Did you mean 'answer'?"),
+        (["--context-fields", "questoin"], "no field 'questoin', which context_fields names. Did you mean 'question'?"),
         (["--criteria", "criteria.evenhand.direct.relevence"], "Did you mean 'criteria.evenhand.direct.relevance'?"),
         (["--engine", "engines.evenhand.nothing"], "engines.evenhand.nothing"),
         (["--flow", "three_step"], "'three_step'"),
         (["--aggregation", "medain"], "Did you mean 'median'?"),
         (["--check-positional-bias", "often"], "'often'"),
         (["--check-positional-bias", "1.5"], "between 0 and 1"),
-        (["--gold", "correctness=gold"], "'correctness'"),
+        (["--gold-fields", "correctness=gold"], "'correctness'"),
         (["--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
         (["--split", "test"], "without splits"),
     ],
@@ -324,16 +349,16 @@ def test_bad_input_ends_in_one_message_and_exit_code_2(arguments, message, jsonl
     ("verb", "name", "message"),
     [
         (verb, name, "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)")
-        for verb in ("judge", "compare", "checklist", "aggregate", "agree")
+        for verb in ("judge", "winrates", "checklist", "aggregate-votes", "agreement")
         for name in ("out.csv", "out")
     ],
 )
 def test_a_name_that_nothing_is_saved_under_is_refused_before_the_run(verb, name, message, jsonl, capsys):
     recorded, asked = ["--votes", "answer", "other"], [*RELEVANCE, *ENGINE]
     given = {
-        "judge": [*asked, "--response", "answer"],
-        "compare": [*asked, "--systems", "answer,other"],
-        "checklist": ["--checklist", "checklists.evenhand.summary", *ENGINE, "--response", "answer"],
+        "judge": [*asked, "--response-fields", "answer"],
+        "winrates": [*asked, "--response-fields", "answer,other"],
+        "checklist": ["--checklist", "checklists.evenhand.summary", *ENGINE, "--response-fields", "answer"],
     }
     assert main([verb, str(jsonl), *given.get(verb, recorded), "--out", str(jsonl.with_name(name))]) == 2
     captured = capsys.readouterr()
@@ -491,13 +516,13 @@ LONG = [
 
 
 def compare(path, *arguments):
-    return main(["compare", str(path), *QUALITY, *ENGINE, *arguments])
+    return main(["winrates", str(path), *QUALITY, *ENGINE, *arguments])
 
 
 @pytest.mark.parametrize("systems", [["answer,other"], ["answer", "other"], ["answer,", "other"]])
 def test_compare_prints_the_table_and_the_matrix_and_writes_the_contests(systems, jsonl, tmp_path, capsys):
     out = tmp_path / "contests.jsonl"
-    assert compare(jsonl, "--systems", *systems, "--out", str(out)) == 0
+    assert compare(jsonl, "--response-fields", *systems, "--out", str(out)) == 0
     printed = capsys.readouterr().out
     for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head", "2 contests written"):
         assert part in printed
@@ -510,7 +535,7 @@ def test_compare_reads_long_data_and_names_with_commas(tmp_path, capsys):
     rows = [{**row, "model": row["model"].replace("other", "no, other")} for row in LONG]
     path, out = tmp_path / "long.parquet", tmp_path / "contests.jsonl"
     datasets.Dataset.from_list(rows).to_parquet(str(path))
-    long = ["--systems-field", "model", "--response", "text", "--id-field", "prompt", "--out", str(out)]
+    long = ["--systems-field", "model", "--response-fields", "text", "--id-field", "prompt", "--out", str(out)]
     assert compare(path, *long) == 0
     assert evenhand.open(out).systems == ("answer", "no, other")
     assert compare(path, *long, "--systems", "no, other", "answer") == 0
@@ -522,8 +547,17 @@ def test_compare_reads_long_data_and_names_with_commas(tmp_path, capsys):
 def test_compare_takes_the_options_of_the_function(jsonl, tmp_path):
     out = tmp_path / "contests.jsonl"
     options = ["--design", "baseline:other", "--scale", "graded", "--reduction", "weighted_win_rate", "--seed", "5"]
-    options += ["--on-position-bias", "abstain", "--context", "task=question", "--level", "0.9", "--resamples", "20"]
-    assert compare(jsonl, "--systems", "answer,other", *options, "--out", str(out)) == 0
+    options += [
+        "--on-position-bias",
+        "abstain",
+        "--context-fields",
+        "task=question",
+        "--level",
+        "0.9",
+        "--resamples",
+        "20",
+    ]
+    assert compare(jsonl, "--response-fields", "answer,other", *options, "--out", str(out)) == 0
     expected = {
         "design": "baseline:other",
         "scale": "graded",
@@ -535,14 +569,14 @@ def test_compare_takes_the_options_of_the_function(jsonl, tmp_path):
         "resamples": 20,
     }
     assert expected.items() <= evenhand.open(out).parameters.items()
-    assert compare(jsonl, "--systems", "answer,other", "--allow-ties", "--out", str(out)) == 0
+    assert compare(jsonl, "--response-fields", "answer,other", "--allow-ties", "--out", str(out)) == 0
     assert evenhand.open(out).parameters["allow_ties"] is True
 
 
 def test_compare_dry_run_makes_no_call(jsonl, capsys):
     with JudgeServer() as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        assert compare(jsonl, "--systems", "answer,other", "--engine", engine, "--dry-run") == 0
+        assert compare(jsonl, "--response-fields", "answer,other", "--engine", engine, "--dry-run") == 0
         assert len(server.requests) == 0
     # 2 prompts, 1 pair, 2 orders; an assessment and a selection each.
     assert "calls: 8 " in capsys.readouterr().out
@@ -552,16 +586,16 @@ def test_compare_dry_run_makes_no_call(jsonl, capsys):
     ("arguments", "message"),
     [
         ([], "no systems were given"),
-        (["--systems", "answer"], "name at least two"),
-        (["--systems", "answer,ohter"], "no field 'ohter', which systems names. Did you mean 'other'?"),
-        (["--systems", "answer,other", "--response", "question"], "belongs to data with one row per response"),
+        (["--response-fields", "answer"], "name at least two"),
+        (["--response-fields", "answer,ohter"], "no field 'ohter', which response_fields names. Did you mean 'other'?"),
+        (["--response-fields", "answer,other", "--systems", "answer,other"], "data with one row per response"),
         (["--systems-field", "answer"], "must be named too"),
-        (["--systems", "answer,other", "--design", "swiss"], "is not a number of rounds"),
-        (["--systems", "answer,other", "--on-position-bias", "abstane"], "'abstane'"),
-        (["--systems", "answer,other", "--scale", "grade"], "Did you mean 'graded'"),
-        (["--systems", "answer,other", "--reduction", "weighted_win_rate"], "set scale='graded' too"),
-        (["--systems", "answer,other", "--gold", "best"], "no field 'best', which gold_field names"),
-        (["--systems", "answer,other", "--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
+        (["--response-fields", "answer,other", "--design", "swiss"], "is not a number of rounds"),
+        (["--response-fields", "answer,other", "--on-position-bias", "abstane"], "'abstane'"),
+        (["--response-fields", "answer,other", "--scale", "grade"], "Did you mean 'graded'"),
+        (["--response-fields", "answer,other", "--reduction", "weighted_win_rate"], "set scale='graded' too"),
+        (["--response-fields", "answer,other", "--gold-fields", "best"], "no field 'best', which gold_fields names"),
+        (["--response-fields", "answer,other", "--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
     ],
 )
 def test_compare_ends_bad_input_in_one_message_and_exit_code_2(arguments, message, jsonl, capsys):

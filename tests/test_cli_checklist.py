@@ -43,7 +43,7 @@ def checks(tmp_path):
 
 def test_a_checklist_from_a_file(jsonl, checks, tmp_path, capsys):
     out = tmp_path / "checked.jsonl"
-    columns = ["--response", "answer", "other", "--out", str(out)]
+    columns = ["--response-fields", "answer", "other", "--out", str(out)]
     assert main(["checklist", str(jsonl), "--checklist", str(checks), *ENGINE, *columns]) == 0
     shown = capsys.readouterr().out
     assert "Is it short?" in shown
@@ -54,7 +54,7 @@ def test_a_checklist_from_a_file(jsonl, checks, tmp_path, capsys):
 
 
 def test_a_checklist_of_the_catalog(jsonl, capsys):
-    arguments = ["--checklist", "checklists.evenhand.instruction_following", "--response", "answer"]
+    arguments = ["--checklist", "checklists.evenhand.instruction_following", "--response-fields", "answer"]
     assert main(["checklist", str(jsonl), *arguments, *ENGINE]) == 0
     assert "instruction_following" in capsys.readouterr().out
 
@@ -62,14 +62,23 @@ def test_a_checklist_of_the_catalog(jsonl, capsys):
 def test_each_row_its_own(tmp_path, capsys):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"response": "A cat sat.", "checks": ["Is it a sentence?"]}) + "\n", encoding="utf-8")
-    assert main(["checklist", str(path), "--checklist-field", "checks", "--response", "response", *ENGINE]) == 0
+    assert main(["checklist", str(path), "--checklist-field", "checks", "--response-fields", "response", *ENGINE]) == 0
     assert "Is it a sentence?" in capsys.readouterr().out
 
 
 def test_a_dry_run_counts_the_calls_of_the_run(jsonl, checks, capsys):
     with JudgeServer(reply=lambda body: sheet("Yes", "No")) as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        arguments = ["checklist", str(jsonl), "--checklist", str(checks), "--engine", engine, "--response", "answer"]
+        arguments = [
+            "checklist",
+            str(jsonl),
+            "--checklist",
+            str(checks),
+            "--engine",
+            engine,
+            "--response-fields",
+            "answer",
+        ]
         arguments += ["--no-progress"]
         assert main([*arguments, "--dry-run"]) == 0
         assert server.seen == 0
@@ -94,9 +103,9 @@ OPTIONS = [
     (["--guidelines", "Be strict."], "guidelines", "Be strict."),
     (["--check-positional-bias", "true"], "check_positional_bias", True),
     (["--samples", "3"], "samples", 3),
-    (["--context", "question"], "context_fields", {"question": "question"}),
-    (["--gold", "gold"], "gold_fields", "gold"),
-    (["--gold", "1=gold", "2=other"], "gold_fields", {"1": "gold", "2": "other"}),
+    (["--context-fields", "question"], "context_fields", {"question": "question"}),
+    (["--gold-fields", "gold"], "gold_fields", "gold"),
+    (["--gold-fields", "1=gold", "2=other"], "gold_fields", {"1": "gold", "2": "other"}),
 ]
 
 
@@ -111,7 +120,7 @@ def called(monkeypatch):
 @pytest.mark.parametrize(("arguments", "name", "value"), OPTIONS)
 def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
     engine = ["--engine", "one", "two"]
-    assert main(["checklist", str(jsonl), "--checklist", "c", *engine, "--response", "answer", *arguments]) == 0
+    assert main(["checklist", str(jsonl), "--checklist", "c", *engine, "--response-fields", "answer", *arguments]) == 0
     [(given, options)] = called
     assert len(given) == 1
     assert (options["checklist"], options["engine"]) == ("c", ["one", "two"])
@@ -119,7 +128,7 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
 
 
 def test_every_option_of_a_checklist_has_one_in_the_shell_with_the_same_default(jsonl, called):
-    assert main(["checklist", str(jsonl), "--checklist", "c", "--engine", "e", "--response", "answer"]) == 0
+    assert main(["checklist", str(jsonl), "--checklist", "c", "--engine", "e", "--response-fields", "answer"]) == 0
     [(_, options)] = called
     own = ChecklistOptions.model_fields.keys() - RunOptions.model_fields.keys()
     assert not options.keys() & own
@@ -136,12 +145,12 @@ def test_every_option_of_a_checklist_has_one_in_the_shell_with_the_same_default(
     ],
 )
 def test_bad_input_is_one_clear_message(arguments, message, jsonl, capsys):
-    assert main(["checklist", str(jsonl), *arguments, *ENGINE, "--response", "answer"]) == 2
+    assert main(["checklist", str(jsonl), *arguments, *ENGINE, "--response-fields", "answer"]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_options_that_do_not_belong_to_a_checklist(jsonl, checks, capsys):
-    arguments = ["checklist", str(jsonl), "--checklist", str(checks), *ENGINE, "--response", "answer"]
+    arguments = ["checklist", str(jsonl), "--checklist", str(checks), *ENGINE, "--response-fields", "answer"]
     assert main([*arguments, "--flow", "one_step"]) == 2
     assert "does not belong to a checklist" in capsys.readouterr().err
     assert main([*arguments, "--out", str(checks)]) == 2
@@ -150,7 +159,7 @@ def test_options_that_do_not_belong_to_a_checklist(jsonl, checks, capsys):
 
 def test_either_a_checklist_or_a_column(jsonl, capsys):
     with pytest.raises(SystemExit):
-        main(["checklist", str(jsonl), *ENGINE, "--response", "answer"])
+        main(["checklist", str(jsonl), *ENGINE, "--response-fields", "answer"])
     assert "--checklist" in capsys.readouterr().err
 
 

@@ -27,7 +27,7 @@ def test_without_a_verb_five_jobs_are_shown_with_a_command_that_can_be_run_and_t
     verbs = [
         command_line().parse_args(words[1:], print_error=False, exit_on_error=False) and words[1] for words in commands
     ]
-    assert verbs == ["demo", "judge", "compare", "judge-report", "correct"]
+    assert verbs == ["demo", "judge", "winrates", "reliability", "correct"]
 
 
 def test_the_help_lists_every_verb(capsys):
@@ -39,7 +39,7 @@ def test_the_help_lists_every_verb(capsys):
 MISTYPED = [
     ("judge", "--criteria", "criteria.evenhand.direct.relevnce", "criteria.evenhand.direct.relevance"),
     ("judge", "--rubric", "rubrics.evenhand.safty", "rubrics.evenhand.safety"),
-    ("compare", "--criteria", "criteria.evenhand.pairwise.overal", "criteria.evenhand.pairwise.overall_quality"),
+    ("winrates", "--criteria", "criteria.evenhand.pairwise.overal", "criteria.evenhand.pairwise.overall_quality"),
     ("checklist", "--checklist", "checklists.evenhand.sumary", "checklists.evenhand.summary"),
     ("catalog", "show", "rubrics.evenhand.sumarization", "rubrics.evenhand.summarization"),
 ]
@@ -49,7 +49,7 @@ import evenhand
 from evenhand.cli import main
 from tests.support.judges import ScriptedJudge
 
-needed = {"judge": ["--response", "a"], "compare": ["--systems", "a,b"], "checklist": ["--response", "a"]}
+needed = {verb: ["--response-fields", "a,b"] for verb in ("judge", "checklist", "winrates")}
 for verb, option, mistyped, _ in MISTYPED:
     rows = [] if verb == "catalog" else ["rows.jsonl", "--engine", "engines.evenhand.baseline", *needed[verb]]
     assert main([verb, *rows, option, mistyped]) == 2, mistyped
@@ -80,25 +80,48 @@ CRITERIA = ["--criteria", "criteria.evenhand.direct.relevance"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*JUDGE, "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.relevance'"),
-        ([*JUDGE, "--response", "a", "--rubric", "safty"], "Did you mean 'rubrics.evenhand.safety'"),
-        ([*JUDGE, "--response", "a", *CRITERIA, "--engine", "baselne"], "no catalog holds the engine 'baselne'"),
-        ([*JUDGE, "--response", "answr", *CRITERIA], "instance 0 has no field 'answr', which response_field names"),
-        ([*JUDGE, "--response", "a", *CRITERIA, "--id-field", "ids"], "no field 'ids', which id_field names"),
-        ([*JUDGE, "--response", "a", *CRITERIA, "--samples", "0"], "samples is 0; give a whole number of at least 1"),
-        (["judge", "no.jsonl", *JUDGE[2:], "--response", "a", *CRITERIA], "there is no file or folder 'no.jsonl'"),
-        ([*JUDGE, "--response", "b", *CRITERIA, "--out", "a.parquet"], "no field 'b', which response_field names"),
-        (["compare", *JUDGE[1:], *CRITERIA, "--systems", "a,old"], "no field 'old', which systems names"),
+        (
+            [*JUDGE, "--response-fields", "a", "--criteria", "relevnce"],
+            "Did you mean 'criteria.evenhand.direct.relevance'",
+        ),
+        ([*JUDGE, "--response-fields", "a", "--rubric", "safty"], "Did you mean 'rubrics.evenhand.safety'"),
+        ([*JUDGE, "--response-fields", "a", *CRITERIA, "--engine", "baselne"], "no catalog holds the engine 'baselne'"),
+        (
+            [*JUDGE, "--response-fields", "answr", *CRITERIA],
+            "instance 0 has no field 'answr', which response_fields names",
+        ),
+        ([*JUDGE, "--response-fields", "a", *CRITERIA, "--id-field", "ids"], "no field 'ids', which id_field names"),
+        (
+            [*JUDGE, "--response-fields", "a", *CRITERIA, "--samples", "0"],
+            "samples is 0; give a whole number of at least 1",
+        ),
+        (
+            ["judge", "no.jsonl", *JUDGE[2:], "--response-fields", "a", *CRITERIA],
+            "there is no file or folder 'no.jsonl'",
+        ),
+        (
+            [*JUDGE, "--response-fields", "b", *CRITERIA, "--out", "a.parquet"],
+            "no field 'b', which response_fields names",
+        ),
+        (
+            ["winrates", *JUDGE[1:], *CRITERIA, "--response-fields", "a,old"],
+            "no field 'old', which response_fields names",
+        ),
         (["show", "no.parquet"], "'no.parquet' cannot be read"),
         (["run", "no.yaml"], "'no.yaml' cannot be read"),
-        (["run", "run.yaml"], "no field 'answr', which response_field names"),
-        (["run", "run.yaml", "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.re"),
+        (["run", "run.yaml"], "no field 'answr', which response_fields names"),
+        (
+            ["run", "run.yaml", "--response-fields", "a", "--criteria", "relevnce"],
+            "Did you mean 'criteria.evenhand.direct.re",
+        ),
     ],
 )
 def test_what_is_mistyped_in_the_shell_is_told(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("rows.jsonl").write_text('{"a": "Eight."}\n', encoding="utf-8")
-    run_file = "{job: judge, data: rows.jsonl, response_field: answr, engine: engines.evenhand.baseline, criteria: ok?}"
+    run_file = (
+        "{job: judge, data: rows.jsonl, response_fields: answr, engine: engines.evenhand.baseline, criteria: ok?}"
+    )
     Path("run.yaml").write_text(run_file, encoding="utf-8")
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
@@ -108,15 +131,19 @@ def test_what_is_mistyped_in_the_shell_is_told(arguments, message, tmp_path, mon
     ("name", "given", "message"),
     [
         ("judge", {"criteria": "mistypd"}, "no local catalog holds the entry 'mistypd'"),
-        ("judge", {"response_field": "answr"}, "instance 0 has no field 'answr', which response_field names"),
-        ("judge", {"respons_field": "a"}, "there is no option 'respons_field'. Did you mean 'response_field'"),
+        ("judge", {"response_fields": "answr"}, "instance 0 has no field 'answr', which response_fields names"),
+        ("judge", {"respons_field": "a"}, "there is no option 'respons_field'. Did you mean 'response_fields'"),
         ("judge", {"orders": "bth"}, "orders is 'bth'. Did you mean 'both'"),
-        ("winrates", {"criteria": "overal_quality", "systems": ["a", "b"]}, "holds the criterion 'overal_quality'"),
-        ("winrates", {"systems": ["a", "old"]}, "no field 'old', which systems names"),
+        (
+            "winrates",
+            {"criteria": "overal_quality", "response_fields": ["a", "b"]},
+            "holds the criterion 'overal_quality'",
+        ),
+        ("winrates", {"response_fields": ["a", "old"]}, "no field 'old', which response_fields names"),
     ],
 )
 def test_what_is_mistyped_in_python_is_told(name, given, message):
-    rows = {"dataset": [{"a": "Eight.", "b": "Six."}], "criteria": "polite?", "engine": "engines.evenhand.baseline"}
+    rows = {"data": [{"a": "Eight.", "b": "Six."}], "criteria": "polite?", "engine": "engines.evenhand.baseline"}
     with pytest.raises(InvalidInputError, match=re.escape(message)):
         getattr(evenhand, name)(**(rows | given))
 
@@ -137,7 +164,7 @@ def test_an_id_of_our_form_may_lie_in_a_catalog_that_unitxt_is_told_of(tmp_path)
 def test_completion_is_a_script_of_the_shell_that_knows_verbs_and_options(shell, capsys, tmp_path):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert all(name in script for name in ("judge-report", "on-position-bias", "cluster-field"))
+    assert all(name in script for name in ("reliability", "on-position-bias", "cluster-field"))
     if shutil.which(shell):
         (tmp_path / "script").write_text(script, encoding="utf-8")
         subprocess.run([shell, "-n", tmp_path / "script"], check=True)
@@ -157,5 +184,5 @@ def test_bash_completes_verbs_and_options(capsys):
     script = capsys.readouterr().out + TYPED
     told = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
     assert "_evenhand" in told[0]
-    assert told[1].split() == ["judge-report"]
+    assert told[1].split() == ["reliability"]
     assert told[2].split() == ["--on-position-bias"]

@@ -14,7 +14,17 @@ from evenhand.errors import CheckFailedError
 from tests.support.rows import write_rows
 
 JUDGE = ["--criteria", "criteria.evenhand.direct.relevance", "--engine", "engines.evenhand.baseline", "--no-progress"]
-SHOWN = ["--response", "new", "old", "--context", "question", "--id-field", "id", "--group", "language"]
+SHOWN = [
+    "--response-fields",
+    "new",
+    "old",
+    "--context-fields",
+    "question",
+    "--id-field",
+    "id",
+    "--group-fields",
+    "language",
+]
 SAME = {"language": "de", "question": "What is two and two?", "gold": "Off topic"}
 ROWS = [{**SAME, "id": "p-1", "new": "Two and two is four.", "old": "=1+1"}] + [
     {**SAME, "id": f"p-{number}", "new": "Two and two is four.", "old": "Cheese.", "language": "en"}
@@ -29,7 +39,7 @@ def run(tmp_path_factory):
     rows = write_rows(folder / "rows.jsonl", ROWS)
     required = ["--require", "relevance[old].low >= 0.9", "--require", "unscored <= 0"]
     told = ["--format", f"junit={folder / 'checks.xml'}", "--format", f"markdown={folder / 'run.md'}"]
-    gold = ["--gold", "relevance=gold"]
+    gold = ["--gold-fields", "relevance=gold"]
     out = ["--out", str(folder / "run.parquet")]
     assert main(["judge", str(rows), *JUDGE, *SHOWN, *gold, *required, *told, *out]) == 3
     return folder / "run.parquet"
@@ -52,7 +62,7 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
         (["--require", "relevence.low >= 1"], "there is no such measure. Did you mean 'relevance.low'?"),
         (["--require", "relevance[neu].low >= 1"], "Did you mean 'relevance[new].low'?"),
         (
-            ["--require", "relevance.low >= 1", "--response", "new", "old"],
+            ["--require", "relevance.low >= 1", "--response-fields", "new", "old"],
             "names 2 measures: give the full name of one. Did you mean 'relevance[old].low'?",
         ),
         (["--require", "relevance[new].low <= 70"], "between 0.00 and 1.00, and a number that it cannot reach"),
@@ -71,7 +81,7 @@ def test_what_is_no_condition_and_no_format_is_refused_before_the_first_call(
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     rows = write_rows(tmp_path / "rows.jsonl", ROWS)
     engine = ["--engine", "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=none]"]
-    assert main(["judge", str(rows), *JUDGE[:2], *engine, "--response", "new", *arguments]) == 2
+    assert main(["judge", str(rows), *JUDGE[:2], *engine, "--response-fields", "new", *arguments]) == 2
     shown = capsys.readouterr()
     assert (shown.out, said in shown.err) == ("", True)
 
@@ -81,13 +91,13 @@ def test_limits_and_names_of_what_is_checked_are_refused_before_the_first_call_t
     engine = ["--engine", "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=none]"]
     items = tmp_path / "items.yaml"
     items.write_text("name: list\nitems:\n- question: Is it so?\n", encoding="utf-8")
-    asked = ["checklist", str(rows), "--checklist", str(items), *engine, "--response", "new"]
+    asked = ["checklist", str(rows), "--checklist", str(items), *engine, "--response-fields", "new"]
     assert main([*asked, "--require", "pass_rate <= 3"]) == 2
     assert "lies between 0.00 and 1.00" in capsys.readouterr().err
     criterion = tmp_path / "unscored.json"
     options = [{"label": "Yes", "value": 1.0}, {"label": "No", "value": 0.0}]
     criterion.write_text(json.dumps({"name": "unscored", "description": "Unscored?", "options": options}), "utf-8")
-    judged = ["judge", str(rows), "--criteria", str(criterion), *engine, "--response", "new"]
+    judged = ["judge", str(rows), "--criteria", str(criterion), *engine, "--response-fields", "new"]
     assert main([*judged, "--require", "unscored <= 2 %"]) == 2
     assert "Did you mean 'unscored[new]'?" in capsys.readouterr().err
 
@@ -96,7 +106,7 @@ def test_a_run_file_has_conditions_too(run, capsys):
     file = run.with_name("run.yaml")
     required = {"require": ["relevance[new] < 0.5", "unscored <= 0"], "labels": {"design": "random"}}
     gold = {"gold_fields": {"relevance": "gold"}}
-    how = {"data": "rows.jsonl", "criteria": JUDGE[1], "engine": JUDGE[3], "response_field": "new", "progress": False}
+    how = {"data": "rows.jsonl", "criteria": JUDGE[1], "engine": JUDGE[3], "response_fields": "new", "progress": False}
     file.write_text(json.dumps({"job": "judge", **how, **gold, **required}), encoding="utf-8")
     assert main(["run", str(file)]) == 3
     (line,) = [each for each in capsys.readouterr().err.splitlines() if "FAILED" in each]
@@ -109,14 +119,14 @@ def test_a_run_file_has_conditions_too(run, capsys):
 
 def test_what_makes_a_run_fail_is_no_option(run, capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["judge", "demo", *JUDGE, "--response", "alder", "--fail-if", "relevance.low < 0.7"])
+        main(["judge", "demo", *JUDGE, "--response-fields", "alder", "--fail-if", "relevance.low < 0.7"])
     assert ended.value.code == 2
     assert "Unknown option: --fail-if" in capsys.readouterr().err
     file = run.with_name("old.yaml")
-    asked = {"job": "judge", "data": "demo", "criteria": JUDGE[1], "engine": JUDGE[3], "response_field": "alder"}
+    asked = {"job": "judge", "data": "demo", "criteria": JUDGE[1], "engine": JUDGE[3], "response_fields": "alder"}
     file.write_text(json.dumps({**asked, "fail_if": "relevance.low < 0.7"}), encoding="utf-8")
     assert main(["run", str(file)]) == 2
-    assert "fail_if is nothing that a run of judge takes. Accepted: " in capsys.readouterr().err
+    assert "fail_if is not an option of judge. Accepted: " in capsys.readouterr().err
 
 
 def test_a_name_that_the_result_does_not_have_costs_no_result(run, capsys):
@@ -187,12 +197,12 @@ def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     assert "Did you mean 'language'?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("others", [[], ["rows"], ["run", "--systems", "new,old"]])
+@pytest.mark.parametrize("others", [[], ["rows"], ["run", "--response-fields", "new,old"]])
 def test_what_may_be_either_comparison_is_refused_with_both_forms(others, run, capsys):
     names = {"rows": str(run.with_name("rows.jsonl")), "run": str(run)}
     assert main(["compare", str(run), *(names.get(each, each) for each in others)]) == 2
     said = capsys.readouterr().err
-    assert "evenhand compare ROWS --systems new,old" in said
+    assert "evenhand winrates ROWS" in said
     assert "evenhand compare A.parquet B.parquet" in said
 
 

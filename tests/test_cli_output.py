@@ -27,14 +27,23 @@ ROWS = [
     {"document": "What is the capital of France?", "answer": "Paris.", "other": "No idea.", "one": "No", "two": "Yes"},
 ]
 VERBS = {
-    "judge": ["--criteria", "Is it so?", *BASELINE, "--response", "answer"],
-    "compare": ["--criteria", "Which is better?", *BASELINE, "--systems", "answer,other"],
-    "checklist": ["--checklist", "checklists.evenhand.summary", *BASELINE, "--response", "answer"],
-    "judge-report": ["--criteria", "Is it so?", *BASELINE, "--response", "answer"],
-    "run-mode": ["--mode", "best_of", "--criteria", "Which is best?", *BASELINE, "--response", "answer", "other"],
-    "aggregate": ["--votes", "one", "two"],
-    "read": ["--replies", "one", "two", "--criteria", "Is it so?"],
-    "agree": ["--votes", "one", "two"],
+    "judge": ["--criteria", "Is it so?", *BASELINE, "--response-fields", "answer"],
+    "winrates": ["--criteria", "Which is better?", *BASELINE, "--response-fields", "answer,other"],
+    "checklist": ["--checklist", "checklists.evenhand.summary", *BASELINE, "--response-fields", "answer"],
+    "reliability": ["--criteria", "Is it so?", *BASELINE, "--response-fields", "answer"],
+    "run-mode": [
+        "--mode",
+        "best_of",
+        "--criteria",
+        "Which is best?",
+        *BASELINE,
+        "--response-fields",
+        "answer",
+        "other",
+    ],
+    "aggregate-votes": ["--votes", "one", "two"],
+    "read-replies": ["--replies", "one", "two", "--criteria", "Is it so?"],
+    "agreement": ["--votes", "one", "two"],
 }
 
 
@@ -61,7 +70,7 @@ def test_every_verb_that_saves_is_here():
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC], ids=["pipe", "disk"])
 def test_the_result_is_saved_before_it_is_printed(verb, number, data, monkeypatch, capsys):
-    report = verb == "judge-report"
+    report = verb == "reliability"
     out = data.with_name("out.json" if report else "out.jsonl")
     monkeypatch.setattr(sys, "stdout", Refusing(number))
     code = main([verb, str(data), *VERBS[verb], "--out", str(out)])

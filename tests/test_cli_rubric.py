@@ -37,7 +37,7 @@ def called(monkeypatch):
 def test_a_rubric_by_id_and_from_a_file(jsonl, tmp_path, capsys):
     path, out = tmp_path / "rubric.json", tmp_path / "verdicts.jsonl"
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
-    columns = ["--response", "answer", "--context", "document"]
+    columns = ["--response-fields", "answer", "--context-fields", "document"]
     assert main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, *columns]) == 0
     assert capsys.readouterr().out.startswith("Rubric summarization")
     own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
@@ -54,7 +54,7 @@ def test_a_rubric_by_id_and_from_a_file(jsonl, tmp_path, capsys):
 def test_a_file_behind_rubric_is_read_as_a_rubric(jsonl, tmp_path, capsys):
     plain = tmp_path / "plain.yaml"
     plain.write_text("- It names a date.\n- It is polite.\n", encoding="utf-8")
-    given = ["judge", str(jsonl), *ENGINE, "--response", "answer", "--context", "document", "--rubric"]
+    given = ["judge", str(jsonl), *ENGINE, "--response-fields", "answer", "--context-fields", "document", "--rubric"]
     assert main([*given, str(plain)]) == 0
     assert capsys.readouterr().out.startswith("Rubric plain")
     assert main([*given, "criteria.evenhand.direct.relevance"]) == 2
@@ -68,7 +68,7 @@ OPTIONS = [
         ["--examples", "cases.jsonl", "--num-examples", "3"],
         {"examples": "cases.jsonl", "num_examples": 3},
     ),
-    (["--label", "a=b", "c=d"], {"label_fields": {"a": "b", "c": "d"}}),
+    (["--label-fields", "a=b", "c=d"], {"label_fields": {"a": "b", "c": "d"}}),
     (["--no-shuffle-options"], {"shuffle_options": False}),
     (["--auto-na-option"], {"auto_na_option": True}),
     (["--as-index"], {"as_index": True}),
@@ -85,7 +85,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("arguments", "expected"), [([], {}), *OPTIONS])
 def test_an_option_reaches_the_function_and_nothing_else_does(arguments, expected, jsonl, called):
-    assert main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", *arguments]) == 0
+    assert main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response-fields", "answer", *arguments]) == 0
     ((_, judged, engine), options) = called[0]
     assert (judged.name, engine) == ("summarization", ["engines.evenhand.simulated"])
     own = {
@@ -111,13 +111,26 @@ def test_guidelines_from_a_file(jsonl, tmp_path, called):
     path = tmp_path / "guidelines.md"
     path.write_text("Dates must be exact.", encoding="utf-8")
     assert (
-        main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", "--guidelines", str(path)])
+        main(
+            [
+                "judge",
+                str(jsonl),
+                "--rubric",
+                SUMMARIES,
+                *ENGINE,
+                "--response-fields",
+                "answer",
+                "--guidelines",
+                str(path),
+            ]
+        )
         == 0
     )
     assert called[0][1]["guidelines"] == "Dates must be exact."
     text = "Be strict. " * 1000  # no file's name
     assert (
-        main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", "--guidelines", text]) == 0
+        main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response-fields", "answer", "--guidelines", text])
+        == 0
     )
     assert called[1][1]["guidelines"] == text
 
@@ -127,29 +140,29 @@ def test_guidelines_from_a_file(jsonl, tmp_path, called):
     [
         (["--length-penalty", "300"], "accepted: FIELD=VALUE"),
         (["--length-penalty", "max_cap=many"], "'many' is not a number"),
-        (["--label", "level"], "accepted: CRITERION=COLUMN"),
+        (["--label-fields", "level"], "accepted: CRITERION=COLUMN"),
         (["--num-examples", "2"], "there are no examples"),
         (["--examples", "nowhere.jsonl"], "no file or folder 'nowhere.jsonl'"),
     ],
 )
 def test_what_cannot_be_used_is_told(arguments, message, jsonl, capsys):
-    given = ["--rubric", SUMMARIES, *ENGINE, "--response", "answer", "--context", "document"]
+    given = ["--rubric", SUMMARIES, *ENGINE, "--response-fields", "answer", "--context-fields", "document"]
     assert main(["judge", str(jsonl), *given, *arguments]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_criteria_and_a_rubric_exclude_each_other(jsonl, capsys):
     with pytest.raises(SystemExit):
-        main(["judge", str(jsonl), "--rubric", "r", "--criteria", "c", *ENGINE, "--response", "answer"])
+        main(["judge", str(jsonl), "--rubric", "r", "--criteria", "c", *ENGINE, "--response-fields", "answer"])
     with pytest.raises(SystemExit):
-        main(["judge", str(jsonl), *ENGINE, "--response", "answer"])
+        main(["judge", str(jsonl), *ENGINE, "--response-fields", "answer"])
     capsys.readouterr()
 
 
 def test_the_result_is_written_over_no_rubric_and_no_examples(jsonl, tmp_path, capsys):
     path = tmp_path / "rubric.json"
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
-    columns = ["--response", "answer", "--out", str(path)]
+    columns = ["--response-fields", "answer", "--out", str(path)]
     assert main(["judge", str(jsonl), "--rubric", str(path), *ENGINE, *columns]) == 2
     assert main(["judge", str(jsonl), "--rubric", SUMMARIES, "--examples", str(path), *ENGINE, *columns]) == 2
     assert capsys.readouterr().err.count("the same file as the input") == 2

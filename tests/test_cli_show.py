@@ -56,7 +56,13 @@ def test_labels_name_the_verbs_of_labels_too(tmp_path, capsys):
 def test_a_saved_result_prints_its_tables_and_its_kind(name, tmp_path, capsys):
     path = tmp_path / name
     found = evenhand.judge(
-        ROWS, "Is it good?", SimulatedEngine(), response_field="answer", context_fields=[], progress=False, journal=None
+        ROWS,
+        "Is it good?",
+        SimulatedEngine(),
+        response_fields="answer",
+        context_fields=[],
+        progress=False,
+        journal=None,
     )
     found.save(path)
     printed = shown(path, capsys)

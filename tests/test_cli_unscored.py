@@ -29,7 +29,7 @@ def files(tmp_path, monkeypatch):
 
 def run(verb, files, arguments, reply, code=0):
     data, criterion, out = files
-    criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality" if verb == "compare" else criterion]
+    criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality" if verb == "winrates" else criterion]
     with JudgeServer(reply=lambda body: reply(conversation(body))) as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
         given = ["--engine", engine, "--no-progress", "--max-reasks", "0", "--out", out]
@@ -47,7 +47,7 @@ def shown(text):
 
 
 def test_judge_prints_the_paired_difference_of_two_systems(files, capsys):
-    run("judge", files, ["--response", "late", "early"], lambda text: "No" if "bad" in text else "Yes")
+    run("judge", files, ["--response-fields", "late", "early"], lambda text: "No" if "bad" in text else "Yes")
     lines = printed(capsys)
     assert any(line.startswith("Paired differences of holds on the same rows (sign-flip test") for line in lines)
     # better on rows 6 to 17 and equal on the others: 12 of 20, and p is 2 / 2^12
@@ -60,7 +60,9 @@ def test_judge_prints_the_paired_difference_of_two_systems(files, capsys):
 
 
 def test_judge_leads_with_the_bounds_of_what_is_refused(files, capsys):
-    run("judge", files, ["--response", "late", "early"], lambda text: REFUSAL if "bad" in text else "Yes", code=3)
+    run(
+        "judge", files, ["--response-fields", "late", "early"], lambda text: REFUSAL if "bad" in text else "Yes", code=3
+    )
     lines = printed(capsys)
     (late,) = [line for line in lines if line.startswith("late holds")]
     (early,) = [line for line in lines if line.startswith("early holds")]
@@ -81,7 +83,7 @@ def test_compare_leads_with_the_bounds_of_what_is_refused(files, capsys):
         first, second = shown(text)
         return REFUSAL if (first, second) == ("bad", "bad") else "Response A" if first == "fine" else "Response B"
 
-    run("compare", files, ["--systems", "late,early"], reply)
+    run("winrates", files, ["--response-fields", "late,early"], reply)
     lines = printed(capsys)
     # rows 0 to 5: the first place in either order, a tie; 6 to 17: late; 18 and 19 unscored: 15 of 18, 15 to 17 of 20
     (late,) = [line for line in lines if line.startswith("late 0.")][:1]

@@ -1,4 +1,4 @@
-"""``evenhand aggregate`` and ``evenhand agree``: their files, their tables, and one clear message for bad input."""
+"""``evenhand aggregate-votes`` and ``evenhand agreement``: files, tables, and one clear message for bad input."""
 
 import csv
 import json
@@ -38,8 +38,8 @@ def votes(request, tmp_path):
 
 def test_aggregate(votes, criteria, tmp_path, capsys):
     out = tmp_path / "verdicts.jsonl"
-    columns = ["--votes", "gpt", "llama", "qwen", "--gold", "human", "--out", str(out)]
-    assert main(["aggregate", votes, "--criteria", criteria, "--rule", "median", *columns]) == 0
+    columns = ["--votes", "gpt", "llama", "qwen", "--gold-fields", "human", "--out", str(out)]
+    assert main(["aggregate-votes", votes, "--criteria", criteria, "--rule", "median", *columns]) == 0
     printed = capsys.readouterr().out
     assert "clear: median of gpt, llama, qwen" in printed
     # .875, .75 and .25
@@ -54,10 +54,12 @@ def test_aggregate(votes, criteria, tmp_path, capsys):
 def test_aggregate_with_weights(votes, criteria, tmp_path, capsys):
     out = tmp_path / "verdicts.jsonl"
     how = ["--rule", "weighted_mean", "--weights", "2", "1", "1", "--votes", "gpt", "llama", "qwen", "--out", str(out)]
-    assert main(["aggregate", votes, "--criteria", criteria, *how]) == 0
+    assert main(["aggregate-votes", votes, "--criteria", criteria, *how]) == 0
     values = [json.loads(line)["aggregated_value"] for line in out.read_text(encoding="utf-8").splitlines()[1:]]
     assert values == pytest.approx([(2 + 0.75) / 3, (1.5 + 0.75 + 0.25) / 4, (0.5 + 0.5 + 0.25) / 4])
-    assert main(["aggregate", votes, "--criteria", criteria, *how[:2], "--votes", "gpt", "--weights", "1", "1"]) == 2
+    assert (
+        main(["aggregate-votes", votes, "--criteria", criteria, *how[:2], "--votes", "gpt", "--weights", "1", "1"]) == 2
+    )
     assert "there are 2 weights for the judges ['gpt']" in capsys.readouterr().err
 
 
@@ -65,7 +67,7 @@ def test_aggregate_yes_and_no_from_one_column_of_lists(tmp_path, capsys):
     path = tmp_path / "votes.jsonl"
     rows = [{"votes": ["yes", "no", "yes"], "right": "yes"}, {"votes": ["no", None, "no"], "right": "yes"}]
     write_rows(path, rows)
-    assert main(["aggregate", str(path), "--votes", "votes", "--gold", "right"]) == 0
+    assert main(["aggregate-votes", str(path), "--votes", "votes", "--gold-fields", "right"]) == 0
     printed = capsys.readouterr().out
     assert "votes: majority of votes_0, votes_1, votes_2" in printed
     assert "50 % [" in printed
@@ -74,8 +76,8 @@ def test_aggregate_yes_and_no_from_one_column_of_lists(tmp_path, capsys):
 
 def test_agree(votes, criteria, tmp_path, capsys):
     out = tmp_path / "agreement.jsonl"
-    columns = ["--votes", "gpt", "llama", "qwen", "--gold", "human", "second", "--out", str(out)]
-    assert main(["agree", votes, "--criteria", criteria, "--resamples", "50", *columns]) == 0
+    columns = ["--votes", "gpt", "llama", "qwen", "--gold-fields", "human", "second", "--out", str(out)]
+    assert main(["agreement", votes, "--criteria", criteria, "--resamples", "50", *columns]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for part in (
         "human – gpt",
@@ -95,25 +97,25 @@ def test_agree(votes, criteria, tmp_path, capsys):
 
 
 def test_agree_without_criteria(votes, capsys):
-    assert main(["agree", votes, "--votes", "gpt", "llama"]) == 0
+    assert main(["agreement", votes, "--votes", "gpt", "llama"]) == 0
     assert "Without criteria the options are the labels that occur" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
-        ("aggregate", ["--votes", "gtp"], "votes names the column 'gtp', which no row has. Did you mean 'gpt'?"),
+        ("aggregate-votes", ["--votes", "gtp"], "votes names the column 'gtp', which no row has. Did you mean 'gpt'?"),
         (
-            "aggregate",
+            "aggregate-votes",
             ["--votes", "gpt"],
             "row 0: the judge 'gpt' voted 'Excellent', which is no option",
         ),
-        ("aggregate", ["--votes", "gpt", "--rule", "medain"], "'medain' is not a rule for the scale 'binary'"),
-        ("agree", ["--votes", "gpt"], "agreement is between at least two"),
-        ("agree", ["--votes", "gpt", "--gold", "nobody"], "gold names the column 'nobody'"),
-        ("agree", ["--votes", "gpt", "llama", "--resamples", "0"], "resamples is 0; give a whole number from 1"),
-        ("agree", ["--votes", "gpt", "llama", "--level", "2"], "level"),
-        ("agree", ["--votes", "gpt", "llama", "--criteria", "criteria.evenhand.direct.relevanc"], "Did you mean"),
+        ("aggregate-votes", ["--votes", "gpt", "--rule", "medain"], "'medain' is not a rule for the scale 'binary'"),
+        ("agreement", ["--votes", "gpt"], "agreement is between at least two"),
+        ("agreement", ["--votes", "gpt", "--gold-fields", "nobody"], "gold_fields names the column 'nobody'"),
+        ("agreement", ["--votes", "gpt", "llama", "--resamples", "0"], "resamples is 0; give a whole number from 1"),
+        ("agreement", ["--votes", "gpt", "llama", "--level", "2"], "level"),
+        ("agreement", ["--votes", "gpt", "llama", "--criteria", "criteria.evenhand.direct.relevanc"], "Did you mean"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_code_2(verb, arguments, message, votes, capsys):
@@ -126,6 +128,6 @@ def test_bad_input_is_one_message_and_exit_code_2(verb, arguments, message, vote
 def test_the_result_is_written_over_nothing_that_was_given(votes, criteria, capsys):
     columns = ["--votes", "gpt", "llama", "--criteria", criteria]
     for given in (votes, criteria):
-        for verb in ("agree", "aggregate"):
+        for verb in ("agreement", "aggregate-votes"):
             assert main([verb, votes, *columns, "--out", given]) == 2
             assert "the same file as the input" in capsys.readouterr().err

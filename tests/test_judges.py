@@ -56,7 +56,7 @@ def by_rows(kind, criteria, engine, how):
     """The votes on each row, and its score, of a run over rows."""
     named = {"context_fields": ["question"], "id_field": "id", "progress": False, **how}
     if kind == "winrates":
-        table = evenhand.winrates(ROWS, ["response", "other"], criteria, engine, **named)
+        table = evenhand.winrates(ROWS, criteria, engine, response_fields=["response", "other"], **named)
         contests = list(table.contests)
         return [[contest.verdict.votes] for contest in contests], [contest.score for contest in contests]
     if kind == "checklist":

@@ -35,7 +35,7 @@ RUNS = {
         common = ["--criteria", "Is it polite?", "--engine", "engines.evenhand.baseline", "--no-progress"]
         for verb in (
             ["demo", "--no-progress"],
-            ["judge", "rows.jsonl", *common, "--response", "response", "--out", "out.parquet"],
+            ["judge", "rows.jsonl", *common, "--response-fields", "response", "--out", "out.parquet"],
             ["catalog", "list"],
         ):
             assert main(verb) == 0, verb

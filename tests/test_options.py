@@ -72,12 +72,12 @@ def test_a_function_shows_its_options_and_answers_a_mistyped_keyword_with_the_ne
 @pytest.mark.parametrize(
     ("function", "mistyped", "meant"),
     [
-        ("judge", "respons_field", "response_field"),
+        ("judge", "respons_field", "response_fields"),
         ("judge", "sample", "samples"),
         ("checklist", "primary_metrics", "primary_metric"),
         ("winrates", "desing", "design"),
         ("grade_scores", "unrelated_options", "unrelated_option"),
-        ("reliability", "gold_fild", "gold_field"),
+        ("reliability", "gold_fild", "gold_fields"),
         ("aggregate_votes", "weight", "weights"),
         ("agreement", "criterion", "criteria"),
     ],
@@ -95,7 +95,7 @@ def test_the_stub_of_the_functions_over_rows_says_what_the_models_declare():
 @pytest.mark.parametrize("name", ROW_FUNCTIONS)
 def test_help_shows_every_keyword(name):
     function, model = getattr(evenhand.functions, name), ROW_FUNCTIONS[name].arguments
-    named = ["dataset", *ROW_FUNCTIONS[name].places]
+    named = ["data", *ROW_FUNCTIONS[name].places]
     assert [*inspect.signature(function).parameters] == [*named, *model.keywords()]
     for keyword in vars(model)["__annotations__"]:
         assert f"        {keyword}: {model.model_fields[keyword].description}\n" in function.__doc__

@@ -159,7 +159,7 @@ def test_no_prompt_names_a_system(flow):
         rows,
         TONE,
         scripted,
-        response_field=["gpt-9-turbo", "rival-model"],
+        response_fields=["gpt-9-turbo", "rival-model"],
         context_fields="question",
         journal=None,
         progress=False,

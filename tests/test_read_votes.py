@@ -91,7 +91,7 @@ def test_comparisons_by_hand(tmp_path):
     table.save(tmp_path / "votes.parquet")
     assert list(evenhand.open(tmp_path / "votes.parquet").records()) == list(table.records())
     # a tie where the orders disagree: people who prefer small agree on prompt 0 alone
-    found = evenhand.reliability(votes=[{**row, "best": "small"} for row in PAIRS[:4]], gold_field="best").of()
+    found = evenhand.reliability(votes=[{**row, "best": "small"} for row in PAIRS[:4]], gold_fields="best").of()
     assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
     assert found.people.accuracy.estimate == pytest.approx(1 / 2)
 
@@ -144,11 +144,11 @@ def test_several_judges_in_rows_or_in_columns_give_the_same():
     wide = [{"gpt": "small", "llama": "large", "ann": "small"}, {"gpt": "large", "llama": "large", "ann": None}]
     names = ["gpt", "llama", "ann"]
     long = [{"id": n, "judge": name, "vote": row[name]} for n, row in enumerate(wide) for name in names]
-    one = evenhand.winrates(wide, ["small", "large"], votes=names)
-    other = evenhand.winrates(long, ["small", "large"], votes="vote")
+    one = evenhand.winrates(wide, systems=["small", "large"], votes=names)
+    other = evenhand.winrates(long, systems=["small", "large"], votes="vote")
     assert [entry.verdict for entry in one.contests] == [entry.verdict for entry in other.contests]
     weights = {"aggregation": "weighted_mean", "judge_weights": (1, 3, 1)}
-    assert evenhand.winrates(wide, ["small", "large"], votes=names, **weights)[0].score == pytest.approx(2 / 5)
+    assert evenhand.winrates(wide, systems=["small", "large"], votes=names, **weights)[0].score == pytest.approx(2 / 5)
 
 
 def test_three_systems_lengths_gold_and_options_as_they_were_shown():
@@ -156,7 +156,7 @@ def test_three_systems_lengths_gold_and_options_as_they_were_shown():
         {"id": 0, "judge": "j", "first": "a", "second": "c", "vote": "c", "first_response": "xy", "best": "C"},
         {"id": 0, "judge": "j", "first": "b", "second": "a", "vote": "a", "first_length": 5, "best": "first"},
     ]
-    table = evenhand.winrates(votes=rows, systems=["a", "b", "c"], gold_field="best")
+    table = evenhand.winrates(votes=rows, systems=["a", "b", "c"], gold_fields="best")
     assert scores(table) == [("0", "a", "b", 1.0), ("0", "a", "c", 0.0)]
     assert [(entry.lengths, entry.gold) for entry in table.contests] == [((None, 5), "b"), ((2, None), "c")]
     assert table.gold_agreement().estimate == pytest.approx(1 / 2)
@@ -205,13 +205,13 @@ def test_choices_by_hand():
     # Always z: every place once (L = 1), one candidate (C = 1), G = 1. Always the first: L = 0, so G = 0.
     assert [each.grade_score for each in grading.instances] == [1.0, 0.0]
     assert grading.histograms[0].places.counts == (4, 1, 1)
-    named = evenhand.grade_scores(votes=CHOICES, candidates=["z", "x", "y"])
+    named = evenhand.grade_scores(votes=CHOICES, systems=["z", "x", "y"])
     assert named.instances[0].candidates == ("z", "x", "y")
     assert next(iter(named.gradings.values())).grade_score == grading.grade_score
 
 
 def test_assessments_by_hand():
-    found = evenhand.reliability(votes=GRADES, criteria=LEVELS, gold_field="human").of()
+    found = evenhand.reliability(votes=GRADES, criteria=LEVELS, gold_fields="human").of()
     assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
     assert found.people.accuracy.estimate == 1.0  # the mean of Bad and Good is Fair, which is what the person said
     votes = [{"id": n, "judge": judge, "vote": n % 2} for n in range(6) for judge in ("gpt", "llama")]
@@ -281,7 +281,7 @@ REFUSED = [
     (
         "reliability",
         [GRADES[0], {**GRADES[1], "human": "Bad"}],
-        {"criteria": LEVELS, "gold_field": "human"},
+        {"criteria": LEVELS, "gold_fields": "human"},
         "row 1 has the gold label 'Bad', and row 0, about the same, 'Good'",
     ),
 ]
@@ -296,7 +296,7 @@ def test_what_cannot_be_used_is_refused_with_its_value(function, rows, options, 
 
 def test_columns_of_votes_without_votes_are_refused():
     with pytest.raises(InvalidInputError, match=r"judge_field is 'rater'.*votes=…"):
-        evenhand.winrates([PAIR], ["a", "b"], judge_field="rater")
+        evenhand.winrates([PAIR], response_fields=["a", "b"], judge_field="rater")
     with pytest.raises(InvalidInputError, match=r"votes is a DataFrame; with a data set it names"):
         evenhand.winrates([PAIR], votes=pd.DataFrame([PAIR]))
 
@@ -318,7 +318,7 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
     rows = [{"q": f"question {n}", "a": f"a{n}" * 3, "b": f"b{n}", "c": None if n == 4 else "c"} for n in range(8)]
     criterion = comparison_criterion("better", "", graded="scale" in how, allow_ties="allow_ties" in how)
     run = {"progress": False, "journal": None, **({"samples": 3} if "samples" in how else {})}
-    asked = evenhand.winrates(rows, ["a", "b", "c"], criterion, judges(), **run)
+    asked = evenhand.winrates(rows, criterion, judges(), response_fields=["a", "b", "c"], **run)
     read = evenhand.winrates(votes=asked.to_rows(), systems=["a", "b", "c"], criteria=criterion)
     assert [cast(each.verdict.votes) for each in read] == [cast(each.verdict.votes) for each in asked]
     plain = [{**row, "prompt_id": None, "assessment": None} for row in asked.records()]
@@ -329,7 +329,7 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
     assert read.parameters["grid"] == asked.parameters["grid"]
     assert read.parameters.keys().isdisjoint({"flow", "mode", "use_logprobs"})
     reports = (
-        evenhand.reliability(rows, criterion, judges(), systems=["a", "b", "c"], prompts=(), **run),
+        evenhand.reliability(rows, criterion, judges(), response_fields=["a", "b", "c"], prompts=(), **run),
         evenhand.reliability(votes=asked.to_rows(), criteria=criterion, systems=["a", "b", "c"]),
     )
     for mine, theirs in zip(*(each.results for each in reports), strict=True):
@@ -339,7 +339,7 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
 
 def test_answers_and_choices_of_a_run_written_as_rows_and_read_back_are_the_same():
     rows = [{"alder": f"alder {n}" * n, "birch": None if n == 3 else f"birch {n}", "doc": n // 2} for n in range(1, 7)]
-    columns = {"response_field": ["alder", "birch"], "cluster_field": "doc"}
+    columns = {"response_fields": ["alder", "birch"], "cluster_field": "doc"}
     asked = evenhand.checklist(rows, CHECKS, judges(), progress=False, samples=3, **columns)
     read = evenhand.checklist(votes=asked.to_rows(), checklist=CHECKS, cluster_field="cluster")
     for mine, theirs in zip(read.records(), asked.records(), strict=True):
@@ -347,12 +347,14 @@ def test_answers_and_choices_of_a_run_written_as_rows_and_read_back_are_the_same
     assert read.differences == asked.differences
     rows = [{"x": f"x{n}", "y": f"y{n}" * n, "z": None if n == 2 else f"z{n}"} for n in range(1, 6)]
     rows.append({"x": "x", "y": None, "z": None})
-    chosen = evenhand.grade_scores(rows, ["x", "y", "z"], BETTER, judges(), progress=False, samples=2)
-    again = evenhand.grade_scores(votes=chosen.to_rows(), candidates=["x", "y", "z"], criteria=BETTER)
+    chosen = evenhand.grade_scores(rows, BETTER, judges(), response_fields=["x", "y", "z"], progress=False, samples=2)
+    again = evenhand.grade_scores(votes=chosen.to_rows(), systems=["x", "y", "z"], criteria=BETTER)
     assert [cast(each.votes) for each in again.instances] == [cast(each.votes) for each in chosen.instances]
     for mine, theirs in zip(again.gradings.values(), chosen.gradings.values(), strict=True):
         assert (mine.instances, mine.grade_score) == (theirs.instances, theirs.grade_score)
-    several = evenhand.grade_scores(rows, ["x", "y"], BETTER, judges()[0], progress=False, prompts=("select", "grade"))
+    several = evenhand.grade_scores(
+        rows, BETTER, judges()[0], response_fields=["x", "y"], progress=False, prompts=("select", "grade")
+    )
     with pytest.raises(InvalidInputError, match=r"filter\(prompt=…"):
         several.to_rows()
 
@@ -420,9 +422,9 @@ def test_the_published_alignment_of_the_agent_judge_recomputes():
 @pytest.mark.parametrize(
     ("rows", "arguments", "written"),
     [
-        (PAIRS, ["compare", "--votes", "vote", "--judge-field", "judge"], "3 contests written"),
+        (PAIRS, ["winrates", "--votes", "vote", "--judge-field", "judge"], "3 contests written"),
         ([{**row, "vote, last": row["vote"]} for row in ANSWERS], ["checklist", "--votes", "vote, last"], "2 checked"),
-        (GRADES, ["judge-report", "--votes", "vote", "--gold", "human", "--criteria", "CRITERIA"], ""),
+        (GRADES, ["reliability", "--votes", "vote", "--gold-fields", "human", "--criteria", "CRITERIA"], ""),
     ],
 )
 def test_the_shell_reads_votes_and_asks_nobody(rows, arguments, written, tmp_path, capsys):
@@ -439,7 +441,7 @@ def test_the_shell_reads_votes_and_asks_nobody(rows, arguments, written, tmp_pat
     if verb == "compare":
         assert scores(evenhand.open(out)) == scores(evenhand.winrates(votes=PAIRS))
         with pytest.raises(SystemExit, match="2"):
-            main(["compare", str(data), "--votes", "vote", "--engine", "engines.evenhand.baseline"])
+            main(["winrates", str(data), "--votes", "vote", "--engine", "engines.evenhand.baseline"])
         assert "Give --engine or --votes, one of them." in capsys.readouterr().err
 
 
@@ -472,7 +474,7 @@ def by_recipe(strange, cell):
 
 OUT_OF_SCALE = {
     "aggregate_votes": lambda *strange: evenhand.aggregate_votes(wide(*strange), ["a", "b"], FIVE),
-    "agreement": lambda *strange: evenhand.agreement(wide(*strange), ["a", "b"], "gold", criteria=FIVE),
+    "agreement": lambda *strange: evenhand.agreement(wide(*strange), ["a", "b"], gold_fields="gold", criteria=FIVE),
     "reliability": lambda *strange: evenhand.reliability(votes=long(*strange, lambda n: 1 + n % 5), criteria=FIVE),
     "winrates": lambda *strange: evenhand.winrates(
         votes=long(*strange, lambda n: "AB"[n % 2], first=lambda _: "x", second=lambda _: "y")
@@ -511,5 +513,5 @@ def test_other_votes_say_whether_numbers_are_labels_or_values_and_gold_is_set_as
     rows = wide(0, None)
     rows[5]["gold"] = "??"
     with pytest.warns(OutOfScaleWarning, match="1 of 300 recorded votes"):
-        table = evenhand.aggregate_votes(rows, ["a", "b"], FIVE, gold="gold")
+        table = evenhand.aggregate_votes(rows, ["a", "b"], FIVE, gold_fields="gold")
     assert [row for row, label in enumerate(table.references) if label is None] == [5]

@@ -26,7 +26,13 @@ BASELINE = "engines.evenhand.baseline"
 ROWS = [
     {"id": f"r{n}", "question": f"What is {n}?", "answer": f"{n} is a number.", "other": "No idea."} for n in range(6)
 ]
-RUN = {"job": "judge", "data": "rows.jsonl", "systems": ["answer"], "judges": BASELINE, "criteria": ["Is it true?"]}
+RUN = {
+    "job": "judge",
+    "data": "rows.jsonl",
+    "response_fields": ["answer"],
+    "engine": BASELINE,
+    "criteria": ["Is it true?"],
+}
 
 
 @pytest.fixture
@@ -60,14 +66,6 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
 
 
 @pytest.mark.parametrize("arguments", [["run", "FILE"], ["judge", "--config", "FILE"]])
-@pytest.mark.parametrize(("given", "named"), [("--systems", "--response"), ("--ids=id", "--id-field")])
-def test_a_name_that_only_files_have_is_answered_with_that_of_the_shell(arguments, given, named, folder, capsys):
-    file = str(write(folder))
-    with pytest.raises(SystemExit, match="2"):
-        main([file if each == "FILE" else each for each in arguments] + [given, "a,b"])
-    assert f"Unknown option: {given.partition('=')[0]}. In the shell of judge it is {named}." in capsys.readouterr().err
-
-
 def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
     path = write(folder, job=None, criteria=None)
     out = folder / "out.jsonl"
@@ -79,7 +77,7 @@ def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypa
     monkeypatch.delenv(PREFIX + "MAX_CALLS")
     assert main(["judge", *given, "--criteria", "Is it short?"]) == 0
     assert [each.name for each in evenhand.open(out).criteria] == ["is_it_short"]
-    assert main(["compare", "--config", str(write(folder))]) == 2
+    assert main(["winrates", "--config", str(write(folder))]) == 2
     assert "line 2: job is 'judge', and this is compare: evenhand run FILE" in capsys.readouterr().err
 
 
@@ -103,7 +101,7 @@ def test_the_same_run_in_each_notation(name, folder):
         path.write_text("\n".join(lines), encoding="utf-8")
     assert said(path) == {
         "data": str(folder / "rows.jsonl"),
-        "response_field": ("answer",),
+        "response_fields": ("answer",),
         "engine": BASELINE,
         "criteria": ("Is it true?",),
         "samples": 3,
@@ -126,18 +124,17 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sampels": 3}, "run.yaml, line 7: sampels is nothing that a run of judge takes. Did you mean 'samples'?"),
+        ({"sampels": 3}, "run.yaml, line 7: sampels is not an option of judge. Did you mean 'samples'?"),
         ({"samples": "many"}, "run.yaml, line 7: samples is 'many'; give a whole number of at least 1"),
         ({"samples": 0}, "run.yaml, line 7: samples is 0; give a whole number of at least 1"),
         ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None for all rows"),
         ({"orders": "bth"}, "run.yaml, line 7: orders is 'bth'. Did you mean 'both'?"),
         ({"check_positional_bias": 2}, "line 7: check_positional_bias is 2; give True, False, or a share"),
-        ({"systems": 5}, "run.yaml, line 4: systems is 5; give a text, or a list, a text each"),
+        ({"response_fields": 5}, "run.yaml, line 4: response_fields is 5; give a text, or a list, a text each"),
         ({"job": "jugde"}, "run.yaml, line 2: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
-        ({"engine": "a"}, "run.yaml, line 7: engine says engine a second time, under another name"),
         (
-            {"judges": None},
+            {"engine": None},
             "judge needs 'engine', which neither the run file nor an option says (in the shell --engine)",
         ),
         ({"criteria": None}, "judge needs one of 'criteria' and 'rubric' and 'rubric_field', and not several"),
@@ -235,7 +232,7 @@ def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_pat
 
 
 def test_a_result_of_python_gives_its_run_where_its_data_are_a_path(folder):
-    made = {"engine": BASELINE, "response_field": "answer", "progress": False, "context_fields": {"task": "question"}}
+    made = {"engine": BASELINE, "response_fields": "answer", "progress": False, "context_fields": {"task": "question"}}
     table = evenhand.judge(folder / "rows.jsonl", "Is it true?", **made)
     table.to_run_file(folder / "run.yaml")
     again = evenhand.run(folder / "run.yaml")
@@ -253,7 +250,7 @@ def test_a_result_of_python_gives_its_run_where_its_data_are_a_path(folder):
 def test_no_key_is_in_the_run_of_a_result(folder, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "sk-this-is-secret-4711")
     table = evenhand.judge(
-        ROWS, "Is it true?", BASELINE, response_field="answer", guidelines="sk-this-is-secret-4711", progress=False
+        ROWS, "Is it true?", BASELINE, response_fields="answer", guidelines="sk-this-is-secret-4711", progress=False
     )
     assert "guidelines" not in table.run_file
     assert "guidelines" in table.run_file["left_out"]
@@ -313,7 +310,7 @@ def test_a_limit_counts_prompts_where_these_have_several_rows_and_says_so(folder
     columns = ["--systems-field", "system", "--response-field", "response", "--id-field", "id"]
     criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality", "--engine", BASELINE]
     out = folder / "long.parquet"
-    assert main(["compare", str(data), *columns, *criteria, "--no-progress", "--limit", "2", "--out", str(out)]) == 0
+    assert main(["winrates", str(data), *columns, *criteria, "--no-progress", "--limit", "2", "--out", str(out)]) == 0
     assert "the first 2 of 6 prompts, told apart by 'id', are taken (--limit 2)" in capsys.readouterr().err
     assert [contest.prompt_id for contest in evenhand.open(out)] == ["r0", "r1"]
 
@@ -398,11 +395,19 @@ def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unscored(fo
     monkeypatch.setattr(evenhand.demo, "load_rows", lambda: rows[:2])
     engine = "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=judge]"
     asked = ["--engine", engine, "--no-progress"]
-    report = ["judge-report", str(folder / "rows.jsonl"), "--criteria", "Is it true?", "--response", "answer", *asked]
+    report = [
+        "reliability",
+        str(folder / "rows.jsonl"),
+        "--criteria",
+        "Is it true?",
+        "--response-fields",
+        "answer",
+        *asked,
+    ]
     again = folder / "again.yaml"
     assert main([*report, "--run-file", str(again)]) == 3
     assert "12 offline. That is 100 % of the votes" in capsys.readouterr().err
-    assert parse_yaml(again.read_text(encoding="utf-8"), "the run")["job"] == "judge-report"
+    assert parse_yaml(again.read_text(encoding="utf-8"), "the run")["job"] == "reliability"
     assert main(["demo", *asked]) == 3
     assert capsys.readouterr().err.count("run the same without --offline") == 3
 

@@ -7,7 +7,6 @@ tests.support.stubs`` generates it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from evenhand.judging.estimate import RunEstimate
@@ -24,11 +23,11 @@ from evenhand.row_runs import call
 
 
 @takes(JudgeArguments)
-def judge(dataset: object, criteria: object, engine: object, **options: Any) -> Results | RunEstimate:
+def judge(data: object, criteria: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         criteria: A criterion, or several, or one rubric: catalog ids, paths, dicts, artifacts or frozen values. A
             rubric also has a score of each response (``rubric_scores`` of the table). None with ``rubric_field``.
@@ -45,12 +44,12 @@ def judge(dataset: object, criteria: object, engine: object, **options: Any) -> 
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return call("judge", dataset, {"criteria": criteria, "engine": engine, **options})
+    return call("judge", data, {"criteria": criteria, "engine": engine, **options})
 
 
 @takes(ChecklistArguments)
 def checklist(
-    dataset: object = None, checklist: object = None, engine: object = None, **options: Any
+    data: object = None, checklist: object = None, engine: object = None, **options: Any
 ) -> Results | RunEstimate:
     """Answer the yes/no questions of a checklist about every response of a data set.
 
@@ -58,7 +57,7 @@ def checklist(
     item of the response that its id (and system) names; or it is a response, and its cells hold the answers to all.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         checklist: A catalog id, the path of a YAML or JSON file, a list of questions, a dict, an artifact or a frozen
             :class:`~evenhand.criteria.Checklist`; None with ``checklist_field``.
@@ -73,21 +72,20 @@ def checklist(
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return call("checklist", dataset, {"checklist": checklist, "engine": engine, **options})
+    return call("checklist", data, {"checklist": checklist, "engine": engine, **options})
 
 
 @takes(WinratesArguments)
 def winrates(
-    dataset: object = None,
-    systems: Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     **options: Any,
 ) -> Results | RunEstimate:
     """Which of these systems is better, by how much, and how sure is that.
 
-    Wide data have one column per system: ``systems=["gpt", "llama"]``. Long data have one row per response, and columns
-    for the system, the response and the prompt: ``systems_field="model", response_field="output",
+    Wide data have one column per system: ``response_fields=["gpt", "llama"]``. Long data have one row per response, and
+    columns for the system, the response and the prompt: ``systems_field="model", response_fields="output",
     id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its
     contests are unscored, and counted.
 
@@ -96,9 +94,8 @@ def winrates(
     it was shown; or an option of the criterion. Both orders and all judges of a prompt are brought together by its id.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
-        systems: Wide data: the columns. Long data: which systems to compare; all without it.
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion.
         engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
@@ -111,13 +108,12 @@ def winrates(
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return call("winrates", dataset, {"systems": systems, "criteria": criteria, "engine": engine, **options})
+    return call("winrates", data, {"criteria": criteria, "engine": engine, **options})
 
 
 @takes(GradeScoresArguments)
 def grade_scores(
-    dataset: object = None,
-    candidates: str | Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     **options: Any,
@@ -131,11 +127,8 @@ def grade_scores(
     candidates in one order; a vote is the name of a candidate, or the place (``A`` the first) at which it was shown.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
-        candidates: The column that holds each instance's list of candidates (or dict of name and candidate), or several
-            columns, one per candidate. Of recorded choices: the names of the candidates in their own order (by default
-            the first order of each instance).
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
         engine: The judge, or several, each of which gets its own scores: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
@@ -150,15 +143,15 @@ def grade_scores(
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return call("grade_scores", dataset, {"candidates": candidates, "criteria": criteria, "engine": engine, **options})
+    return call("grade_scores", data, {"criteria": criteria, "engine": engine, **options})
 
 
 @takes(RunModeArguments)
-def run_mode(dataset: object, mode: object, engine: object, **options: Any) -> Results | RunEstimate:
+def run_mode(data: object, mode: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         mode: A class derived from :class:`evenhand.Mode`, or the ``kind`` of one.
         engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
@@ -172,4 +165,4 @@ def run_mode(dataset: object, mode: object, engine: object, **options: Any) -> R
         InvalidInputError: Data, fields, a mode or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    return call("run_mode", dataset, {"mode": mode, "engine": engine, **options})
+    return call("run_mode", data, {"mode": mode, "engine": engine, **options})

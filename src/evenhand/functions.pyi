@@ -8,11 +8,11 @@ from evenhand.result_methods import Results
 
 @overload
 def judge(
-    dataset: object,
+    data: object,
     criteria: object,
     engine: object,
     *,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
     id_field: str | None = None,
@@ -66,11 +66,11 @@ def judge(
 ) -> RunEstimate: ...
 @overload
 def judge(
-    dataset: object,
+    data: object,
     criteria: object,
     engine: object,
     *,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
     id_field: str | None = None,
@@ -124,12 +124,12 @@ def judge(
 ) -> Results: ...
 @overload
 def checklist(
-    dataset: object = None,
+    data: object = None,
     checklist: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     checklist_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
@@ -188,12 +188,12 @@ def checklist(
 ) -> RunEstimate: ...
 @overload
 def checklist(
-    dataset: object = None,
+    data: object = None,
     checklist: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     checklist_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
@@ -252,17 +252,17 @@ def checklist(
 ) -> Results: ...
 @overload
 def winrates(
-    dataset: object = None,
-    systems: Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | None = None,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     id_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
-    gold_field: str | None = None,
+    gold_fields: str | None = None,
     split: str | None = None,
     resamples: int = 1000,
     stop: Literal["decided"] | None = None,
@@ -315,17 +315,17 @@ def winrates(
 ) -> RunEstimate: ...
 @overload
 def winrates(
-    dataset: object = None,
-    systems: Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
     votes: object = None,
-    response_field: str | None = None,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     id_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
-    gold_field: str | None = None,
+    gold_fields: str | None = None,
     split: str | None = None,
     resamples: int = 1000,
     stop: Literal["decided"] | None = None,
@@ -378,11 +378,12 @@ def winrates(
 ) -> Results: ...
 @overload
 def grade_scores(
-    dataset: object = None,
-    candidates: str | Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     votes: object = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
@@ -434,11 +435,12 @@ def grade_scores(
 ) -> RunEstimate: ...
 @overload
 def grade_scores(
-    dataset: object = None,
-    candidates: str | Sequence[str] | None = None,
+    data: object = None,
     criteria: object = None,
     engine: object = None,
     *,
+    response_fields: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
     votes: object = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
@@ -490,12 +492,12 @@ def grade_scores(
 ) -> Results: ...
 @overload
 def run_mode(
-    dataset: object,
+    data: object,
     mode: object,
     engine: object,
     *,
     mode_options: Mapping[str, object] | None = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     criteria: object = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
@@ -538,12 +540,12 @@ def run_mode(
 ) -> RunEstimate: ...
 @overload
 def run_mode(
-    dataset: object,
+    data: object,
     mode: object,
     engine: object,
     *,
     mode_options: Mapping[str, object] | None = None,
-    response_field: str | Sequence[str] = "response",
+    response_fields: str | Sequence[str] = "response",
     criteria: object = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,

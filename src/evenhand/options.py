@@ -851,7 +851,7 @@ ID_FIELD = option(
 SPLIT = option(None, "Which split of a ``DatasetDict``.")
 DRY_RUN = option(False, "Return what the run would take, without a call.")
 GUIDELINES = option("", "What the judge is told about judging.")
-RESPONSE_FIELD = option(
+RESPONSE_FIELDS = option(
     "response",
     "The column with the responses; several columns are several systems.",
     accepted="the name of a column, or several, each once",
@@ -861,7 +861,7 @@ RESPONSE_FIELD = option(
 class JudgeArguments(StreamOptions, AssessmentOptions):
     """The keywords of :func:`evenhand.judge`."""
 
-    response_field: Columns = RESPONSE_FIELD
+    response_fields: Columns = RESPONSE_FIELDS
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD
     id_field: str | None = ID_FIELD
@@ -884,11 +884,11 @@ class ChecklistArguments(StreamOptions, VoteFields, ChecklistOptions):
 
     votes: Any = option(
         None,
-        "Recorded answers instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
-        "without a ``dataset`` the data themselves, with the column ``vote``. Without a ``checklist`` the items are "
+        "Recorded answers instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``. Without a ``checklist`` the items are "
         "those that occur, of equal weight.",
     )
-    response_field: Columns = RESPONSE_FIELD
+    response_fields: Columns = RESPONSE_FIELDS
     checklist_field: str | None = option(
         None,
         "The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON text of one, "
@@ -913,17 +913,26 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
 
     votes: Any = option(
         None,
-        "Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
-        "without a ``dataset`` the data themselves, with the column ``vote``.",
+        "Recorded votes instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``.",
     )
-    response_field: str | None = option(None, "Long data: the column with the response.")
+    response_fields: Columns | None = option(
+        None,
+        "Wide data: the columns with the responses, one per system. Long data: the column with the response.",
+        accepted="the columns of the systems, or with systems_field the column with the response",
+    )
+    systems: tuple[str, ...] | None = option(
+        None,
+        "Which systems of long data or recorded votes are compared, in which order; all by default.",
+        accepted="a list of names, as ['gpt', 'llama']",
+    )
     id_field: str | None = option(
         None,
         'The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.',
     )
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD
-    gold_field: str | None = option(
+    gold_fields: str | None = option(
         None,
         "Wide data: the column with the preference of a person, the name of a system or ``tie``; ``{first}`` and "
         "``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.",
@@ -975,10 +984,22 @@ class WinratesArguments(StreamOptions, VoteFields, PairwiseOptions):
 class GradeScoresArguments(StreamOptions, VoteFields, RunOptions):
     """The keywords of :func:`evenhand.grade_scores`."""
 
+    response_fields: str | tuple[str, ...] | None = option(
+        None,
+        "The column that holds each row's list of candidates (or mapping of name and candidate), or several columns, "
+        "one per candidate.",
+        accepted="the name of a column, or at least two, each once",
+    )
+    systems: tuple[str, ...] | None = option(
+        None,
+        "Of recorded choices: the names of the candidates in their own order; by default the first order of each "
+        "instance.",
+        accepted="a list of names, as ['gpt', 'llama']",
+    )
     votes: Any = option(
         None,
-        "Recorded choices instead of a judge: the column of ``dataset`` that holds them, or several, one per judge; "
-        "without a ``dataset`` the data themselves, with the column ``vote``.",
+        "Recorded choices instead of a judge: the column of ``data`` that holds them, or several, one per judge; "
+        "without a ``data`` the data themselves, with the column ``vote``.",
     )
     prompts: str | tuple[str, ...] = option(
         ("evaluate_first",),
@@ -999,7 +1020,7 @@ class RunModeArguments(StreamOptions, RunOptions):
     """The keywords of :func:`evenhand.run_mode`."""
 
     mode_options: Mapping[str, Any] | None = option(None, "The mode's own options.")
-    response_field: Columns = RESPONSE_FIELD
+    response_fields: Columns = RESPONSE_FIELDS
     criteria: Any = option(None, "The criterion, where the mode takes one.")
     context_fields: ContextFields = CONTEXT_FIELDS
     reference_field: str | None = REFERENCE_FIELD

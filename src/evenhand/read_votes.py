@@ -39,11 +39,10 @@ from evenhand.data.fields import (
     named_groups,
     read_clusters,
     row_groups,
-    row_ids,
     text_of,
 )
 from evenhand.data.plain import briefly, held_in, number_of, plain_cell
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checked import ChecklistAnalysis
@@ -656,17 +655,17 @@ def _read_comparisons(
         for instance, pair in zip(read.instances, pairs, strict=True)
     ]
     cast = read.cast(questions, _preferences(read, pairs, offered, labels=criterion is not None), run.judge_weights)
-    keys, clusters = [each.key for each in questions], read.clusters(run.cluster_field, options.gold_field)
+    keys, clusters = [each.key for each in questions], read.clusters(run.cluster_field, options.gold_fields)
 
     def preferred(cells: Sequence[object]) -> Iterator[str | None]:
         for number, (cell, pair) in enumerate(zip(cells, pairs, strict=True)):
             sides = list(set() if _says_nothing(cell) else pair.sides(cell))
             if len(sides) != 1 and not _says_nothing(cell):
-                where = f"row {number}: the gold label in {options.gold_field!r} is"
+                where = f"row {number}: the gold label in {options.gold_fields!r} is"
                 raise InvalidInputError(pair.refusal(cell, where, sides))
             yield {1.0: pair.systems[0], 0.0: pair.systems[1], 0.5: TIE}[sides[0]] if sides else None
 
-    gold = read.gold(options.gold_field, keys, lambda cells: list(preferred(cells)))
+    gold = read.gold(options.gold_fields, keys, lambda cells: list(preferred(cells)))
     lengths = []
     for system in (0, 1):
         sides_shown = ["first" if pair.first == pair.systems[system] else "second" for pair in pairs]
@@ -688,7 +687,7 @@ def _read_comparisons(
         **read.parameters(run),
         "reduction": check_reduction(options.reduction, graded=graded),
         "resamples": options.resamples,
-        "gold_field": options.gold_field,
+        "gold_fields": options.gold_fields,
         "design": "recorded",
         "allow_ties": any(option.value == 0.5 for option in offered.options),
         "scale": "graded" if graded else "choice",
@@ -881,7 +880,7 @@ def _read_choices(
         **read.parameters(run),
         "ids": list(read.ids),
         "prompts": [RECORDED],
-        "candidates": None if candidates is None else list(candidates),
+        "systems": None if candidates is None else list(candidates),
         "unrelated_option": False,
     }
     return Results.of_cells(GradeAnalysis, {"criterion": judged, "parameters": parameters}, cells)
@@ -912,7 +911,7 @@ def _rotation(vote: RecordedVote, shown: Sequence[str], names: Sequence[str], wh
     if any((place - order[0]) % len(order) != at for at, place in enumerate(order)):
         raise InvalidInputError(
             f"row {vote.number} shows {list(shown)!r}, which is not a rotation of {list(names)!r}: a Grade Score is "
-            "about the rotations of one order, which candidates=[…] can name"
+            "about the rotations of one order, which systems=[…] can name"
         )
     return order
 
@@ -1013,7 +1012,7 @@ def read_votes(
         InvalidInputError: Votes that cannot be read or contradict each other, or options that belong to asking.
     """
     what, columns, asking = RECORDINGS[mode]
-    asking = ("dry_run", "response_field", "context_fields", "reference_field", *asking)
+    asking = ("dry_run", "response_fields", "context_fields", "reference_field", *asking)
     asked = options.changed_from_default(*(name for name in asking if name in type(options).model_fields))
     refuse_asking({"engine": engine, **asked})
     fields = {name: getattr(options, name) for name in ("id_field", *VoteFields.model_fields)}
@@ -1107,13 +1106,13 @@ def _table_of_votes(
 @remembers
 @takes(RecordedOptions)
 def aggregate_votes(
-    dataset: object,
+    data: object,
     votes: str | Sequence[str],
     criteria: object = None,
     rule: str | None = None,
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
-    gold: str | None = None,
+    gold_fields: str | None = None,
     judge_field: str | None = None,
     sample_field: str | None = None,
     systems_field: str | None = None,
@@ -1125,7 +1124,7 @@ def aggregate_votes(
     """Reduce recorded votes to verdicts, and the verdicts to scores.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
             a label, the value of an option, True or False, or None where there is none (how they are read:
@@ -1134,7 +1133,7 @@ def aggregate_votes(
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.
         weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold: The column with the label that is right.
+        gold_fields: The column with the label that is right.
         judge_field: Long data, one vote per row: the column that names the judge.
         sample_field: Long data: the column that numbers the draws of a judge, from 0.
         systems_field: The column that names the system whose response was judged: each system has its own scores.
@@ -1154,15 +1153,15 @@ def aggregate_votes(
     fields = _named_columns(
         judge_field=judge_field, sample_field=sample_field, systems_field=systems_field, id_field=id_field
     )
-    read = RecordedVotes.of(read_rows(dataset, split), votes, fields, usual=False)
+    read = RecordedVotes.of(read_rows(data, split), votes, fields, usual=False)
     reader = LabelReader(criterion, as_index=as_index)
-    cells = read_assessments(read, reader, gold=gold, cluster_field=drawn.cluster_field)
+    cells = read_assessments(read, reader, gold=gold_fields, cluster_field=drawn.cluster_field)
     columns: dict[str, list[object]] = {}
     for vote in read.votes:
         columns.setdefault(vote.judge, []).append(vote.cell)
-    note = reader.note([*columns.values(), *([] if gold is None else [read.cells(gold, "gold_fields")])])
+    note = reader.note([*columns.values(), *([] if gold_fields is None else [read.cells(gold_fields, "gold_fields")])])
     said = {
-        "gold": gold,
+        "gold_fields": gold_fields,
         "criteria_given": criteria is not None,
         "as_index": as_index,
         "rule": rule,
@@ -1174,11 +1173,11 @@ def aggregate_votes(
 @remembers
 @takes(RecordedOptions)
 def agreement(
-    dataset: object,
+    data: object,
     votes: str | Sequence[str],
-    gold: str | Sequence[str] | None = None,
     criteria: object = None,
     *,
+    gold_fields: str | Sequence[str] | None = None,
     id_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
@@ -1187,14 +1186,14 @@ def agreement(
     """Measure how far judges agree with people, people with people, and judges with judges.
 
     Args:
-        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+        data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
             vote is a label, the value of an option, True or False, or None where there is none (how they are read:
             :mod:`evenhand.data.cells`).
-        gold: The column with the labels that a person gave; several are several people.
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        gold_fields: The column with the labels that a person gave; several are several people.
         id_field: The column with the id of each row, which records and saved files have next to its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
@@ -1204,20 +1203,21 @@ def agreement(
         InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
     """
     drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
-    rows = read_rows(dataset, split)
+    rows = read_rows(data, split)
     judges = columns_of(rows, votes, "votes")
-    people = () if gold is None else columns_of(rows, gold, "gold")
+    people = () if gold_fields is None else columns_of(rows, gold_fields, "gold_fields")
     names = [column.name for column in (*judges, *people)]
     if len(names) < 2 or len(set(names)) < len(names):
         raise InvalidInputError(
             f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
-            "votes, or people's in gold"
+            "votes, or people's in gold_fields"
         )
     if as_index and criteria is None:
         raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     criterion = categories_of((*judges, *people)) if criteria is None else load_criterion(criteria)
     reader = LabelReader(criterion, as_index=as_index)
-    given = [*([votes] if isinstance(votes, str) else votes), *([gold] if isinstance(gold, str) else gold or ())]
+    named = [votes, *([] if gold_fields is None else [gold_fields])]
+    given = [column for each in named for column in ([each] if isinstance(each, str) else each)]
     clusters = read_clusters(rows, drawn.cluster_field, apart=set(given))
     cast = [cast_votes(columns, len(rows), reader, kind) for columns, kind in ((judges, "judge"), (people, "human"))]
     cells = [
@@ -1231,7 +1231,7 @@ def agreement(
         "votes": [column.name for column in judges],
         "as_index": as_index,
         **row_ids(rows, id_field),
-        "gold": [column.name for column in people],
+        "gold_fields": [column.name for column in people],
         "criteria_given": criteria is not None,
         "numbers_read_as": reader.note([column.cells for column in (*judges, *people)]),
         **dict(drawn),
@@ -1242,13 +1242,13 @@ def agreement(
 @remembers
 @takes(RecordedOptions)
 def read_replies(
-    dataset: object,
+    data: object,
     replies: str | Sequence[str],
     criteria: object = None,
     rule: str | None = None,
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
-    gold: str | None = None,
+    gold_fields: str | None = None,
     judge_field: str | None = None,
     systems_field: str | None = None,
     id_field: str | None = None,
@@ -1267,7 +1267,7 @@ def read_replies(
     ``results.to_rows()`` gives them as plain rows.
 
     Args:
-        dataset: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
+        data: A data set, a data frame, rows, or the path of a file; :func:`~evenhand.read_log` makes rows of the
             logs of other tools.
         replies: The column with the replies; several columns are several judges. Cells may be lists (repeated draws of
             the judge). A nested column is named ``a/b`` or ``a.b``.
@@ -1275,7 +1275,7 @@ def read_replies(
             without it the options are Yes and No.
         rule: The rule by which several judges' votes become one; None for the scale's default.
         weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
-        gold: The column with the label that is right.
+        gold_fields: The column with the label that is right.
         judge_field: Long data, one reply per row: the column that names the judge.
         systems_field: The column that names the system whose response was judged: each system has its own scores.
         id_field: Long data: the column that names the instance; replies of one judge to one instance are draws.
@@ -1300,7 +1300,7 @@ def read_replies(
     fields = _named_columns(
         judge_field=judge_field, systems_field=systems_field, id_field=id_field, swapped_field=swapped_field
     )
-    read = RecordedVotes.of(read_rows(dataset, split), replies, fields, usual=False, draws=True, what="replies")
+    read = RecordedVotes.of(read_rows(data, split), replies, fields, usual=False, draws=True, what="replies")
     values = sorted(option.value for option in criterion.options if option.value is not None and not option.na)
     mirrored = [values[0] + values[-1] - value for value in reversed(values)] if values else []
     scored = [option for option in criterion.options if not option.na]
@@ -1334,8 +1334,8 @@ def read_replies(
         if swapped is not None:
             more["order"] = SWAPPED if turned else IN_ORDER
         cast.setdefault(key, []).append(reader.vote(vote.judge, index).model_copy(update=more))
-    cells = read_assessments(read, reader, gold=gold, cluster_field=drawn.cluster_field, cast=cast)
+    cells = read_assessments(read, reader, gold=gold_fields, cluster_field=drawn.cluster_field, cast=cast)
     said: dict[str, Any] = {"replies": list(read.columns), "judge_field": judge_field, "id_field": id_field}
-    said |= {"swapped_field": swapped_field, "pattern": pattern, "gold": gold, "as_index": as_index}
+    said |= {"swapped_field": swapped_field, "pattern": pattern, "gold_fields": gold_fields, "as_index": as_index}
     said |= {"criteria_given": criteria is not None, "rule": rule, "weights": weights}
     return _table_of_votes(read, criterion, cells, (), {**said, **dict(drawn)})

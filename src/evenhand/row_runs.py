@@ -24,12 +24,20 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
-    row_ids,
     warn_of_left_out_context,
 )
 from evenhand.data.plain import briefly, plain_cell
-from evenhand.data.rows import Row, read_file, read_rows, row_batches, rows_known
-from evenhand.data.systems import Layout, Prompt, read_responses
+from evenhand.data.rows import (
+    Layout,
+    Prompt,
+    Row,
+    read_file,
+    read_responses,
+    read_rows,
+    row_batches,
+    row_ids,
+    rows_known,
+)
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -113,7 +121,7 @@ def job_of(name: str, given: Mapping[str, Any]) -> Job:
     function = ROW_FUNCTIONS[name]
     options = {argument: value for argument, value in given.items() if argument not in function.places}
     places = {place: given.get(place) for place in function.places}
-    return Job(name, function.judge, places, function.arguments.of_call(options, ("dataset", *function.places)))
+    return Job(name, function.judge, places, function.arguments.of_call(options, ("data", *function.places)))
 
 
 def record_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -546,26 +554,24 @@ def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> lis
     )
 
 
-def _winrates(
-    dataset: object, systems: object, criteria: object, engine: object, options: WinratesArguments
-) -> Results | RunEstimate:
+def _winrates(dataset: object, criteria: object, engine: object, options: WinratesArguments) -> Results | RunEstimate:
     if options.votes is not None:
         given = None if criteria is None else read_comparison(criteria, options)
-        found: Results = read_votes(dataset, "winrates", options, given, _names_of_systems(systems), engine=engine)
+        found: Results = read_votes(dataset, "winrates", options, given, options.systems, engine=engine)
         return found
     refuse_vote_columns(options, "systems_field")
     options = options.holding_at_any_time()
     rows = read_rows(dataset, options.split)
-    gold_field, id_field = options.gold_field, options.id_field
-    layout = Layout(_names_of_systems(systems), options.systems_field, options.response_field, id_field)
-    if gold_field is not None and layout.is_long:
+    gold_fields, id_field = options.gold_fields, options.id_field
+    layout = Layout(options.response_fields, options.systems, options.systems_field, id_field)
+    if gold_fields is not None and layout.is_long:
         raise InvalidInputError(
-            f"gold_field={gold_field!r} needs data with one column per system: a preference is a pair's"
+            f"gold_fields={gold_fields!r} needs data with one column per system: a preference is a pair's"
         )
     criterion = read_comparison(criteria, options)
     values = {option.value for option in criterion.options if not option.na}
     context = context_columns(options.context_fields)
-    reference = reference_column(options.reference_field, rows[0], layout.systems or ())
+    reference = reference_column(options.reference_field, rows[0], () if layout.is_long else layout.columns)
     options = options.or_else(**one_step_in_batches({"batch": options.batch}, engine))
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
@@ -579,10 +585,10 @@ def _winrates(
     mode.check_rules([criterion])
     prompts = layout.prompts(rows, shared)
     judges = judges_of(engine, options.model, batch=options.batch)
-    gold = read_preferences(prompts, gold_field)
+    gold = read_preferences(prompts, gold_fields)
     names = tuple(prompts[0].responses)
-    apart = {*names, *([options.response_field] if options.response_field else [])}
-    apart |= {_gold_column(gold_field, *pair) for pair in product(names, names)} if gold_field else set()
+    apart = {*names, *layout.columns}
+    apart |= {_gold_column(gold_fields, *pair) for pair in product(names, names)} if gold_fields else set()
     clusters = read_clusters([prompt.fields for prompt in prompts], options.cluster_field, apart=apart, what="prompt")
     subjects = [
         subject_of_row(
@@ -605,11 +611,11 @@ def _winrates(
         "n": len(prompts),
         **row_groups([prompt.fields for prompt in prompts], options.group_fields),
         "systems_field": options.systems_field,
-        "response_field": options.response_field,
+        "response_fields": layout.columns[0] if layout.is_long else list(layout.columns),
         "id_field": id_field,
         "context_fields": None if context is None else dict(context),
         "reference_field": reference,
-        "gold_field": gold_field,
+        "gold_fields": gold_fields,
         "design": str(mode.design),
         "allow_ties": 0.5 in values,
         "scale": "graded" if len(values) > 3 else "choice",
@@ -621,33 +627,33 @@ def _winrates(
     return run(mode, subjects, judges, options=options, systems=names, parameters=parameters)
 
 
-def read_preferences(prompts: Sequence[Prompt], gold_field: str | None) -> list[dict[tuple[str, str], str]]:
+def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> list[dict[tuple[str, str], str]]:
     """Read for each prompt (first system, second system) -> the system preferred, or ``"tie"``; only labelled pairs.
 
     Args:
         prompts: All with the same systems.
-        gold_field: The column; ``{first}`` and ``{second}`` stand for the systems of the pair, in either order.
+        gold_fields: The column; ``{first}`` and ``{second}`` stand for the systems of the pair, in either order.
 
     Raises:
         InvalidInputError: If there is no such column, or a label names neither system of the pair.
     """
     found: list[dict[tuple[str, str], str]] = [{} for _ in prompts]
-    for instance, prompt in enumerate(prompts if gold_field is not None else ()):
+    for instance, prompt in enumerate(prompts if gold_fields is not None else ()):
         for pair in combinations(prompt.responses, 2):
-            preference = _preference(prompt, instance, pair, str(gold_field))
+            preference = _preference(prompt, instance, pair, str(gold_fields))
             if preference is not None:
                 found[instance][pair] = preference
     return found
 
 
-def _gold_column(gold_field: str, first: str, second: str) -> str:
-    return gold_field.replace("{first}", first).replace("{second}", second)
+def _gold_column(gold_fields: str, first: str, second: str) -> str:
+    return gold_fields.replace("{first}", first).replace("{second}", second)
 
 
-def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field: str) -> str | None:
-    columns = [_gold_column(gold_field, *either) for either in (pair, pair[::-1])]
+def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_fields: str) -> str | None:
+    columns = [_gold_column(gold_fields, *either) for either in (pair, pair[::-1])]
     column = next((column for column in columns if column in prompt.fields), columns[0])
-    value = field_of(prompt.fields, column, instance, "gold_field")
+    value = field_of(prompt.fields, column, instance, "gold_fields")
     value = value if isinstance(value, str) or is_abstention(value) else briefly(plain_cell(value))
     if is_abstention(value) or is_written_nothing(value):
         return None
@@ -656,22 +662,10 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
     named = [name for name in (*pair, TIE) if fold_label(name) == fold_label(str(value))]
     if len(named) != 1:
         raise InvalidInputError(
-            f"instance {instance} has {value!r} in {column!r}, which gold_field names. "
+            f"instance {instance} has {value!r} in {column!r}, which gold_fields names. "
             + did_you_mean(value, (*pair, TIE))
         )
     return named[0]
-
-
-def _names_of_systems(systems: object) -> tuple[str, ...] | None:
-    if systems is None:
-        return None
-    if (
-        isinstance(systems, str)
-        or not isinstance(systems, Sequence)
-        or not all(isinstance(system, str) for system in systems)
-    ):
-        raise InvalidInputError(f"systems is {systems!r}; give a list of names, as ['gpt', 'llama']")
-    return tuple(systems)
 
 
 def _only_criterion(criteria: object, result: str, function: str) -> object:
@@ -705,14 +699,18 @@ def read_comparison(criteria: object, options: ContestOptions) -> Criterion:
 
 
 def _grade_scores(
-    dataset: object, candidates: object, criteria: object, engine: object, options: GradeScoresArguments
+    dataset: object, criteria: object, engine: object, options: GradeScoresArguments
 ) -> Results | RunEstimate:
     if options.votes is not None:
-        named = None if candidates is None else tuple(map(str, _candidate_columns(listed(candidates))))
         given = None if criteria is None else _choice_criterion(criteria)
-        choices: Results = read_votes(dataset, "grade_scores", options, given, named, engine=engine)
+        choices: Results = read_votes(dataset, "grade_scores", options, given, options.systems, engine=engine)
         return choices
     refuse_vote_columns(options)
+    if options.systems is not None:
+        raise InvalidInputError(
+            f"systems is {list(options.systems)!r}, the candidates of recorded votes, and there are no votes: name the "
+            "columns with the candidates with response_fields=[…]"
+        )
     rows = read_rows(dataset, options.split)
     if options.prompt is not None:
         raise InvalidInputError(f"prompt is {options.prompt!r}; name one or several with prompts=…")
@@ -723,7 +721,7 @@ def _grade_scores(
         )
     names = _choice_prompts(options.prompts)
     modes = [GradeMode(_with_prompt(options, name)) for name in names]
-    criterion, columns = _choice_criterion(criteria), _candidate_columns(candidates)
+    criterion, columns = _choice_criterion(criteria), _candidate_columns(options.response_fields)
     context = context_columns(options.context_fields)
     reference = reference_column(options.reference_field, rows[0], listed(columns))
     kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
@@ -755,7 +753,7 @@ def _grade_scores(
             "prompts": list(names),
             "n": len(rows),
             **kept,
-            "candidates": columns if isinstance(columns, str) else list(columns),
+            "response_fields": columns if isinstance(columns, str) else list(columns),
             "unrelated_option": options.unrelated_option,
             "context_fields": None if context is None else dict(context),
             "reference_field": reference,
@@ -791,12 +789,12 @@ def _graded_instances(
                 )
 
 
-def _candidates_of(row: Row, place: int, candidates: str | tuple[str, ...]) -> Mapping[str, str | None]:
+def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:
     """The candidates of one row."""
-    if isinstance(candidates, str):
-        held = field_of(row, candidates, place, "candidates")
+    if isinstance(columns, str):
+        held = field_of(row, columns, place, "response_fields")
     else:
-        held = {name: field_of(row, name, place, "candidates") for name in candidates}
+        held = {name: field_of(row, name, place, "response_fields") for name in columns}
     texts = read_responses(held, place)
     if len(texts) < 2:
         raise InvalidInputError(
@@ -806,16 +804,15 @@ def _candidates_of(row: Row, place: int, candidates: str | tuple[str, ...]) -> M
     return texts
 
 
-def _candidate_columns(candidates: object) -> str | tuple[str, ...]:
-    if isinstance(candidates, str):
-        return candidates
-    columns = tuple(candidates) if isinstance(candidates, (list, tuple)) else ()
-    if len(columns) < 2 or len(set(columns)) < len(columns) or not all(isinstance(name, str) for name in columns):
+def _candidate_columns(named: str | tuple[str, ...] | None) -> str | tuple[str, ...]:
+    if isinstance(named, str):
+        return named
+    if named is None or len(named) < 2 or len(set(named)) < len(named):
         raise InvalidInputError(
-            f"candidates is {candidates!r}; name the column that holds each instance's list of candidates, or at least "
-            "two columns with a candidate each"
+            f"response_fields is {named!r}; name the column that holds each row's list of candidates, or at least two "
+            "columns with a candidate each"
         )
-    return columns
+    return named
 
 
 def _choice_criterion(criteria: object) -> Criterion:
@@ -846,7 +843,7 @@ def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArg
     data = ResponseRows.of(rows, options)
     if kind.compares and len(data.systems) < 2:
         raise InvalidInputError(
-            f"response_field is {options.response_field!r}, and the mode {kind.kind!r} is about the responses of two "
+            f"response_fields is {options.response_fields!r}, and the mode {kind.kind!r} is about the responses of two "
             "or more: name their columns"
         )
     clusters = data.clusters(options.cluster_field)
@@ -861,8 +858,8 @@ def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArg
 ROW_FUNCTIONS: Final[Mapping[str, RowFunction]] = {
     "judge": RowFunction(_judge, JudgeArguments, ("criteria", "engine")),
     "checklist": RowFunction(_checklist, ChecklistArguments, ("checklist", "engine")),
-    "winrates": RowFunction(_winrates, WinratesArguments, ("systems", "criteria", "engine")),
-    "grade_scores": RowFunction(_grade_scores, GradeScoresArguments, ("candidates", "criteria", "engine")),
+    "winrates": RowFunction(_winrates, WinratesArguments, ("criteria", "engine")),
+    "grade_scores": RowFunction(_grade_scores, GradeScoresArguments, ("criteria", "engine")),
     "run_mode": RowFunction(_run_mode, RunModeArguments, ("mode", "engine")),
 }
 """The functions over rows by their names."""

@@ -69,5 +69,5 @@ def test_recorded_votes_of_every_kind_take_the_rule():
     of_all = table.rescore(rule="absolute_majority")
     assert [verdict.selected_label for verdict in of_all.verdicts] == ["No", "Yes"]
     pairs = [{"gpt": "small", "llama": None, "ann": None}]
-    won = evenhand.winrates(pairs, ["small", "large"], votes=judges)
+    won = evenhand.winrates(pairs, systems=["small", "large"], votes=judges)
     assert (won[0].score, won.rescore(aggregation="absolute_majority")[0].score) == (1.0, 0.5)

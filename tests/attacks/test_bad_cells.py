@@ -94,11 +94,11 @@ ELSEWHERE = {
     "cluster": lambda cell: WAYS["direct"]([ROW, {**ROW, "g": cell}], BASELINE, cluster_field="g"),
     "votes": lambda cell: evenhand.aggregate_votes([{"vote": "yes"}, {"vote": cell}], "vote"),
     "pairs": lambda cell: evenhand.winrates(
-        [{"a": 1, "b": 2, "v": "a"}, {"a": 1, "b": 2, "v": cell}], ["a", "b"], votes="v"
+        [{"a": 1, "b": 2, "v": "a"}, {"a": 1, "b": 2, "v": cell}], systems=["a", "b"], votes="v"
     ),
-    "preference": lambda cell: WAYS["pairwise"]([{**ROW, "g": "tie"}, {**ROW, "g": cell}], BASELINE, gold_field="g"),
+    "preference": lambda cell: WAYS["pairwise"]([{**ROW, "g": "tie"}, {**ROW, "g": cell}], BASELINE, gold_fields="g"),
     "candidates": lambda cell: evenhand.grade_scores(
-        [{"c": ["a", "b"]}, {"c": cell}], "c", OVERALL, BASELINE, context_fields=[]
+        [{"c": ["a", "b"]}, {"c": cell}], OVERALL, BASELINE, response_fields="c", context_fields=[]
     ),
     "criterion": lambda cell: WAYS["metric"]([ROW, {**ROW, "criteria": cell}], BASELINE),
     "rubric": lambda cell: WAYS["own_rubrics"]([ROW, {**ROW, "rubric": cell}], BASELINE),

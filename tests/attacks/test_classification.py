@@ -76,10 +76,10 @@ def test_rows_of_several_classes_in_one_prompt_must_all_be_allowed(server):
         {"prompt": "p", "model": name, "output": text, "data_classification_policy": marked}
         for name, text, marked in (("a", "x", "public"), ("b", "y", "pii"))
     ]
-    layout = {"systems_field": "model", "response_field": "output", "id_field": "prompt", "context_fields": []}
+    layout = {"systems_field": "model", "response_fields": "output", "id_field": "prompt", "context_fields": []}
     criterion = "criteria.evenhand.pairwise.overall_quality"
     with pytest.raises(InvalidInputError, match="'pii'"):
-        evenhand.winrates(rows, None, criterion, address(server), **QUIET | layout)
+        evenhand.winrates(rows, criterion, address(server), **QUIET | layout)
     assert server.seen == 0
 
 
@@ -132,13 +132,13 @@ def test_the_door_refuses_what_nobody_checked_before(server):
 
 
 OVERALL = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]
-MAPPED = ["--context", "document=question"]
+MAPPED = ["--context-fields", "document=question"]
 VERBS = {
-    "judge": ["--criteria", "Is it correct?", "--response", "answer"],
-    "compare": [*OVERALL, "--systems", *PAIR, "--context", "question"],
-    "checklist": ["--checklist", "checklists.evenhand.summary", "--response", "answer", *MAPPED],
-    "run-mode": ["--mode", "best_of", "--response", *PAIR, *OVERALL, "--context", "question"],
-    "judge-report": ["--criteria", "Is it correct?", "--response", "answer"],
+    "judge": ["--criteria", "Is it correct?", "--response-fields", "answer"],
+    "winrates": [*OVERALL, "--response-fields", *PAIR, "--context-fields", "question"],
+    "checklist": ["--checklist", "checklists.evenhand.summary", "--response-fields", "answer", *MAPPED],
+    "run-mode": ["--mode", "best_of", "--response-fields", *PAIR, *OVERALL, "--context-fields", "question"],
+    "reliability": ["--criteria", "Is it correct?", "--response-fields", "answer"],
 }
 
 

@@ -173,7 +173,7 @@ def test_rows_come_through_a_pipe_of_the_shell(content):
 
 @LINUX
 def test_a_dash_is_standard_input(capsys):
-    verb = ["--criteria", "Is it short?", "--response", "answer", "--engine", "engines.evenhand.baseline"]
+    verb = ["--criteria", "Is it short?", "--response-fields", "answer", "--engine", "engines.evenhand.baseline"]
     out, into = os.pipe()
     os.write(into, LINES.encode())
     os.close(into)
@@ -193,7 +193,7 @@ def test_a_verb_reads_the_pipe_that_it_is_given(monkeypatch, capsys, tmp_path):
     out, into = os.pipe()
     os.write(into, LINES.encode())
     os.close(into)
-    criterion = ["--criteria", "Is it short?", "--response", "answer", "--engine", "engines.evenhand.baseline"]
+    criterion = ["--criteria", "Is it short?", "--response-fields", "answer", "--engine", "engines.evenhand.baseline"]
     try:
         assert main(["judge", f"/dev/fd/{out}", *criterion, "--no-progress"]) == 0
     finally:
@@ -205,6 +205,6 @@ def test_a_text_of_the_shell_that_names_a_file_which_is_no_text_is_one_message(t
     path.write_bytes(b"\xff\xfe")
     rows = tmp_path / "rows.jsonl"
     rows.write_text(LINES)
-    verb = ["judge", str(rows), "--criteria", "Is it short?", "--response", "answer"]
+    verb = ["judge", str(rows), "--criteria", "Is it short?", "--response-fields", "answer"]
     assert main([*verb, "--engine", "engines.evenhand.baseline", "--guidelines", str(path)]) == 2
     assert "is not UTF-8" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def best_of(given):
 
 def rubric_of(given):
     rows = [{**ROW, "own": RUBRIC}, {**ROW, "own": given}]
-    return evenhand.judge(rows, None, BASELINE, response_field="answer", rubric_field="own", **QUIET)
+    return evenhand.judge(rows, None, BASELINE, response_fields="answer", rubric_field="own", **QUIET)
 
 
 def rubric_of_metric(given):
@@ -46,7 +46,7 @@ def rubric_of_metric(given):
 
 def checklist_of(given):
     rows = [{**ROW, "own": CHECKLIST}, {**ROW, "own": given}]
-    return evenhand.checklist(rows, None, BASELINE, response_field="answer", checklist_field="own", **QUIET)
+    return evenhand.checklist(rows, None, BASELINE, response_fields="answer", checklist_field="own", **QUIET)
 
 
 def checklist_of_metric(given):

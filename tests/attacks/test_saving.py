@@ -70,8 +70,6 @@ ELSEWHERE = {
     "engines/replay.py": "the recording that the user names, line by line",
     "engines/batches.py": "in a folder of its own, made by tempfile",
     "report/summaries.py": "the summary of GitHub, whose path its runner gives",
-    "distributed/cluster.py": "the null device",
-    "distributed/shards.py": "in the folder of the run, which one process holds",
 }
 
 

@@ -19,11 +19,11 @@ def _of_rows(given):
 
 
 def _direct(rows, engine, **how):
-    return evenhand.judge(rows, CRITERION, engine, response_field="answer", **QUIET | how)
+    return evenhand.judge(rows, CRITERION, engine, response_fields="answer", **QUIET | how)
 
 
 def _rubric(rows, engine, **how):
-    return evenhand.judge(rows, RUBRIC, engine, response_field="answer", **QUIET | how)
+    return evenhand.judge(rows, RUBRIC, engine, response_fields="answer", **QUIET | how)
 
 
 def _rubric_sheet(rows, engine, **how):
@@ -32,20 +32,22 @@ def _rubric_sheet(rows, engine, **how):
 
 def _own_rubrics(rows, engine, **how):
     how = QUIET | how
-    return evenhand.judge(_of_rows(rows), None, engine, rubric_field="rubric", response_field="answer", **how)
+    return evenhand.judge(_of_rows(rows), None, engine, rubric_field="rubric", response_fields="answer", **how)
 
 
 def _pairwise(rows, engine, **how):
-    return evenhand.winrates(rows, PAIR, "criteria.evenhand.pairwise.overall_quality", engine, **QUIET | how)
+    return evenhand.winrates(
+        rows, "criteria.evenhand.pairwise.overall_quality", engine, response_fields=PAIR, **QUIET | how
+    )
 
 
 def _swiss(rows, engine, **how):
     criterion = "criteria.evenhand.pairwise.overall_quality"
-    return evenhand.winrates(rows, [*PAIR, "third"], criterion, engine, design="swiss:2", **QUIET | how)
+    return evenhand.winrates(rows, criterion, engine, response_fields=[*PAIR, "third"], design="swiss:2", **QUIET | how)
 
 
 def _checklist(rows, engine, **how):
-    return evenhand.checklist(rows, CHECKLIST, engine, response_field="answer", **QUIET | how)
+    return evenhand.checklist(rows, CHECKLIST, engine, response_fields="answer", **QUIET | how)
 
 
 def _checklist_item(rows, engine, **how):
@@ -54,23 +56,25 @@ def _checklist_item(rows, engine, **how):
 
 def _own_checklists(rows, engine, **how):
     how = QUIET | how
-    return evenhand.checklist(_of_rows(rows), None, engine, checklist_field="checklist", response_field="answer", **how)
+    return evenhand.checklist(
+        _of_rows(rows), None, engine, checklist_field="checklist", response_fields="answer", **how
+    )
 
 
 def _grade_scores(rows, engine, **how):
     how = {name: value for name, value in (QUIET | how).items() if name != "check_positional_bias"}
     criterion = "criteria.evenhand.pairwise.overall_quality"
-    return evenhand.grade_scores(rows, [*PAIR, "third"], criterion, engine, **how)
+    return evenhand.grade_scores(rows, criterion, engine, response_fields=[*PAIR, "third"], **how)
 
 
 def _best_of(rows, engine, **how):
     criterion = "criteria.evenhand.pairwise.overall_quality"
     systems = [*PAIR, "third"]
-    return evenhand.run_mode(rows, "best_of", engine, criteria=criterion, response_field=systems, **QUIET | how)
+    return evenhand.run_mode(rows, "best_of", engine, criteria=criterion, response_fields=systems, **QUIET | how)
 
 
 def _reliability(rows, engine, **how):
-    return evenhand.reliability(rows, CRITERION, engine, response_field="answer", **QUIET | how)
+    return evenhand.reliability(rows, CRITERION, engine, response_fields="answer", **QUIET | how)
 
 
 def _metric(rows, engine, **how):

@@ -6,7 +6,6 @@ import pytest
 
 from evenhand.data.fields import RepeatedColumnWarning, read_clusters, repeated_column
 from evenhand.errors import InvalidInputError
-from evenhand.options import IntervalOptions
 
 PASSAGE = "Passage {}: the rain in the north has filled every reservoir of the county, and the dams were opened."
 
@@ -28,17 +27,6 @@ def test_a_column_inside_a_column_can_name_the_clusters():
 def test_a_row_that_belongs_to_nothing_is_named(nothing):
     with pytest.raises(InvalidInputError, match=r"row 1 has .* in 'doc', which cluster_field names"):
         read_clusters([{"doc": "a"}, {"doc": nothing}], "doc")
-
-
-def test_a_column_that_is_not_there_is_named():
-    with pytest.raises(InvalidInputError, match="'dok', which cluster_field names"):
-        read_clusters([{"doc": "a"}], "dok")
-
-
-@pytest.mark.parametrize("field", [True, 3, ""])
-def test_what_is_no_column_is_refused(field):
-    with pytest.raises(InvalidInputError, match="cluster_field is"):
-        IntervalOptions(cluster_field=field)
 
 
 @pytest.mark.parametrize(
@@ -80,14 +68,3 @@ def test_a_column_that_plainly_repeats_is_warned_of_with_both_ways_out(column, c
 )
 def test_other_columns_are_not(column, cell):
     assert repeated_column(rows(**{column: cell})) is None
-
-
-def test_columns_with_responses_and_labels_are_not_looked_at():
-    given = rows(answer_text=lambda number: PASSAGE.format(number // 6))
-    assert repeated_column(given) == "answer_text"
-    assert repeated_column(given, {"answer_text"}) is None
-
-
-def test_the_column_with_the_most_values_is_named():
-    given = rows(user_id=lambda number: number // 10, session_id=lambda number: number // 4)
-    assert repeated_column(given) == "session_id"

@@ -49,30 +49,11 @@ def test_a_checklist_is_what_was_written():
     assert read_checklist(parse_yaml(WRITTEN, "the text"), "the text") == READ
 
 
-def test_a_plain_list_is_a_checklist():
-    checklist = read_checklist(["Is it polite?", {"question": "Is it short?", "weight": 2}], "the list", name="mine")
-    assert checklist.name == "mine"
-    assert [(item.name, item.question, item.weight) for item in checklist.items] == [
-        ("1", "Is it polite?", 1.0),
-        ("2", "Is it short?", 2.0),
-    ]
-
-
 def test_a_row_of_a_dataset_may_fill_what_is_missing_with_null():
     empty = {"name": None, "weight": None, "category": None, "na": None, "prerequisites": None}
     rows = [{"question": "Is it polite?", **empty}, {"question": "Is it short?", **empty, "weight": 2.0}]
     assert [item.weight for item in read_checklist(rows, "the row").items] == [1.0, 2.0]
     assert read_checklist(rows[:1], "the row") == read_checklist(["Is it polite?"], "the row")
-
-
-def test_frozen_items_may_stand_in_a_list():
-    assert read_checklist([ChecklistItem(question="a?"), "b?"], "the list") == read_checklist(["a?", "b?"], "the list")
-
-
-def test_a_frozen_item_without_a_name_has_an_empty_one():
-    item = ChecklistItem(question="a?")
-    assert item.model_dump()["name"] == ""
-    assert read_checklist({"items": [item.model_dump(mode="json")]}, "the dump").items[0].name == "1"
 
 
 def with_item(**fields):

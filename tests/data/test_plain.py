@@ -1,7 +1,6 @@
 """YAML and JSON as plain data: what a person means by it, and what is refused with its line."""
 
 import io
-import json
 import math
 
 import pytest
@@ -127,11 +126,6 @@ PLAIN = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abcxyz", min_size=1), inner, max_size=4),
     max_leaves=12,
 )
-
-
-@given(PLAIN)
-def test_json_is_read_as_by_the_standard_library(data):
-    assert parse_json(json.dumps(data), "the text") == data
 
 
 @given(PLAIN)

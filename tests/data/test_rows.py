@@ -12,7 +12,6 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.read_votes import aggregate_votes, agreement
-from evenhand.votes import is_missing
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 
@@ -20,11 +19,6 @@ ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 @pytest.fixture
 def dataset():
     return datasets.Dataset.from_list(ROWS)
-
-
-def test_a_list_and_a_data_set_are_the_same_rows(dataset):
-    assert read_rows(ROWS) == read_rows(tuple(ROWS)) == read_rows(dataset) == ROWS
-    assert read_rows(row for row in ROWS) == ROWS
 
 
 def test_a_streamed_data_set_is_read(dataset):
@@ -68,12 +62,6 @@ def test_data_frames_and_tables_are_their_rows():
         read_rows(frame.iloc[:0])
 
 
-def test_cells_without_a_value_stay_missing():
-    frame = pd.DataFrame({"q": ["one", None], "n": [1, None]})
-    assert [is_missing(row["q"]) for row in read_rows(frame)] == [False, True]
-    assert [is_missing(row["n"]) for row in read_rows(pyarrow.Table.from_pandas(frame))] == [False, True]
-
-
 class ExportsItself:
     """Such as a polars DataFrame or a DuckDB relation: an object of a library that is not known here."""
 
@@ -94,27 +82,6 @@ def test_polars_frames_are_their_rows():
 def test_a_frame_with_a_column_twice_is_refused(frame):
     with pytest.raises(InvalidInputError, match="the header of the data frame has 'q' twice"):
         read_rows(frame)
-
-
-def test_a_path_is_read_as_its_file(tmp_path, dataset):
-    jsonl = write(tmp_path / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
-    assert read_rows(jsonl) == read_rows(str(jsonl)) == ROWS
-    datasets.DatasetDict(test=dataset).save_to_disk(str(tmp_path / "splits"))
-    assert read_rows(tmp_path / "splits", "test") == ROWS
-
-
-def test_a_function_takes_a_frame_and_a_path(tmp_path):
-    rows = [{"ann": "yes", "bob": "no"}, {"ann": "no", "bob": "no"}]
-    path = tmp_path / "votes.json"
-    path.write_text(json.dumps(rows))
-    verdicts = aggregate_votes(rows, ["ann", "bob"], rule="any").verdicts
-    assert aggregate_votes(pd.DataFrame(rows), ["ann", "bob"], rule="any").verdicts == verdicts
-    assert aggregate_votes(path, ["ann", "bob"], rule="any").verdicts == verdicts
-
-
-def test_a_split_of_what_has_none_is_refused():
-    with pytest.raises(InvalidInputError, match="split is 'test', but the data set has no splits"):
-        read_rows(ROWS, "test")
 
 
 def write(path, text):
@@ -190,11 +157,6 @@ def test_a_path_that_is_not_there(tmp_path):
         read_file(tmp_path)
 
 
-def test_a_file_has_no_splits(tmp_path):
-    with pytest.raises(InvalidInputError, match="one file without splits"):
-        read_file(write(tmp_path / "rows.jsonl", '{"q": 1}'), "test")
-
-
 def test_a_saved_result_is_no_data_set(tmp_path):
     aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.jsonl")
     message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.open reads"
@@ -228,5 +190,5 @@ def test_classes_of_a_data_set_are_read_by_their_names(tmp_path):
     given.save_to_disk(tmp_path / "saved")
     assert [row["human"] for row in read_file(tmp_path / "saved")] == ["Yes", "No", None]
     # as values 0 and 1 would be No and Yes: agreement would be 0
-    (pair,) = agreement(given, "judge", "human", yes_no_criterion("ok", "Is it?"), resamples=9).pairs
+    (pair,) = agreement(given, "judge", yes_no_criterion("ok", "Is it?"), gold_fields="human", resamples=9).pairs
     assert pair.accuracy.estimate == 1

@@ -289,6 +289,6 @@ def test_the_same_text_twice_is_a_tie_between_the_orders(text):
     )
     assert [choose_option(question, first_shown=place) for place in (0, 1)] == [0, 1]
     contest = evenhand.winrates(
-        [{"x": text, "y": text}], ["x", "y"], question.criterion, BaselineEngine(), progress=False
+        [{"x": text, "y": text}], question.criterion, BaselineEngine(), response_fields=["x", "y"], progress=False
     )
     assert contest.winrate("x").estimate == contest.winrate("y").estimate == 0.5

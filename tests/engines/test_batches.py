@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 import evenhand
 from evenhand.cli import main
-from evenhand.distributed.cluster import judge_on_ray
+from evenhand.data.rows import row_batches
 from evenhand.engines import batches
 from evenhand.engines.base import Request
 from evenhand.engines.batch_providers import BatchHttp, OpenAIBatches, anthropic_completion
@@ -24,8 +24,9 @@ from evenhand.engines.journal import Journal, canonical_json, describe_request
 from evenhand.engines.names import judges_of, one_step_in_batches
 from evenhand.engines.remote import RemoteEngine, RemoteJudge
 from evenhand.errors import EngineError, InvalidInputError
+from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.row_runs import job_of
-from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, _votes_of_a_part
+from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Stream
 from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
@@ -505,10 +506,14 @@ def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
     assert [len(batch.lines) for batch in server.batches] == [40, 40]  # both orders of the options
 
 
-def test_blocks_of_a_stream_are_as_large_as_waves(server):
-    direct, waves = (job_of("judge", {"engine": engine(server, batch=batch)}) for batch in (False, True))
-    assert _votes_of_a_part(direct) == VOTES_OF_A_PART
-    assert 49_990 <= BLOCKS_AT_ONCE * _votes_of_a_part(waves) <= 50_000
+def test_blocks_of_a_stream_are_as_large_as_waves(server, tmp_path):
+    how = {"criteria": "Is it fine?", "check_positional_bias": False, "stream_to": tmp_path / "to", "journal": None}
+    direct, waves = (
+        Stream.of(job_of("judge", {"engine": engine(server, batch=batch), **how}), row_batches([{"response": "x"}]))
+        for batch in (False, True)
+    )
+    assert direct.part_rows == VOTES_OF_A_PART
+    assert 49_990 <= BLOCKS_AT_ONCE * waves.part_rows <= 50_000
 
 
 def test_a_judge_of_batches_is_asked_directly_where_a_run_says_so(server):
@@ -518,8 +523,7 @@ def test_a_judge_of_batches_is_asked_directly_where_a_run_says_so(server):
     assert one_step_in_batches({}, judge)["flow"] == "one_step"
 
 
-def test_batches_are_not_for_a_cluster(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.distributed.cluster._ray", lambda: None)
+def test_batches_are_not_for_a_cluster(server, tmp_path):
     with pytest.raises(InvalidInputError, match="sends batches"):
         judge_on_ray(
             job_of(

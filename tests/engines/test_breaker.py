@@ -221,7 +221,7 @@ def test_a_server_that_stays_away_ends_the_run_however_few_votes_are_left(tmp_pa
 
     def assess(server, **settings):
         judge = http_judge(server.base_url, max_in_flight=4, max_retries=3, **settings)
-        options = {"response_field": "answer", "journal": journal, "progress": False, "flow": "verdict_only"}
+        options = {"response_fields": "answer", "journal": journal, "progress": False, "flow": "verdict_only"}
         return evenhand.judge(ROWS, "Is it right? Yes or no.", judge, max_failure_rate=1.0, **options)
 
     with JudgeServer(reply="Yes", latency=0.01, faults=[Fault("away", on=[38], seconds=60)]) as server:
@@ -242,7 +242,7 @@ def test_a_server_that_stays_away_ends_the_run_however_few_votes_are_left(tmp_pa
 def test_a_server_that_takes_requests_and_answers_none_ends_the_run(kind, in_flight, answered, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     rows = [{"answer": f"It is {number}."} for number in range(60)]  # each in two orders
-    options = {"response_field": "answer", "progress": False, "flow": "verdict_only", "max_failure_rate": 1.0}
+    options = {"response_fields": "answer", "progress": False, "flow": "verdict_only", "max_failure_rate": 1.0}
     options["journal"] = str(tmp_path / "j.sqlite3")
     with JudgeServer(reply="Yes", faults=[Fault("hang", on=range(answered + 1, 10_000))]) as server:
         judge = judge_of(kind, server, timeout=1.0, max_in_flight=in_flight)
@@ -276,7 +276,7 @@ def test_calls_that_are_too_slow_among_others_end_by_themselves(kind, slow, monk
 
 def test_a_quota_that_is_used_up_ends_the_run_and_does_not_burn_the_queue(tmp_path):
     used_up = Fault("status", status=429, retry_after=7200, on=range(11, 1000))
-    options = {"response_field": "answer", "journal": str(tmp_path / "j.sqlite3"), "progress": False}
+    options = {"response_fields": "answer", "journal": str(tmp_path / "j.sqlite3"), "progress": False}
     told = r"(?s)no request for another 7200 seconds.*10 of 40 votes came.*run the same"
     with JudgeServer(reply="Yes", latency=0.01, faults=[used_up]) as server:
         judge = http_judge(server.base_url, max_in_flight=4)

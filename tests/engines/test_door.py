@@ -62,13 +62,15 @@ def _undisturbed(monkeypatch):
 def every_way(engine, **options):
     """Every mode once, by the Python functions; the reasons of the votes of each."""
     quiet = {"progress": False, "journal": None, "max_failure_rate": 0.0, **options}
-    yield evenhand.judge(ROWS, "Is it clear?", engine, response_field="a", **quiet)
+    yield evenhand.judge(ROWS, "Is it clear?", engine, response_fields="a", **quiet)
     yield evenhand.judge(
-        ROWS, "rubrics.evenhand.summarization", engine, response_field="a", context_fields=FIELDS, **quiet
+        ROWS, "rubrics.evenhand.summarization", engine, response_fields="a", context_fields=FIELDS, **quiet
     )
-    yield evenhand.winrates(ROWS, ["a", "b"], "Which is clearer?", engine, **quiet)
-    yield evenhand.checklist(ROWS, ["Is it clear?", "Is it short?"], engine, response_field="a", **quiet)
-    yield evenhand.grade_scores([{"options": ["a", "b", "c"]}] * 2, "options", "Which is best?", engine, **quiet)
+    yield evenhand.winrates(ROWS, "Which is clearer?", engine, response_fields=["a", "b"], **quiet)
+    yield evenhand.checklist(ROWS, ["Is it clear?", "Is it short?"], engine, response_fields="a", **quiet)
+    yield evenhand.grade_scores(
+        [{"options": ["a", "b", "c"]}] * 2, "Which is best?", engine, response_fields="options", **quiet
+    )
 
 
 def reasons(result):

@@ -232,7 +232,16 @@ def test_the_shell_takes_an_address(named, tmp_path, capsys):
     data.write_text("".join(json.dumps({"question": "Is it?", **row}) + "\n" for row in ROWS))
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = named.format(address=server.base_url).split()
-        arguments = ["judge", str(data), "--criteria", "Is it polite?", "--response", "response", "--journal", "none"]
+        arguments = [
+            "judge",
+            str(data),
+            "--criteria",
+            "Is it polite?",
+            "--response-fields",
+            "response",
+            "--journal",
+            "none",
+        ]
         assert main([*arguments, "--no-progress", "--flow", "verdict_only", "--engine", *engine]) == 0
     assert {body["model"] for body in server.bodies} == {"judge"}
     assert main([*arguments, "--engine", "http://localhost:9/v1"]) == 2
@@ -246,7 +255,7 @@ def test_a_report_on_a_judge_takes_an_address_and_its_model():
             "Is it polite?",
             server.base_url,
             model="judge",
-            response_field="response",
+            response_fields="response",
             context_fields=[],
             journal=None,
             dry_run=True,

@@ -123,7 +123,7 @@ def test_the_shell_leaves_out_what_it_is_told(tmp_path, capsys):
     data, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     data.write_text("".join(json.dumps({"question": "What?", **row}) + "\n" for row in ROWS))
     arguments = ["judge", str(data), "--criteria", CLARITY, "--engine", "engines.evenhand.baseline"]
-    arguments += ["--response", "response", "--context", "question", "--out", str(out), "--no-progress"]
+    arguments += ["--response-fields", "response", "--context-fields", "question", "--out", str(out), "--no-progress"]
     assert main([*arguments, "--leave-out", "prompts", "reasoning"]) == 0
     assert '"prompts"' not in out.read_text().partition("\n")[2]
     assert main([*arguments, "--leave-out", "thoughts"]) == 2

@@ -97,7 +97,9 @@ MODES = (
     ),
     JudgedMode(
         "pairwise",
-        lambda rows, engine, **options: evenhand.winrates(rows, list(SYSTEMS), "Which is better?", engine, **options),
+        lambda rows, engine, **options: evenhand.winrates(
+            rows, "Which is better?", engine, response_fields=list(SYSTEMS), **options
+        ),
         _responses,
         lambda about: "Response " + "AB"[SYSTEMS.index(truth(about["number"], "best", SYSTEMS))],
     ),
@@ -116,7 +118,7 @@ MODES = (
     JudgedMode(
         "best_of",
         lambda rows, engine, **options: evenhand.grade_scores(
-            rows, list(CANDIDATES), "Which is best?", engine, **options
+            rows, "Which is best?", engine, response_fields=list(CANDIDATES), **options
         ),
         _responses,
         lambda about: f"Option {1 + CANDIDATES.index(truth(about['number'], 'best', CANDIDATES))}",

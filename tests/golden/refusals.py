@@ -21,24 +21,24 @@ SUMMARIZATION = "rubrics.evenhand.summarization"
 
 
 def judge(data: Any = None, criteria: Any = RELEVANCE, engine: Any = None, **options: Any) -> Any:
-    given = {"response_field": "alder", **QUIET, **options}
+    given = {"response_fields": "alder", **QUIET, **options}
     return evenhand.judge(rows(2) if data is None else data, criteria, engine or judge_of(), **given)
 
 
 def winrates(systems: Any = SYSTEMS, **options: Any) -> Any:
-    return evenhand.winrates(rows(4), systems, QUALITY, judge_of(), **{**QUIET, **options})
+    return evenhand.winrates(rows(4), QUALITY, judge_of(), response_fields=systems, **{**QUIET, **options})
 
 
 def checklist(items: Any, **options: Any) -> Any:
-    return evenhand.checklist(rows(2), items, judge_of(), **{"response_field": "alder", **QUIET, **options})
+    return evenhand.checklist(rows(2), items, judge_of(), **{"response_fields": "alder", **QUIET, **options})
 
 
 def grade_scores(**options: Any) -> Any:
-    return evenhand.grade_scores(rows(2), SYSTEMS, QUALITY, judge_of(), **{**QUIET, **options})
+    return evenhand.grade_scores(rows(2), QUALITY, judge_of(), response_fields=SYSTEMS, **{**QUIET, **options})
 
 
 def best_of(mode: Any = "best_of", **options: Any) -> Any:
-    given = {"response_field": SYSTEMS, "criteria": QUALITY, **QUIET, **options}
+    given = {"response_fields": SYSTEMS, "criteria": QUALITY, **QUIET, **options}
     return evenhand.run_mode(rows(2), mode, judge_of(), **given)
 
 
@@ -51,7 +51,7 @@ def replies(**options: Any) -> Any:
 
 
 def agreement(**options: Any) -> Any:
-    return evenhand.agreement(VOTES, JUDGES, **{"gold": "human", "criteria": RELEVANCE, **options})
+    return evenhand.agreement(VOTES, JUDGES, **{"gold_fields": "human", "criteria": RELEVANCE, **options})
 
 
 def criterion(**fields: Any) -> Any:
@@ -91,7 +91,7 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "judge: an unknown option": lambda: judge(sample=3),
     "judge: an option of the wrong type": lambda: judge(samples="three"),
     "judge: an option out of bounds": lambda: judge(samples=0),
-    "judge: a column that no row has": lambda: judge(response_field="aldr"),
+    "judge: a column that no row has": lambda: judge(response_fields="aldr"),
     "judge: a context column that no row has": lambda: judge(context_fields=["questions"]),
     "judge: an unknown criterion": lambda: judge(criteria="criteria.evenhand.direct.relevence"),
     "judge: no criterion": lambda: judge(criteria=[]),
@@ -122,7 +122,7 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "grade_scores: an unknown prompt": lambda: grade_scores(prompts=["rank"]),
     "grade_scores: an unknown policy": lambda: grade_scores(missing_policy="skip"),
     "run_mode: a mode with a function of its own": lambda: best_of("winrates"),
-    "run_mode: one candidate": lambda: best_of(response_field="alder"),
+    "run_mode: one candidate": lambda: best_of(response_fields="alder"),
     "run_mode: an unknown option of the mode": lambda: best_of(mode_options={"winners": 2}),
     "aggregate_votes: a rule of another scale": lambda: aggregate("majority"),
     "aggregate_votes: an unknown column": lambda: evenhand.aggregate_votes(VOTES, ["gpt", "lama"], RELEVANCE),
@@ -133,10 +133,10 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "aggregate_votes: a negative weight": lambda: aggregate("weighted_mean", weights=[1.0, -1.0, 1.0]),
     "read_replies: an unknown column": lambda: replies(replies="replys"),
     "read_replies: a column that is no vote of a judge": lambda: replies(judge_field="judge"),
-    "agreement: people who are judges": lambda: agreement(gold="gpt"),
-    "agreement: an unknown column": lambda: agreement(gold="humans"),
-    "correct: no design": lambda: evenhand.correct(aggregate(gold="human")),
-    "correct: an unknown design": lambda: evenhand.correct(aggregate(gold="human"), design="rondom"),
+    "agreement: people who are judges": lambda: agreement(gold_fields="gpt"),
+    "agreement: an unknown column": lambda: agreement(gold_fields="humans"),
+    "correct: no design": lambda: evenhand.correct(aggregate(gold_fields="human")),
+    "correct: an unknown design": lambda: evenhand.correct(aggregate(gold_fields="human"), design="rondom"),
     "correct: no labels": lambda: evenhand.correct(aggregate(), design="random"),
     "correct: labels of no row": lambda: evenhand.correct(aggregate(), {"p-1": "Off topic"}, design="random"),
     "correct: labels that do not match": lambda: evenhand.correct(aggregate(), {0: "Great"}, design="random"),
@@ -176,16 +176,16 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "metric: one response for a pairwise metric": lambda: metric("pairwise", criteria=QUALITY),
     "shell: an unknown verb": shell("juge", "rows.jsonl"),
     "shell: no criterion": shell("judge", "rows.jsonl", "--engine", "engines.evenhand.baseline"),
-    "shell: an unknown option": shell(*ASKED, "--response", "alder", "--sample", "3"),
-    "shell: an option of the wrong type": shell(*ASKED, "--response", "alder", "--samples", "three"),
-    "shell: a column that no row has": shell(*ASKED, "--response", "aldr"),
-    "shell: a file that is not there": shell("judge", "missing.jsonl", *ASKED[2:], "--response", "alder"),
-    "shell: a line that is not JSON": shell("judge", "bad.jsonl", *ASKED[2:], "--response", "alder"),
-    "shell: an ending that nothing is saved in": shell(*ASKED, "--response", "alder", "--out", "result.docx"),
-    "shell: a folder that is not there": shell(*ASKED, "--response", "alder", "--out", "no/result.jsonl"),
-    "shell: one system to compare": shell("compare", "rows.jsonl", "--systems", "alder", *ASKED[2:]),
+    "shell: an unknown option": shell(*ASKED, "--response-fields", "alder", "--sample", "3"),
+    "shell: an option of the wrong type": shell(*ASKED, "--response-fields", "alder", "--samples", "three"),
+    "shell: a column that no row has": shell(*ASKED, "--response-fields", "aldr"),
+    "shell: a file that is not there": shell("judge", "missing.jsonl", *ASKED[2:], "--response-fields", "alder"),
+    "shell: a line that is not JSON": shell("judge", "bad.jsonl", *ASKED[2:], "--response-fields", "alder"),
+    "shell: an ending that nothing is saved in": shell(*ASKED, "--response-fields", "alder", "--out", "result.docx"),
+    "shell: a folder that is not there": shell(*ASKED, "--response-fields", "alder", "--out", "no/result.jsonl"),
+    "shell: one system to compare": shell("winrates", "rows.jsonl", "--response-fields", "alder", *ASKED[2:]),
     "shell: a rule of another scale": shell(
-        "aggregate", "votes.jsonl", "--votes", *JUDGES, "--criteria", RELEVANCE, "--rule", "majority"
+        "aggregate-votes", "votes.jsonl", "--votes", *JUDGES, "--criteria", RELEVANCE, "--rule", "majority"
     ),
     "shell: rows instead of a result": shell("rescore", "rows.jsonl"),
     "shell: a row that the result lacks": shell("show", "result.jsonl", "99"),

@@ -82,7 +82,7 @@ def direct() -> Any:
         rows(),
         [RELEVANCE, "criteria.evenhand.direct.correctness"],
         judge_of(**BIASED),
-        response_field=["alder", "birch"],
+        response_fields=["alder", "birch"],
         gold_fields={"relevance": "{system}_relevance"},
         context_fields=["question"],
         **QUIET,
@@ -94,7 +94,7 @@ def direct_panel() -> Any:
         rows(),
         RELEVANCE,
         panel(),
-        response_field="alder",
+        response_fields="alder",
         samples=3,
         aggregation="mean",
         on_position_bias="abstain",
@@ -104,25 +104,25 @@ def direct_panel() -> Any:
 
 def direct_stopped_early() -> Any:
     noisy = judge_of(noise=0.3)
-    return evenhand.judge(rows(), RELEVANCE, noisy, response_field="alder", samples=7, stop_early=True, **QUIET)
+    return evenhand.judge(rows(), RELEVANCE, noisy, response_fields="alder", samples=7, stop_early=True, **QUIET)
 
 
 def direct_unscored() -> Any:
     return evenhand.judge(
-        rows(48), RELEVANCE, judge_of(**FAULTY), response_field="alder", flow="one_step", max_failure_rate=1.0, **QUIET
+        rows(48), RELEVANCE, judge_of(**FAULTY), response_fields="alder", flow="one_step", max_failure_rate=1.0, **QUIET
     )
 
 
 def direct_missing() -> Any:
-    return evenhand.judge(gappy_rows(), RELEVANCE, judge_of(), response_field=["alder", "birch"], **QUIET)
+    return evenhand.judge(gappy_rows(), RELEVANCE, judge_of(), response_fields=["alder", "birch"], **QUIET)
 
 
 def direct_nominal() -> Any:
-    return evenhand.judge(rows(), TONE, judge_of(accuracy=0.6), response_field="alder", samples=3, **QUIET)
+    return evenhand.judge(rows(), TONE, judge_of(accuracy=0.6), response_fields="alder", samples=3, **QUIET)
 
 
 def direct_expected() -> Any:
-    return evenhand.judge(rows(), RELEVANCE, judge_of(noise=0.3), response_field="alder", scoring="expected", **QUIET)
+    return evenhand.judge(rows(), RELEVANCE, judge_of(noise=0.3), response_fields="alder", scoring="expected", **QUIET)
 
 
 def direct_rescored() -> Any:
@@ -134,7 +134,7 @@ def rubric() -> Any:
         rows(),
         "rubrics.evenhand.summarization",
         judge_of(noise=0.2),
-        response_field=["alder", "birch"],
+        response_fields=["alder", "birch"],
         na_strategy="partial",
         length_penalty={"free_budget": 10, "max_cap": 60, "penalty_at_cap": 0.5},
         context_fields={"document": "context"},
@@ -144,69 +144,81 @@ def rubric() -> Any:
 
 def rubric_in_one_call() -> Any:
     return evenhand.judge(
-        rows(), "rubrics.evenhand.dialogue", judge_of(**FAULTY), response_field="alder", calls="per_item",
+        rows(), "rubrics.evenhand.dialogue", judge_of(**FAULTY), response_fields="alder", calls="per_item",
         context_fields={"conversation": "question"}, max_failure_rate=1.0, **QUIET,
     )  # fmt: skip
 
 
 def checklist() -> Any:
     return evenhand.checklist(
-        rows(), load_demo_checklist(), judge_of(noise=0.2), response_field=["alder", "birch"], **QUIET
+        rows(), load_demo_checklist(), judge_of(noise=0.2), response_fields=["alder", "birch"], **QUIET
     )
 
 
 def checklist_faulty() -> Any:
     return evenhand.checklist(
-        rows(), "checklists.evenhand.rag_answer", judge_of(**FAULTY), response_field="alder", mode="item",
+        rows(), "checklists.evenhand.rag_answer", judge_of(**FAULTY), response_fields="alder", mode="item",
         capture_reasoning=True, allow_na=True, max_failure_rate=1.0, **QUIET,
     )  # fmt: skip
 
 
 def checklist_normalized() -> Any:
     return evenhand.checklist(
-        rows(), load_demo_checklist(), panel(), response_field="alder", primary_metric="normalized", **QUIET
+        rows(), load_demo_checklist(), panel(), response_fields="alder", primary_metric="normalized", **QUIET
     )
 
 
 def winrates() -> Any:
     return evenhand.winrates(
-        rows(24), SYSTEMS, QUALITY, judge_of(noise=0.5, **BIASED), gold_field="preferred_{first}_{second}", **QUIET
+        rows(24),
+        QUALITY,
+        judge_of(noise=0.5, **BIASED),
+        response_fields=SYSTEMS,
+        gold_fields="preferred_{first}_{second}",
+        **QUIET,
     )
 
 
 def winrates_baseline() -> Any:
     return evenhand.winrates(
-        rows(24), SYSTEMS, QUALITY, panel(), design="baseline:birch", allow_ties=True, samples=3, **QUIET
+        rows(24),
+        QUALITY,
+        panel(),
+        response_fields=SYSTEMS,
+        design="baseline:birch",
+        allow_ties=True,
+        samples=3,
+        **QUIET,
     )
 
 
 def winrates_swiss() -> Any:
     return evenhand.winrates(
-        gappy_rows(), SYSTEMS, QUALITY, judge_of(noise=0.5, **FAULTY), design="swiss:2", scale="graded",
+        gappy_rows(), QUALITY, judge_of(noise=0.5, **FAULTY), response_fields=SYSTEMS, design="swiss:2", scale="graded",
         max_failure_rate=1.0, **QUIET,
     )  # fmt: skip
 
 
 def grade_scores() -> Any:
     return evenhand.grade_scores(
-        rows(), SYSTEMS, QUALITY, [judge_of("fair"), judge_of("biased", **BIASED)], prompts=["select", "grade"],
-        unrelated_option=True, **QUIET,
+        rows(), QUALITY, [judge_of("fair"), judge_of("biased", **BIASED)], response_fields=SYSTEMS,
+        prompts=["select", "grade"], unrelated_option=True, **QUIET,
     )  # fmt: skip
 
 
 def reliability() -> Any:
     return evenhand.reliability(
         rows(24), [QUALITY, RELEVANCE], [judge_of("fair", noise=0.3), judge_of("biased", noise=0.3, **BIASED)],
-        response_field=SYSTEMS, systems=SYSTEMS, samples=3, **QUIET,
+        response_fields=SYSTEMS, samples=3, **QUIET,
     )  # fmt: skip
 
 
 def aggregated_votes() -> Any:
-    return evenhand.aggregate_votes(VOTES, ["gpt", "llama", "qwen"], RELEVANCE, "median", gold="human")
+    return evenhand.aggregate_votes(VOTES, ["gpt", "llama", "qwen"], RELEVANCE, "median", gold_fields="human")
 
 
 def agreement() -> Any:
-    return evenhand.agreement(VOTES, ["gpt", "llama", "qwen"], "human", criteria=RELEVANCE)
+    return evenhand.agreement(VOTES, ["gpt", "llama", "qwen"], gold_fields="human", criteria=RELEVANCE)
 
 
 def demo() -> str:

@@ -30,41 +30,43 @@ SHORT: dict[str, Any] = {**QUIET, "include_prompts_in_result": False}
 
 def direct() -> Any:
     return evenhand.judge(
-        rows(2), RELEVANCE, judge_of(**BIASED), response_field=["alder", "birch"], samples=2, id_field="id",
+        rows(2), RELEVANCE, judge_of(**BIASED), response_fields=["alder", "birch"], samples=2, id_field="id",
         gold_fields={"relevance": "{system}_relevance"}, group_fields="kind", **SHORT,
     )  # fmt: skip
 
 
 def direct_unscored() -> Any:
     faulty = judge_of(**{**FAULTY, "refusal_rate": 0.6})
-    return evenhand.judge(rows(3), RELEVANCE, faulty, response_field="alder", max_failure_rate=1.0, **SHORT)
+    return evenhand.judge(rows(3), RELEVANCE, faulty, response_fields="alder", max_failure_rate=1.0, **SHORT)
 
 
 def rubric() -> Any:
     return evenhand.judge(
-        rows(1), "rubrics.evenhand.summarization", judge_of(noise=0.2), response_field="alder", na_strategy="partial",
+        rows(1), "rubrics.evenhand.summarization", judge_of(noise=0.2), response_fields="alder", na_strategy="partial",
         context_fields={"document": "context"}, **SHORT,
     )  # fmt: skip
 
 
 def checklist() -> Any:
-    return evenhand.checklist(rows(1), load_demo_checklist(), judge_of(noise=0.2), response_field="alder", **SHORT)
+    return evenhand.checklist(rows(1), load_demo_checklist(), judge_of(noise=0.2), response_fields="alder", **SHORT)
 
 
 def winrates() -> Any:
     return evenhand.winrates(
-        rows(2), SYSTEMS, QUALITY, judge_of(noise=0.5, **BIASED), id_field="id",
-        gold_field="preferred_{first}_{second}", **SHORT,
+        rows(2), QUALITY, judge_of(noise=0.5, **BIASED), response_fields=SYSTEMS, id_field="id",
+        gold_fields="preferred_{first}_{second}", **SHORT,
     )  # fmt: skip
 
 
 def grade_scores() -> Any:
-    return evenhand.grade_scores(rows(2), SYSTEMS, QUALITY, judge_of(noise=0.5, **BIASED), prompts=["select"], **SHORT)
+    return evenhand.grade_scores(
+        rows(2), QUALITY, judge_of(noise=0.5, **BIASED), response_fields=SYSTEMS, prompts=["select"], **SHORT
+    )
 
 
 def best_of() -> Any:
     return evenhand.run_mode(
-        rows(2), "best_of", judge_of(noise=0.5, **BIASED), response_field=SYSTEMS, criteria=QUALITY, **SHORT
+        rows(2), "best_of", judge_of(noise=0.5, **BIASED), response_fields=SYSTEMS, criteria=QUALITY, **SHORT
     )
 
 

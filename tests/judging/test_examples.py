@@ -172,12 +172,12 @@ def test_a_label_column_that_is_not_there_is_named_with_the_way_to_give_it():
         "there is no column 'names a date' with the label of the criterion 'names a date'",
         "the columns are ['response', 'topic', 'level']",
         "label_fields={'names a date': column}",
-        "--label 'names a date=COLUMN'",
+        "--label-fields 'names a date=COLUMN'",
     ):
         assert part in message
     ragged = [row(0, "High"), {"response": "another", "topic": "t"}]
     with pytest.raises(
-        InvalidInputError, match=r"row 1 .* no column 'level' .* \['response', 'topic'\].*--label level="
+        InvalidInputError, match=r"row 1 .* no column 'level' .* \['response', 'topic'\].*--label-fields level="
     ):
         pool_of(ragged)
 

@@ -16,7 +16,7 @@ from evenhand.cli.catalog_verb import wait_for
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
 from evenhand.judging import estimate
-from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import heeding_termination
 from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.processes import Running
@@ -30,13 +30,13 @@ IGNORED = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "  # as 
 HUNG_UP = "import os, pty; host, terminal = pty.openpty(); os.dup2(terminal, 2); os.close(host); "
 SHELL = (
     "import sys; from evenhand.cli import main; data, address, journal, out = sys.argv[1:]; "
-    "sys.exit(main(['judge', data, '--criteria', 'Is it fine?', '--engine', address, '--response', 'answer', "
+    "sys.exit(main(['judge', data, '--criteria', 'Is it fine?', '--engine', address, '--response-fields', 'answer', "
     "'--journal', journal, '--out', out, '--verbose']))"
 )
 SCRIPT = (
     "import sys; from evenhand.data.rows import read_file; from evenhand.functions import judge; "
     "data, address, journal, out = sys.argv[1:]; "
-    "judge(read_file(data), 'Is it fine?', address, response_field='answer', journal=journal).save(out)"
+    "judge(read_file(data), 'Is it fine?', address, response_fields='answer', journal=journal).save(out)"
 )
 NOT_LONG = "from evenhand.judging import loop; loop.GRACE_SECONDS = 0.3; "
 
@@ -137,7 +137,7 @@ BRIDGE = (
     "    def prepare_engine(self): pass\n"
     "    def get_engine_id(self): return 'slow'\n"
     "    def _infer(self, dataset, return_meta_data=False): print('asked', flush=True); time.sleep(120)\n"
-    "judge([{'answer': 'x'}], 'Is it so?', InterruptTestEngine(), response_field='answer', journal=sys.argv[1])"
+    "judge([{'answer': 'x'}], 'Is it so?', InterruptTestEngine(), response_fields='answer', journal=sys.argv[1])"
 )
 
 

@@ -12,28 +12,30 @@ ROWS = [
 ]
 CANDIDATES = [{"options": [row["a"], row["b"], row["c"]]} for row in ROWS[:8]]
 MODES = {
-    "direct": lambda *how, **more: evenhand.judge(ROWS, "Is it clear?", *how, response_field="a", **more),
+    "direct": lambda *how, **more: evenhand.judge(ROWS, "Is it clear?", *how, response_fields="a", **more),
     "rubric": lambda *how, **more: evenhand.judge(
-        ROWS[:6], "rubrics.evenhand.summarization", *how, response_field="a", context_fields={"document": "q"}, **more
+        ROWS[:6], "rubrics.evenhand.summarization", *how, response_fields="a", context_fields={"document": "q"}, **more
     ),
     "rubric in one call": lambda *how, **more: evenhand.judge(
         ROWS,
         "rubrics.evenhand.summarization",
         *how,
-        response_field="a",
+        response_fields="a",
         context_fields={"document": "q"},
         calls="per_item",
         **more,
     ),
     "checklist": lambda *how, **more: evenhand.checklist(
-        ROWS, ["Is it clear?", "Is it short?"], *how, response_field="a", **more
+        ROWS, ["Is it clear?", "Is it short?"], *how, response_fields="a", **more
     ),
-    "pairwise": lambda *how, **more: evenhand.winrates(ROWS, ["a", "b"], "Which is clearer?", *how, **more),
+    "pairwise": lambda *how, **more: evenhand.winrates(
+        ROWS, "Which is clearer?", *how, response_fields=["a", "b"], **more
+    ),
     "swiss": lambda *how, **more: evenhand.winrates(
-        ROWS[:8], ["a", "b", "c", "q"], "Which is clearer?", *how, design="swiss:3", **more
+        ROWS[:8], "Which is clearer?", *how, response_fields=["a", "b", "c", "q"], design="swiss:3", **more
     ),
     "grade scores": lambda *how, **more: evenhand.grade_scores(
-        CANDIDATES, "options", "Which is best?", *how, prompts=["select", "grade"], **more
+        CANDIDATES, "Which is best?", *how, response_fields="options", prompts=["select", "grade"], **more
     ),
 }
 ANSWERS = deterministic_reply(["Yes", "No"])

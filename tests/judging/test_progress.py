@@ -110,7 +110,7 @@ def test_a_server_that_stalls_is_told_while_it_does_and_nothing_stays_behind(std
     screen = stderr(Heard())
     monkeypatch.setattr("evenhand.judging.progress.SECONDS_BETWEEN_LINES", 0.05)
     before = set(threading.enumerate())
-    how = {"response_field": "a", "flow": "verdict_only", "check_positional_bias": False, "journal": None}
+    how = {"response_fields": "a", "flow": "verdict_only", "check_positional_bias": False, "journal": None}
     evenhand.judge([{"a": "Eight."}], "Is it a number?", Stalls(["Yes"]), progress=True, **how)
     first, *_, last = screen.getvalue().splitlines()
     assert first.startswith("judging: 0/1 vote")

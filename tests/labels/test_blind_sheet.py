@@ -52,7 +52,7 @@ JUDGE = evenhand.SimulatedEngine(noise=0.3)
 
 def judge(criteria: Any = (GOOD, DEPTH), **how: Any) -> Any:
     return evenhand.judge(
-        ROWS, criteria, JUDGE, response_field=SYSTEMS, id_field="id", **{**HOW, "check_positional_bias": False, **how}
+        ROWS, criteria, JUDGE, response_fields=SYSTEMS, id_field="id", **{**HOW, "check_positional_bias": False, **how}
     )
 
 
@@ -63,7 +63,7 @@ def judged() -> Any:
 
 @pytest.fixture(scope="module")
 def compared() -> Any:
-    return evenhand.winrates(ROWS, SYSTEMS, "criteria.evenhand.pairwise.clarity", JUDGE, **HOW)
+    return evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", JUDGE, response_fields=SYSTEMS, **HOW)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def votes_of(results: Any) -> dict[Any, set[Any]]:
 def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
     rubric = Rubric(name="all", criteria=(GOOD, DEPTH.model_copy(update={"weight": 2.0})))
     items = Checklist(name="list", items=({"question": "Is it short?"}, {"question": "Is it kind?"}))  # type: ignore[arg-type] # as users write it
-    checked = evenhand.checklist(ROWS, items, JUDGE, response_field=SYSTEMS, context_fields="question", journal=None)
+    checked = evenhand.checklist(ROWS, items, JUDGE, response_fields=SYSTEMS, context_fields="question", journal=None)
     for results, name in ((judge(rubric), "all"), (checked, "list")):
         made = results.to_label(8, data=ROWS, design="by_verdict")
         assert {len(card.questions) for card in made.cards} == {2}
@@ -210,7 +210,7 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         compared.to_label(5, data=ROWS[:39])
     with pytest.raises(InvalidInputError, match=r"of the data is not the one that was judged.*id_field"):
         compared.to_label(5, data=[*ROWS[:2], *ROWS[3:], ROWS[2]])
-    alone = evenhand.judge(ROWS, GOOD, JUDGE, response_field=SYSTEMS[0], **HOW)
+    alone = evenhand.judge(ROWS, GOOD, JUDGE, response_fields=SYSTEMS[0], **HOW)
     with pytest.raises(InvalidInputError, match="is not the one that was judged"):
         alone.to_label(5, data=ROWS[::-1])
     with pytest.raises(InvalidInputError, match="has no field 'question'"):
@@ -228,9 +228,9 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
 def test_recorded_votes_are_labelled_beside_the_column_that_is_named():
     votes = [{**row, "judge_a": "Yes" if number % 3 else "No"} for number, row in enumerate(ROWS)]
     recorded = evenhand.aggregate_votes(votes, votes=["judge_a"], criteria=GOOD)
-    with pytest.raises(InvalidInputError, match=r"name their column, response_field=…"):
+    with pytest.raises(InvalidInputError, match=r"name their column, response_fields=…"):
         recorded.to_label(9, data=votes)
-    made = recorded.to_label(9, data=votes, design="by_verdict", response_field="zelkova-9", context_fields="question")
+    made = recorded.to_label(9, data=votes, design="by_verdict", response_fields="zelkova-9", context_fields="question")
     assert [each.stratum for each in made.draw.questions].count("No") == 4  # the roots of 13 and 27 of 9
     assert {card.responses["Response"] for card in made.cards} <= {evenhand_text(row["zelkova-9"]) for row in ROWS}
 
@@ -330,7 +330,7 @@ def test_labels_are_corrected_as_they_were_drawn(judged, tmp_path):
 def test_labels_of_other_rows_are_warned_of(judged, sheet, tmp_path):
     labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=sheet)
     assert read_gold(judged.filter(system=SYSTEMS[0]), labels) is labels
-    turned = evenhand.judge(ROWS[::-1], GOOD, JUDGE, response_field=SYSTEMS, **HOW)
+    turned = evenhand.judge(ROWS[::-1], GOOD, JUDGE, response_fields=SYSTEMS, **HOW)
     with pytest.warns(LabelsOfOtherRowsWarning, match="118 of 120 questions on the sheet"):
         read_gold(turned, labels)
 

@@ -33,7 +33,7 @@ def data(groups):
 def judged(rows, **options):
     quality = {row[system]: 0.9 if row[f"good_{system}"] else 0.1 for row in rows for system in SYSTEMS}
     judge = SimulatedEngine(quality=quality)
-    return evenhand.judge(rows, GOOD, judge, response_field=SYSTEMS, group_fields="topic", **{**HOW, **options})
+    return evenhand.judge(rows, GOOD, judge, response_fields=SYSTEMS, group_fields="topic", **{**HOW, **options})
 
 
 # "many": new is good on 30 of 40, old on 10; "few": new on 0 of 10, old on all
@@ -156,17 +156,17 @@ def test_rows_without_a_group_and_clusters():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedEngine(), response_field=SYSTEMS, **HOW),
-        lambda rows: evenhand.judge(rows, TONE, SimulatedEngine(), response_field=SYSTEMS, **HOW),
+        lambda rows: evenhand.checklist(rows, ["Short?", "Kind?"], SimulatedEngine(), response_fields=SYSTEMS, **HOW),
+        lambda rows: evenhand.judge(rows, TONE, SimulatedEngine(), response_fields=SYSTEMS, **HOW),
         lambda rows: evenhand.judge(
-            rows, {"name": "r", "criteria": ["Short?", "Kind?"]}, SimulatedEngine(), response_field=SYSTEMS, **HOW
+            rows, {"name": "r", "criteria": ["Short?", "Kind?"]}, SimulatedEngine(), response_fields=SYSTEMS, **HOW
         ),
         lambda rows: evenhand.judge(
             [{**row, "rubric": ["Short?"]} for row in rows],
             None,
             SimulatedEngine(),
             rubric_field="rubric",
-            response_field=SYSTEMS,
+            response_fields=SYSTEMS,
             **HOW,
         ),
         lambda rows: evenhand.aggregate_votes([{"v": n % 3 > 0} for n, _ in enumerate(rows)], "v"),

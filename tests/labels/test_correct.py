@@ -78,10 +78,10 @@ def test_what_the_judge_is_worth_is_said(table: Any) -> None:
     assert f"with these 40 labels the judge is worth {more:.0f} more." in str(shown)
     blind = judged({"alder": [LABELS[row % 2] for row in range(200)]})
     told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(160)}, design="random"))
-    assert "Labels alone would do, to which the judge adds nothing: alder, good (160 labels)." in told
+    assert "The judge adds nothing to the labels alone for: alder, good (160 labels)." in told
 
 
-WORTH = ("the judge is worth", "the judge adds nothing", "Labels alone would do")
+WORTH = ("the judge is worth", "the judge adds nothing", "adds nothing to the labels")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table:
 
 def test_a_judge_that_misleads_is_named(table: Any) -> None:
     wrong = dict.fromkeys(range(0, 100, 2), "No")
-    assert "The judge's own mean is not what people would say of: alder, good (0.60)." in str(
+    assert "The judge's mean lies outside the corrected interval for: alder, good (0.60)." in str(
         evenhand.correct(table, wrong, design="random")
     )
 
@@ -227,7 +227,7 @@ def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together
         for row in range(0, 120, 3)
     ]
     found = evenhand.correct(table, gold, design="random")
-    assert [(each.first, each.second) for each in found.differences] == [
+    assert [(each.system, each.second) for each in found.differences] == [
         ("alder", "birch"),
         ("alder", "cedar"),
         ("birch", "cedar"),
@@ -235,9 +235,9 @@ def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together
     first, _, last = found.differences
     assert first.corrected.level == pytest.approx(1 - 0.05 / 3, abs=1e-4)
     assert first.corrected.estimate == pytest.approx(30 / 120)
-    assert (first.told_apart, last.told_apart) == (True, False)
+    assert (first.distinguishable, last.distinguishable) == (True, False)
     assert last.corrected.estimate == pytest.approx(0)
-    assert "Told apart by what people would say: alder – birch, good; alder – cedar, good." in str(found)
+    assert "Distinguishable by what people would say: alder – birch, good; alder – cedar, good." in str(found)
 
 
 def test_winrates_are_corrected_contest_by_contest() -> None:
@@ -249,7 +249,9 @@ def test_winrates_are_corrected_contest_by_contest() -> None:
         shown = [request.question.responses[place][0] for place in request.presentation.order]
         return "AB"[shown.index(wanted)]
 
-    table = evenhand.winrates(rows, ["alder", "birch"], "Which is better?", ScriptedJudge(better), **QUIET)
+    table = evenhand.winrates(
+        rows, "Which is better?", ScriptedJudge(better), response_fields=["alder", "birch"], **QUIET
+    )
     gold = [{"instance": row, "label": "alder" if row < 20 or row == 59 else "birch"} for row in range(60)]
     found = evenhand.correct(table, [each for each in gold if each["instance"] % 2], design="random")
     # labelled are the odd rows: 20 that the judge gives alder, of which people give it 10, and 10 more, of which it

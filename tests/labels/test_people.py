@@ -24,7 +24,7 @@ SCALE = evenhand.Criterion(
 
 @pytest.fixture(scope="module")
 def judged() -> Any:
-    return evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_field=SYSTEMS, id_field="id", **_HOW)
+    return evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_fields=SYSTEMS, id_field="id", **_HOW)
 
 
 _HOW: dict[str, Any] = {"context_fields": ["question"], "journal": None}
@@ -58,13 +58,13 @@ def test_the_gold_that_a_result_holds_is_read(judged: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"give gold="):
         read_gold(judged)
     held = evenhand.judge(
-        ROWS, GOOD, evenhand.SimulatedEngine(), response_field=SYSTEMS, gold_fields={"good": "gold"}, **_HOW
+        ROWS, GOOD, evenhand.SimulatedEngine(), response_fields=SYSTEMS, gold_fields={"good": "gold"}, **_HOW
     )
     assert [values(each) for each in paired(held, read_gold(held))] == [[1.0] * 4] * 2
 
 
 def test_one_label_a_row_needs_one_question_a_row() -> None:
-    alone = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
+    alone = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
     (found,) = paired(alone, read_gold(alone, {0: "Yes", 1: None, "2": "No", 3: float("nan")}))
     assert values(found) == [1.0, None, 0.0, None]
     (found,) = paired(alone, read_gold(alone, {3: "Yes"}))
@@ -72,7 +72,7 @@ def test_one_label_a_row_needs_one_question_a_row() -> None:
 
 
 def test_a_number_between_options_is_a_score() -> None:
-    scored = evenhand.judge(ROWS, SCALE, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
+    scored = evenhand.judge(ROWS, SCALE, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
     (found,) = paired(scored, read_gold(scored, {0: 1, 1: 2.5, 3: "5"}))
     assert values(found) == [1.0, 2.5, None, 5.0]
     assert found.selected == ("1", None, None, "5")
@@ -80,7 +80,7 @@ def test_a_number_between_options_is_a_score() -> None:
 
 def test_winrates_are_labelled_by_the_system_that_is_better() -> None:
     compared = evenhand.winrates(
-        ROWS, SYSTEMS, "criteria.evenhand.pairwise.clarity", evenhand.SimulatedEngine(), **_HOW
+        ROWS, "criteria.evenhand.pairwise.clarity", evenhand.SimulatedEngine(), response_fields=SYSTEMS, **_HOW
     )
     labels = read_gold(
         compared,
@@ -99,7 +99,7 @@ def test_people_check_a_checklist_item_by_item_or_as_a_whole() -> None:
     names = ["cites", "dated", "signed"]
     items = [evenhand.ChecklistItem(question=f"Is it {name}?", name=name) for name in names]
     checklist = evenhand.Checklist(name="letter", items=items)
-    checked = evenhand.checklist(ROWS, checklist, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
+    checked = evenhand.checklist(ROWS, checklist, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
     given = [(0, "cites", "yes"), (0, "dated", "no"), (0, "signed", "no"), (1, "cites", "yes"), (1, "dated", "yes")]
     labels = [{"id": row, "item": item, "label": label} for row, item, label in given]
     found = by_name(paired(checked, read_gold(checked, labels)))
@@ -112,7 +112,7 @@ def test_people_check_a_checklist_item_by_item_or_as_a_whole() -> None:
 
 
 def test_the_majority_counts_and_the_mean_where_people_are_divided() -> None:
-    alone = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_field="alder", **_HOW)
+    alone = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
     said = [(0, "Yes", "ann"), (0, "No", "bo"), (0, "Yes", "cy"), (1, "Yes", "ann"), (1, "No", "bo"), (2, "No", "cy")]
     labels = read_gold(alone, [{"id": row, "label": label, "annotator": who} for row, label, who in said])
     (found,) = paired(alone, labels)
@@ -128,7 +128,7 @@ def test_the_majority_counts_and_the_mean_where_people_are_divided() -> None:
 
 def test_people_who_are_divided_on_a_pair_find_a_tie_and_on_a_nominal_criterion_nothing() -> None:
     engine = evenhand.SimulatedEngine()
-    compared = evenhand.winrates(ROWS, SYSTEMS, "criteria.evenhand.pairwise.clarity", engine, **_HOW)
+    compared = evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", engine, response_fields=SYSTEMS, **_HOW)
     said = [(0, "alder", "ann"), (0, "birch", "bo"), (1, "birch", "ann"), (1, "tie", "bo")]
     labels = read_gold(compared, [{"id": row, "label": label, "annotator": who} for row, label, who in said])
     found = by_name(paired(compared, labels))
@@ -141,7 +141,7 @@ def test_people_who_are_divided_on_a_pair_find_a_tie_and_on_a_nominal_criterion_
         options=[evenhand.Option(label="warm"), evenhand.Option(label="cold")],
     )
     with pytest.warns(UserWarning, match="gives no value"):
-        named = evenhand.judge(ROWS, tone, engine, response_field="alder", **_HOW)
+        named = evenhand.judge(ROWS, tone, engine, response_fields="alder", **_HOW)
     split = [{"id": 0, "label": "warm", "annotator": "ann"}, {"id": 0, "label": "cold", "annotator": "bo"}]
     (alone,) = paired(named, read_gold(named, split))
     assert (values(alone), alone.averaged, alone.undecided) == ([None] * 4, 0, 1)
@@ -219,14 +219,14 @@ def test_recorded_votes_know_the_systems_that_they_keep() -> None:
 
 def test_winrates_and_checklists_know_systems_and_criteria_too(judged: Any) -> None:
     engine = evenhand.SimulatedEngine()
-    compared = evenhand.winrates(ROWS, SYSTEMS, "criteria.evenhand.pairwise.clarity", engine, **_HOW)
+    compared = evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", engine, response_fields=SYSTEMS, **_HOW)
     assert len(read_gold(compared, [{"id": 0, "label": "alder", "criterion": "clarity", "system": "alder"}])) == 1
     for wrong in ({"criterion": "depth"}, {"system": "cedar"}):
         with pytest.raises(InvalidInputError, match="and judged was"):
             read_gold(compared, [{"id": 0, "label": "alder", **wrong}])
     items = [evenhand.ChecklistItem(question="Is it cited?", name="cites")]
     checklist = evenhand.Checklist(name="letter", items=items)
-    checked = evenhand.checklist(ROWS, checklist, engine, response_field="alder", **_HOW)
+    checked = evenhand.checklist(ROWS, checklist, engine, response_fields="alder", **_HOW)
     for name in ("letter", "cites"):
         assert len(read_gold(checked, [{"id": 0, "item": "cites", "label": "yes", "criterion": name}])) == 1
     with pytest.raises(InvalidInputError, match="and judged was 'cites' or 'letter'"):

@@ -22,7 +22,7 @@ HOW: dict[str, Any] = {
     "progress": False,
     "flow": "verdict_only",
     "check_positional_bias": False,
-    "response_field": ["a", "b"],
+    "response_fields": ["a", "b"],
     "include_prompts_in_result": False,
 }
 GOOD = yes_no_criterion("good", "Is it good?")
@@ -104,8 +104,10 @@ def test_labels_are_planned_from_a_pilot_that_people_labelled(pilot: Any) -> Non
 def test_winrates_are_planned_from_contests() -> None:
     engine = SimulatedEngine(quality=lambda question, index: 6 * deserved(question, index))
     criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
-    how = {name: value for name, value in HOW.items() if name not in {"response_field", "check_positional_bias"}}
-    contests = evenhand.winrates(rows(), ["a", "b"], criterion, engine, cluster_field=False, resamples=10, **how)
+    how = {name: value for name, value in HOW.items() if name not in {"response_fields", "check_positional_bias"}}
+    contests = evenhand.winrates(
+        rows(), criterion, engine, response_fields=["a", "b"], cluster_field=False, resamples=10, **how
+    )
     scores = np.array([each.score for each in contests])
     found = evenhand.plan(contests, difference=0.1, rows=300).lines
     apart = 2 * float(scores.std(ddof=1))  # one wins what the other loses

@@ -73,7 +73,7 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
     good = yes_no_criterion("good", "Is it good?")
     data = [{"question": f"q{row}", "alder": f"a{row}", "birch": f"b{row}"} for row in range(40)]
     judged = evenhand.judge(
-        data, good, evenhand.SimulatedEngine(), response_field=["alder", "birch"], context_fields=[], journal=None
+        data, good, evenhand.SimulatedEngine(), response_fields=["alder", "birch"], context_fields=[], journal=None
     )
     generator = np.random.default_rng(1)
     labels, columns = [], []
@@ -97,7 +97,11 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
 def test_a_contest_counts_once_though_two_systems_had_it():
     rows = [{"question": "q", "alder": f"a{row}", "birch": f"b{row}" * 3} for row in range(12)]
     table = evenhand.winrates(
-        rows, ["alder", "birch"], "criteria.evenhand.pairwise.overall_quality", evenhand.SimulatedEngine(), journal=None
+        rows,
+        "criteria.evenhand.pairwise.overall_quality",
+        evenhand.SimulatedEngine(),
+        response_fields=["alder", "birch"],
+        journal=None,
     )
     labels = [
         {"instance": row, "annotator": name, "label": "alder" if row % 2 else "birch"}

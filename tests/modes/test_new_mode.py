@@ -75,7 +75,7 @@ JUDGE = SimulatedEngine(seed=2)
 
 
 def toned(**more):
-    return evenhand.run_mode(ROWS, ToneMode, JUDGE, response_field=["a", "b"], **{**QUIET, **more})
+    return evenhand.run_mode(ROWS, ToneMode, JUDGE, response_fields=["a", "b"], **{**QUIET, **more})
 
 
 def test_the_function_judges_each_system_and_prints_its_measures():
@@ -130,7 +130,7 @@ class RankingMode(ToneMode):
 def test_a_mode_whose_options_are_not_the_responses_is_refused(dry_run):
     rows = [{"a": "x", "b": "y", "c": "z"}]
     with pytest.raises(InvalidInputError, match="A ranking is not a choice of one option"):
-        evenhand.run_mode(rows, RankingMode, JUDGE, response_field=["a", "b", "c"], dry_run=dry_run, **QUIET)
+        evenhand.run_mode(rows, RankingMode, JUDGE, response_fields=["a", "b", "c"], dry_run=dry_run, **QUIET)
 
 
 def test_what_would_be_asked_is_estimated_without_a_call():
@@ -158,7 +158,7 @@ def test_what_has_many_measures_has_a_row_for_each_and_what_has_no_score_is_not_
     rows = [{"a": f"Good day {row}.", "b": f"No {row}."} for row in range(4)]
     criterion = "criteria.evenhand.pairwise.overall_quality"
     found = evenhand.run_mode(
-        rows, "best_of", JUDGE, response_field=["a", "b"], criteria=criterion, context_fields=[], **QUIET
+        rows, "best_of", JUDGE, response_fields=["a", "b"], criteria=criterion, context_fields=[], **QUIET
     )
     (table,) = found.text_tables()
     shares = {name: own.rate.estimate for name, own in found.measures[""].candidates.items()}
@@ -197,7 +197,7 @@ def test_its_scores_keep_their_names_in_a_recipe():
 def test_the_shell_has_it(tmp_path, capsys):
     data, out = tmp_path / "rows.jsonl", tmp_path / "tones.parquet"
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    shared = ["--engine", "engines.evenhand.simulated", "--response", "a", "--journal", "none", "--no-progress"]
+    shared = ["--engine", "engines.evenhand.simulated", "--response-fields", "a", "--journal", "none", "--no-progress"]
     given = ["run-mode", str(data), "--mode", f"{__name__}:ToneMode", "--mode-options", "wanted=harsh", *shared]
     assert main([*given, "--out", str(out)]) == 0
     assert "tone, by" in capsys.readouterr().out
@@ -231,12 +231,12 @@ class Counting(SimulatedEngine):
     ("options", "message"),
     [
         ({"stop_early": True, "samples": 3}, "stop_early does not go with the best of N"),
-        ({"response_field": "a"}, "about the responses of two or more"),
+        ({"response_fields": "a"}, "about the responses of two or more"),
         ({"aggregation": "mean"}, "aggregation is 'mean', which does not fit"),
     ],
 )
 def test_what_the_best_of_several_cannot_be_is_refused_before_anything_is_asked(options, message):
-    given = {"criteria": "criteria.evenhand.pairwise.helpfulness", "context_fields": [], "response_field": ["a", "b"]}
+    given = {"criteria": "criteria.evenhand.pairwise.helpfulness", "context_fields": [], "response_fields": ["a", "b"]}
     with pytest.raises(EvenhandError, match=message):
         evenhand.run_mode(ROWS, "best_of", Counting(seed=1), **{**given, **QUIET, **options})
     assert Counting.asked == 0

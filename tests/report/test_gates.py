@@ -1,7 +1,6 @@
 """Conditions say what must hold; what cannot be told, or has no number, never passes."""
 
 import math
-from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 import evenhand
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.report.gates import Condition, check, check_before_run
+from evenhand.report.gates import check, check_before_run
 from evenhand.results.measures import Finding, UnscoredCounts
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnscoredBounds
@@ -206,12 +205,6 @@ def test_what_is_printed_of_a_number_can_be_written_in_a_condition(name, of):
         assert (found.measure, found.of) == (name + part, tuple(of))
 
 
-@given(st.text("ab.<=>!()[]\"'0 1%-,\\", max_size=30))
-def test_every_text_is_a_condition_or_one_error(text):
-    with suppress(InvalidInputError):
-        assert Condition.parse(text).text == text
-
-
 def test_names_are_checked_before_the_run_as_far_as_they_are_known():
     def refused(condition, *, complete=True):
         with pytest.raises(InvalidInputError) as error:
@@ -259,7 +252,7 @@ def judged():
         ROWS,
         YES,
         ScriptedJudge(reply),
-        response_field="answer",
+        response_fields="answer",
         group_fields="language",
         id_field="id",
         gold_fields={"is yes": "gold"},
@@ -274,15 +267,7 @@ def graded(rows, name="is yes", **how):
     said = ScriptedJudge(lambda request: request.question.responses[0])
     quiet = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
     criterion = YES.model_copy(update={"name": name})
-    return evenhand.judge(rows, criterion, said, response_field="answer", **quiet, **how)
-
-
-def test_a_group_is_checked_by_filtering_and_agrees_with_results_by(judged):
-    scores = {name[0]: each.score for name, each in judged.by("language").scores.items()}
-    for language in ("en", "de"):
-        rows = [place for place, row in enumerate(ROWS) if row["language"] == language]
-        (found,) = judged.filter(instance=rows).check(f"is yes == {scores[language].estimate}").conditions
-        assert found.holds, str(found)
+    return evenhand.judge(rows, criterion, said, response_fields="answer", **quiet, **how)
 
 
 def test_a_criterion_called_unscored_is_not_taken_for_the_share_unscored_of_the_whole():
@@ -294,32 +279,6 @@ def test_a_criterion_called_unscored_is_not_taken_for_the_share_unscored_of_the_
     assert not graded([{"answer": "Yes"}]).check("unscored <= 0").failed
 
 
-def test_the_share_unscored_of_a_comparison_is_that_of_all_votes_and_in_brackets_of_a_system():
-    how = {"check_positional_bias": False, "journal": None, "progress": False, "resamples": 50}
-    rows = [{"new": "a", "old": "b"}] * 3
-    judge = ScriptedJudge(["Response A"] * 3)
-    compared = evenhand.winrates(rows, ["new", "old"], "Which response is better?", judge, flow="one_step", **how)
-    assert [each.of for each in compared.check("unscored <= 0", "unscored[new] <= 0").conditions] == [(), ("new",)]
-
-
-def test_a_name_that_two_numbers_have_is_refused():
-    items = {"name": "unscored", "items": [{"question": "Is it so?"}]}
-    how = {"response_field": "answer", "journal": None, "progress": False}
-    listed = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
-    with pytest.raises(InvalidInputError, match="as several measures are called: judge under another name"):
-        listed.check("unscored[answer] >= 0")
-
-
-@pytest.mark.parametrize("limit", ["pass_rate <= 3", "scaled_score_1_5.low >= 0.7", "weighted_score[answer] <= 1.5"])
-def test_further_scores_of_a_checklist_have_their_units_too(limit):
-    how = {"response_field": "answer", "journal": None, "progress": False}
-    items = {"name": "list", "items": [{"question": "Is it so?"}]}
-    listed = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
-    assert not listed.check("scaled_score_1_5 > 4.5", "pass_rate > 0.9").failed
-    with pytest.raises(InvalidInputError, match="Give a number in the units of the measure"):
-        listed.check(limit)
-
-
 def test_corrected_scores_are_those_of_correct(judged):
     corrected = judged.correct(design="random").scores[0].corrected
     (found,) = judged.check(f"is yes.corrected.low == {corrected.low!r}", design="random").conditions
@@ -329,18 +288,11 @@ def test_corrected_scores_are_those_of_correct(judged):
         judged.check("is yes.corrected.low >= 1")
 
 
-@pytest.mark.parametrize("number", ["1.5", "-0.1", "70"])
-def test_a_number_that_no_score_can_reach_is_refused_because_such_a_condition_always_holds(judged, number):
-    with pytest.raises(InvalidInputError, match=r"lies between 0\.00 and 1\.00, and a number that it cannot reach"):
-        judged.check(f"is yes <= {number}")
-    assert not judged.check("is yes <= 1").failed
-
-
 def test_a_number_is_in_the_units_of_the_criterion_and_of_a_difference_within_its_width():
     options = [{"label": str(level), "value": level} for level in range(1, 6)]
     criterion = {"name": "grade", "description": "How good is it?", "options": options, "scale": "ordinal"}
     rows = [{"new": "a", "old": "b"}] * 3
-    how = {"response_field": ["new", "old"], "flow": "one_step", "check_positional_bias": False, "journal": None}
+    how = {"response_fields": ["new", "old"], "flow": "one_step", "check_positional_bias": False, "journal": None}
     results = evenhand.judge(rows, criterion, ScriptedJudge(["4"] * 6), progress=False, **how)
     assert results.check("grade[new].low >= 4.9").failed
     assert not results.check("grade.difference[new, old] <= 4").failed
@@ -354,7 +306,9 @@ def test_a_winrate_is_corrected_under_its_name():
     how = {"check_positional_bias": False, "journal": None, "progress": False, "id_field": "id", "resamples": 50}
     systems = ["new", "old", "third"]
     judge = ScriptedJudge(["Response A"] * 36)
-    compared = evenhand.winrates(rows, systems, "Which response is better?", judge, flow="one_step", **how)
+    compared = evenhand.winrates(
+        rows, "Which response is better?", judge, response_fields=systems, flow="one_step", **how
+    )
     pairs = [("new", "old"), ("new", "third"), ("old", "third")]
     asked = [{"id": str(row), "first": one, "second": two, "label": one} for row in range(8) for one, two in pairs]
     labels = [label for label in asked if label["id"] != "7" or label["second"] == "old"]
@@ -364,14 +318,6 @@ def test_a_winrate_is_corrected_under_its_name():
     (failed,) = compared.check(condition, gold=labels, design="random").failed
     assert "winrate.corrected[new, old].low is " in str(failed)
     assert "labels 8)" in str(failed)
-
-
-def test_without_labels_a_condition_on_corrected_scores_is_refused(judged):
-    rows = [{key: row[key] for key in ("id", "answer")} for row in ROWS[:2]]
-    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False}
-    results = evenhand.judge(rows, YES, ScriptedJudge(["Yes"] * 8), **how)
-    with pytest.raises(InvalidInputError, match="none was given: give gold="):
-        results.check("is yes.corrected >= 1", design="random")
 
 
 def test_a_report_prints_and_raises(judged):
@@ -395,7 +341,7 @@ def test_what_is_not_counted_is_not_taken_for_nothing():
 
 def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     rows = [{"answer": f"number {number}"} for number in range(10)]
-    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
+    how = {"response_fields": "answer", "flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
 
     def judged(numbers):
         read = [f"number {number}" for number in numbers]

@@ -16,7 +16,9 @@ from evenhand.data.fields import LeftOutContextWarning
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Label, Labels
 from evenhand.report.page import _pieces, _with_labels, pack
+from evenhand.votes import Completion
 from tests.golden import runs
+from tests.support.judges import ScriptedJudge
 
 BASELINE = "engines.evenhand.baseline"
 
@@ -68,7 +70,7 @@ def test_options_that_do_not_fit_are_refused(direct, tmp_path):
 
 
 def judged(rows, systems=("alder", "birch"), **faults):
-    how = {"response_field": list(systems), "max_failure_rate": 1.0, **runs.QUIET}
+    how = {"response_fields": list(systems), "max_failure_rate": 1.0, **runs.QUIET}
     return evenhand.judge(runs.rows(rows), runs.RELEVANCE, runs.judge_of(**faults), **how)
 
 
@@ -91,7 +93,7 @@ def test_the_first_sentence_is_that_of_the_differences_table(direct, tmp_path):
 
 
 def baseline():
-    return evenhand.judge(demo.load_rows(), runs.RELEVANCE, BASELINE, response_field=["alder", "birch"], **runs.QUIET)
+    return evenhand.judge(demo.load_rows(), runs.RELEVANCE, BASELINE, response_fields=["alder", "birch"], **runs.QUIET)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_equal_results_give_equal_pages(direct, tmp_path):
 def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses(tmp_path):
     rows = [{"id": f"p-{place}", "alder": f"{row['alder']} ({place})"} for place, row in enumerate(runs.rows(4))]
     changed = [{**row, "alder": row["alder"].upper()} if row["id"] == "p-1" else row for row in reversed(rows)]
-    how = {"response_field": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
+    how = {"response_fields": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
     one, other = (evenhand.judge(data, runs.RELEVANCE, runs.judge_of(), **how) for data in (rows, changed))
     text = page_of(one, tmp_path, other=other)
     index, part = (json.loads(re.search(rf'id="{name}">(.*?)</script>', text)[1]) for name in ("index", "part-0"))
@@ -230,3 +232,19 @@ def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses(tmp_path
     assert responses == same
     twice = pack([[view, view] for view in list(one.verdict_views())[:1]])
     assert [each[0] for each in twice.index["verdicts"]] == ["0/alder/relevance", "0/alder/relevance (2)"]
+
+
+def test_replies_of_the_journal_that_cannot_be_read_are_counted_with_the_way_to_ask_again(tmp_path):
+    journal = tmp_path / "journal.sqlite"
+    rows = [{"answer": "a"}, {"answer": "b"}, {"answer": "c"}]
+
+    def reply(request):
+        return Completion(text="Hm." if "\nb\n" in request.messages[0]["content"] else "Yes", cost=0.01, attempts=1)
+
+    how = {"response_fields": "answer", "flow": "one_step", "check_positional_bias": False, "max_failure_rate": 1.0}
+    once, again = (
+        evenhand.judge(rows, "Is it so?", ScriptedJudge(reply), journal=journal, progress=False, **how) for _ in "12"
+    )
+    assert once.spending.unscored_from_journal == 0
+    assert again.spending.unscored_from_journal == again.unscored_counts.unscored_votes == 1
+    assert "1 unscored vote came from the journal, whose replies are never asked for again" in page_of(again, tmp_path)

@@ -36,7 +36,7 @@ def window(tmp_path_factory) -> Iterator[browser.Browser]:
 def direct(**how: Any) -> Any:
     faulty = runs.judge_of(position_preference=0.6, refusal_rate=0.1)
     return evenhand.judge(
-        runs.rows(14), [runs.RELEVANCE, "criteria.evenhand.direct.clarity"], faulty, response_field=["alder", "birch"],
+        runs.rows(14), [runs.RELEVANCE, "criteria.evenhand.direct.clarity"], faulty, response_fields=["alder", "birch"],
         gold_fields={"relevance": "{system}_relevance"}, context_fields=["question"], flow="one_step",
         max_failure_rate=1.0, **how, **QUIET,
     )  # fmt: skip
@@ -44,17 +44,19 @@ def direct(**how: Any) -> Any:
 
 def checklist() -> Any:
     return evenhand.checklist(
-        runs.rows(3), load_demo_checklist(), runs.judge_of(noise=0.2), response_field="alder", **QUIET
+        runs.rows(3), load_demo_checklist(), runs.judge_of(noise=0.2), response_fields="alder", **QUIET
     )
 
 
 def winrates() -> Any:
-    return evenhand.winrates(runs.rows(6), runs.SYSTEMS, runs.QUALITY, runs.judge_of(**runs.BIASED), **QUIET)
+    return evenhand.winrates(
+        runs.rows(6), runs.QUALITY, runs.judge_of(**runs.BIASED), response_fields=runs.SYSTEMS, **QUIET
+    )
 
 
 def panel() -> Any:
     judges = runs.panel()[:2]
-    return evenhand.judge(runs.rows(4), runs.RELEVANCE, judges, response_field="alder", samples=2, **QUIET)
+    return evenhand.judge(runs.rows(4), runs.RELEVANCE, judges, response_fields="alder", samples=2, **QUIET)
 
 
 KINDS: dict[str, Callable[[], Any]] = {
@@ -65,7 +67,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "winrates": winrates,
     "votes": runs.aggregated_votes,
     "reliability": lambda: evenhand.reliability(
-        runs.rows(6), runs.RELEVANCE, runs.judge_of(noise=0.3), response_field="alder", **QUIET
+        runs.rows(6), runs.RELEVANCE, runs.judge_of(noise=0.3), response_fields="alder", **QUIET
     ),
 }
 
@@ -394,7 +396,7 @@ def test_hostile_texts_run_nothing_and_break_nothing(window):
     assert len(HOSTILE) == 40
     row = {"question": HOSTILE[0], HOSTILE[1]: HOSTILE[2]}
     hostile = evenhand.Criterion(name=HOSTILE[3], description=HOSTILE[4], options=[*map(_option, HOSTILE[:3])])
-    real = evenhand.judge([row, row], hostile, runs.judge_of(HOSTILE[5]), response_field=HOSTILE[1], **QUIET)
+    real = evenhand.judge([row, row], hostile, runs.judge_of(HOSTILE[5]), response_fields=HOSTILE[1], **QUIET)
     held = {field.name: getattr(real, field.name) for field in fields(real)}
     results = Hostile(**{**held, "parameters": {**real.parameters, "judges": HOSTILE, "more": HOSTILE}})
     window.resize(1200)

@@ -107,23 +107,6 @@ def test_the_matrix_holds_the_winrates_against_each_other():
     assert set(texts) - {""} <= set(texts_in_svg(picture))
 
 
-def test_bars_are_as_long_as_the_shares_of_the_levels():
-    picture = only(direct(), "levels")
-    relevance = picture.panels[0]
-    for system, counts in relevance.rows:
-        own = direct().filter(system=system, criterion="relevance")
-        selected = [each.verdict.selected_label for each in own]
-        assert list(counts) == [selected.count(None if part == "no verdict" else part) for part in relevance.parts]
-    bars = drawn(picture.figure().axes[0], "part")
-    parts, wholes = len(relevance.parts), len(relevance.rows)
-    by_whole = [[bars[part * wholes + whole] for part in range(parts)] for whole in range(wholes)]
-    for (_, counts), own in zip(relevance.rows, by_whole, strict=True):
-        assert [each.get_width() for each in own] == pytest.approx([count / sum(counts) for count in counts])
-        ends = [each.get_x() + each.get_width() for each in own]
-        assert [each.get_x() for each in own] == pytest.approx([0, *ends[:-1]])
-        assert ends[-1] == pytest.approx(1)
-
-
 def test_where_too_much_is_unscored_bounds_are_drawn_and_no_mean():
     leading = UnscoredBounds(low=0.25, high=0.5, interval_low=0.125, interval_high=0.75, share=0.25)
     score = Interval(0.4, 0.3, 0.5, 0.95, "beta", 8)
@@ -177,7 +160,7 @@ def test_calibration_is_that_of_the_probabilities_of_what_was_selected():
     ]
     criterion = yes_no_criterion("met", "Is it?")
     parameters = {"judges": ["j"], "n": 6, "level": 0.95, "interval": "auto", "seed": 0, "grid": {"samples": 1}}
-    header = {"systems": ["a"], "criteria": [criterion.model_dump(mode="json")], "rubric": None}
+    header = {"systems": ["a"], "criteria": [criterion], "rubric": None}
     about = {"system": "a", "criterion": "met", "cluster": None, "length_penalty": None}
     cells = (
         Cell({"instance": row, **about, "gold": criterion.labels[labels.index(gold)]}, (vote,))
@@ -203,9 +186,9 @@ def test_reports_on_judges_and_panels_have_pictures_of_their_agreement():
         runs.rows(6),
         runs.RELEVANCE,
         runs.panel()[:2],
-        response_field="alder",
+        response_fields="alder",
         context_fields=["question"],
-        gold_field="alder_relevance",
+        gold_fields="alder_relevance",
         resamples=100,
         **runs.QUIET,
     )
@@ -232,7 +215,7 @@ def test_of_many_items_those_that_pass_the_least_are_shown_and_the_caption_says_
         [{"answer": "5"}, {"answer": "30"}],
         {"name": "many", "items": items},
         ScriptedJudge(reads),
-        response_field="answer",
+        response_fields="answer",
         mode="item",
         journal=None,
         progress=False,
@@ -280,28 +263,6 @@ def test_what_names_hold_is_shown_and_not_obeyed():
         assert written.count(shown) > 10
     assert {"\x1b", "\u202e", "\x00"}.isdisjoint(text + picture.description)
     assert "n" * 80 in picture.description  # the whole of what was shortened
-
-
-def test_titles_and_captions_hold_nothing_that_a_viewer_obeys():
-    rows = [{"question": "What?", "a\u202e\x1b": "An answer.", "b": "Another answer."}]
-    judge = ScriptedJudge(lambda _: "Yes")
-    how = {"response_field": ["a\u202e\x1b", "b"], "context_fields": ["question"], **runs.QUIET}
-    with warnings.catch_warnings(action="ignore"):
-        table = evenhand.judge(rows, yes_no_criterion("met\x1b", "Is it?"), judge, **how)
-    scores = only(table, "scores")
-    assert r"met\x1b" in scores.title
-    assert {"\x1b", "\u202e"}.isdisjoint(scores.title + scores.caption + scores.description)
-    ElementTree.fromstring(scores.svg())
-
-
-def test_names_differ_when_they_are_shortened():
-    interval = Interval(0.7, 0.5, 1.0, 0.95, "exact", 9)
-    names = [f"organisation/{'x' * 60}-{place}-instruct" for place in range(3)]
-    marks = [Mark.of(Finding("score", (name,), interval, "score"), name) for name in [*names, "short"]]
-    (axes,) = Picture("scores", "t", "c", [Marks("score", marks)]).figure().axes
-    labels = [each.get_text() for each in axes.get_yticklabels()]
-    assert len(set(labels)) == 4
-    assert max(map(len, labels)) <= 30
 
 
 def test_every_text_lies_within_the_picture():

@@ -30,7 +30,7 @@ def judged():
     rows = [{"id": f"r{number}", "new": "Yes", HOSTILE: "Hm."} for number in range(6)]
     judge = ScriptedJudge(lambda request: "Well." if "Hm." in request.messages[0]["content"] else "Yes")
     how = {"flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False, "id_field": "id"}
-    return evenhand.judge(rows, "Is it so?", judge, response_field=["new", HOSTILE], **how)
+    return evenhand.judge(rows, "Is it so?", judge, response_fields=["new", HOSTILE], **how)
 
 
 def test_json_has_every_finding_and_condition_and_what_made_them(judged):

@@ -26,7 +26,7 @@ def assessed(said, **more):
     rows = [{"id": name, "answer": text} for name, text in said.items()]
     judge = ScriptedJudge(lambda request: request.question.responses[0], name=more.pop("name", "reads"))
     how = {"flow": "verdict_only", "id_field": "id", "max_failure_rate": 1.0, **QUIET, **more}
-    return evenhand.judge(rows, POLITE, judge, response_field="answer", **how)
+    return evenhand.judge(rows, POLITE, judge, response_fields="answer", **how)
 
 
 def plain(values):
@@ -116,7 +116,7 @@ def test_the_items_of_a_checklist_are_compared_one_by_one():
             "items": [{"name": "one", "question": "the first?"}, {"name": "two", "question": "the second?"}],
         }
         how = {"mode": "item", "id_field": "id", **QUIET}
-        return evenhand.checklist(rows, items, ScriptedJudge(reads), response_field="answer", **how)
+        return evenhand.checklist(rows, items, ScriptedJudge(reads), response_fields="answer", **how)
 
     before = {str(number): "Yes Yes" for number in range(6)}
     after = {str(number): "No Yes" if number < 5 else "Yes No" for number in range(6)}
@@ -145,7 +145,7 @@ def test_what_names_and_labels_hold_is_shown_and_not_obeyed():
 def test_a_comparison_of_contests_says_who_was_better_before():
     rows = [{"a": f"a{number}", "b": f"b{number}"} for number in range(4)]
     first, second = (
-        evenhand.winrates(rows, ["a", "b"], QUALITY, judge, context_fields=[], flow="one_step", **QUIET)
+        evenhand.winrates(rows, QUALITY, judge, response_fields=["a", "b"], context_fields=[], flow="one_step", **QUIET)
         for judge in (ScriptedJudge(lambda request: "Response A"), ScriptedJudge(lambda request: "Response B"))
     )
     found = first.compare(second)
@@ -163,7 +163,7 @@ def test_contests_are_joined_whichever_system_was_named_first():
             return "Response A" if min(shown, key=lambda text: (text[0] != best, text)) == shown[0] else "Response B"
 
         how = {"context_fields": [], "flow": "one_step", "id_field": "id", "resamples": 20, **QUIET}
-        return evenhand.winrates(rows, systems, QUALITY, ScriptedJudge(reads), **how)
+        return evenhand.winrates(rows, QUALITY, ScriptedJudge(reads), response_fields=systems, **how)
 
     before = ranked(["a", "b", "c"], "a")
     straight, turned = before.compare(ranked(["a", "b", "c"], "b")), before.compare(ranked(["b", "c", "a"], "b"))

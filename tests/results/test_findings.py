@@ -22,12 +22,12 @@ def judged():
     criteria = ["criteria.evenhand.direct.relevance", "criteria.evenhand.direct.clarity"]
     gold = {"relevance": "gold"}
     rows = [{**row, "gold": "Off topic"} for row in ROWS]
-    return evenhand.judge(rows, criteria, SimulatedEngine(), response_field=SYSTEMS, gold_fields=gold, **HOW)
+    return evenhand.judge(rows, criteria, SimulatedEngine(), response_fields=SYSTEMS, gold_fields=gold, **HOW)
 
 
 @pytest.fixture(scope="module")
 def compared():
-    return evenhand.winrates(ROWS, SYSTEMS, COMPARED, SimulatedEngine(), **HOW)
+    return evenhand.winrates(ROWS, COMPARED, SimulatedEngine(), response_fields=SYSTEMS, **HOW)
 
 
 def value(results, name, *of):
@@ -84,11 +84,11 @@ def results_of_every_kind(judged, compared):
     engine = SimulatedEngine()
     yield judged
     yield compared
-    yield evenhand.checklist(ROWS, ["Is it short?", "Is it true?"], engine, response_field=SYSTEMS, **HOW)
-    yield evenhand.run_mode(ROWS, "best_of", engine, response_field=SYSTEMS, criteria=COMPARED, journal=None)
-    yield evenhand.grade_scores(ROWS, [*SYSTEMS, "question"], COMPARED, engine, journal=None)
-    yield evenhand.aggregate_votes(votes, ["a", "b"], gold="h")
-    yield evenhand.agreement(votes, ["a", "b"], gold=["h"])
+    yield evenhand.checklist(ROWS, ["Is it short?", "Is it true?"], engine, response_fields=SYSTEMS, **HOW)
+    yield evenhand.run_mode(ROWS, "best_of", engine, response_fields=SYSTEMS, criteria=COMPARED, journal=None)
+    yield evenhand.grade_scores(ROWS, COMPARED, engine, response_fields=[*SYSTEMS, "question"], journal=None)
+    yield evenhand.aggregate_votes(votes, ["a", "b"], gold_fields="h")
+    yield evenhand.agreement(votes, ["a", "b"], gold_fields=["h"])
 
 
 def test_every_kind_finds_and_shows_the_same_after_saving(judged, compared, tmp_path):
@@ -136,7 +136,7 @@ def test_what_is_shown_first_is_told_by_name(compared):
 def test_a_response_that_was_shown_in_part_is_not_taken_for_the_other():
     rows = [{"new": "long " * 40, "old": "short"}]
     how = {**HOW, "context_fields": [], "id_field": None, "prompt": "{{ responses[:150] }} {{ options }}"}
-    view = next(evenhand.winrates(rows, SYSTEMS, COMPARED, SimulatedEngine(), **how).verdict_views())
+    view = next(evenhand.winrates(rows, COMPARED, SimulatedEngine(), response_fields=SYSTEMS, **how).verdict_views())
     assert len(view.votes) == 2
     assert view.responses == {}
 

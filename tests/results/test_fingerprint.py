@@ -18,7 +18,7 @@ SYSTEMS = ["small", "large"]
 RUBRIC = {"name": "r", "criteria": ["Is it polite?", "Is it short?"]}
 EXAMPLE = {"response": "a", "question": "q", "clarity": "Clear at once"}
 JUDGE = SimulatedEngine(name="first")
-HOW = {"response_field": SYSTEMS, "context_fields": ["question"], **QUIET}
+HOW = {"response_fields": SYSTEMS, "context_fields": ["question"], **QUIET}
 
 
 def judged(judge=JUDGE, rows=ROWS, criteria=CLARITY, **options):
@@ -71,12 +71,14 @@ def test_what_was_not_the_same_is_named(other, says):
         (lambda: evenhand.checklist(ROWS, ["Is it?"], JUDGE, **HOW), ["checklist_sheet", "sheet_reask"]),
         (lambda: evenhand.checklist(ROWS, ["Is it?"], JUDGE, mode="item", **HOW), ["checklist_item", "reask"]),
         (
-            lambda: evenhand.winrates(ROWS, SYSTEMS, BETTER, JUDGE, context_fields=[], flow="one_step", **QUIET),
+            lambda: evenhand.winrates(
+                ROWS, BETTER, JUDGE, response_fields=SYSTEMS, context_fields=[], flow="one_step", **QUIET
+            ),
             ["comparison_one_step", "reask"],
         ),
         (
             lambda: evenhand.grade_scores(
-                ROWS, SYSTEMS, BETTER, JUDGE, context_fields=[], prompts=["select", "grade"], **QUIET
+                ROWS, BETTER, JUDGE, response_fields=SYSTEMS, context_fields=[], prompts=["select", "grade"], **QUIET
             ),
             ["best_of_select", "best_of_grade", "reask"],
         ),
@@ -105,7 +107,7 @@ def test_each_row_has_digits_for_what_was_shown_of_it():
     assert same == {"small": [True, True, True, False, False, True], "large": [True, True, True, True, False, True]}
     assert one.shown_of(2, ["large"]) is None  # there was no response
     assert one.shown_of(9, ["small"]) is None
-    contest = evenhand.winrates(ROWS, SYSTEMS, BETTER, JUDGE, context_fields=["question"], **QUIET)
+    contest = evenhand.winrates(ROWS, BETTER, JUDGE, response_fields=SYSTEMS, context_fields=["question"], **QUIET)
     assert contest.fingerprint.shown == one.shown
 
 

@@ -9,13 +9,13 @@ import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.data.files import PARQUET_HEADER
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, JournalError
 from tests.engines.test_journal_tools import row_of
 
 ROWS = [{"id": f"r{n}", "a": f"one {n}", "b": f"two {n}"} for n in range(4)]
-HOW = {"id_field": "id", "response_field": "a", "journal": None, "progress": False}
+HOW = {"id_field": "id", "response_fields": "a", "journal": None, "progress": False}
 
 
 def judged(**options):
@@ -61,7 +61,7 @@ def test_a_part_of_another_format_is_refused_where_it_is_opened_and_where_a_run_
 def test_a_report_on_judges_of_another_format_is_refused(tmp_path):
     path = tmp_path / "report.json"
     how = {"journal": None, "progress": False, "resamples": 20}
-    evenhand.reliability(ROWS, "Is it right?", evenhand.SimulatedEngine(), response_field="a", **how).save(path)
+    evenhand.reliability(ROWS, "Is it right?", evenhand.SimulatedEngine(), response_fields="a", **how).save(path)
     assert evenhand.ReliabilityReport.load(path)
     of_another_format(path)
     with pytest.raises(InvalidInputError, match=refusal(path, "a report on the reliability of judges", 2)):

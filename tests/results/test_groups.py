@@ -24,32 +24,33 @@ CHOICES = [{**row, "order": ["x", "y"], "vote": "x"} for row in VOTES]
 WITH = {"group_fields": "topic"}
 WAYS = {
     "judge": lambda: evenhand.judge(
-        ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_field="small", **WITH, **HOW
+        ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_fields="small", **WITH, **HOW
     ),
     "rubric of rows": lambda: evenhand.judge(
         [{**row, "rubric": ["Is it short?"]} for row in ROWS],
         None,
         BASELINE,
-        response_field="small",
+        response_fields="small",
         rubric_field="rubric",
         **WITH,
         **HOW,
     ),
-    "winrates": lambda: evenhand.winrates(ROWS, ["small", "large"], BETTER, BASELINE, **WITH, **HOW),
+    "winrates": lambda: evenhand.winrates(ROWS, BETTER, BASELINE, response_fields=["small", "large"], **WITH, **HOW),
     "winrates of long data": lambda: evenhand.winrates(
         LONG,
-        None,
         BETTER,
         BASELINE,
         systems_field="model",
-        response_field="text",
+        response_fields="text",
         id_field="id",
         **WITH,
         **HOW,
     ),
-    "checklist": lambda: evenhand.checklist(ROWS, ["Is it short?"], BASELINE, response_field="small", **WITH, **HOW),
-    "grade_scores": lambda: evenhand.grade_scores(ROWS, ["small", "large"], BETTER, BASELINE, **WITH, **HOW),
-    "run_mode": lambda: evenhand.run_mode(ROWS, "best_of", BASELINE, response_field=["small", "large"], **WITH, **HOW),
+    "checklist": lambda: evenhand.checklist(ROWS, ["Is it short?"], BASELINE, response_fields="small", **WITH, **HOW),
+    "grade_scores": lambda: evenhand.grade_scores(
+        ROWS, BETTER, BASELINE, response_fields=["small", "large"], **WITH, **HOW
+    ),
+    "run_mode": lambda: evenhand.run_mode(ROWS, "best_of", BASELINE, response_fields=["small", "large"], **WITH, **HOW),
     "recorded votes": lambda: evenhand.aggregate_votes([{**row, "v": "yes"} for row in ROWS], "v", **WITH),
     "recorded pairs": lambda: evenhand.winrates(votes=PAIRS, **WITH),
     "recorded answers": lambda: evenhand.checklist(votes=[{**row, "item": "short"} for row in VOTES], **WITH),
@@ -70,7 +71,7 @@ def test_a_column_that_is_named_is_kept_and_saved(way, tmp_path):
 
 
 def judged(**options):
-    return evenhand.judge(ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_field="small", **HOW, **options)
+    return evenhand.judge(ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_fields="small", **HOW, **options)
 
 
 def test_several_columns_and_numbers_are_kept_by_their_names():
@@ -109,7 +110,7 @@ def test_groups_that_are_not_those_of_the_rows_are_refused(by, data, message):
         rows,
         "criteria.evenhand.direct.clarity",
         BASELINE,
-        response_field="small",
+        response_fields="small",
         id_field="id",
         group_fields="topics",
         **HOW,
@@ -128,6 +129,6 @@ def test_what_names_no_columns_is_refused_before_a_call(fields):
 
 def test_long_data_must_agree_on_the_group_of_a_prompt():
     rows = [{**row, "topic": n} for n, row in enumerate(LONG)]
-    fields = {"systems_field": "model", "response_field": "text", "id_field": "id"}
+    fields = {"systems_field": "model", "response_fields": "text", "id_field": "id"}
     with pytest.raises(InvalidInputError, match="topic"):
-        evenhand.winrates(rows, None, BETTER, BASELINE, **fields, **WITH, **HOW)
+        evenhand.winrates(rows, BETTER, BASELINE, **fields, **WITH, **HOW)

@@ -32,7 +32,7 @@ RELEVANCE = "criteria.evenhand.direct.relevance"
 @pytest.fixture(scope="module")
 def judged():
     judges = [SimulatedEngine(accuracy=0.5, name=name, refusal_rate=0.2) for name in ("one", "two")]
-    how = {"response_field": ["new", "old"], "samples": 3, "max_failure_rate": 1.0}
+    how = {"response_fields": ["new", "old"], "samples": 3, "max_failure_rate": 1.0}
     return evenhand.judge(ROWS, RELEVANCE, judges, **how, **HOW)
 
 
@@ -40,7 +40,7 @@ def judged():
 def compared():
     criterion = "criteria.evenhand.pairwise.overall_quality"
     engine = SimulatedEngine(position_preference=3.0, seed=3)
-    return evenhand.winrates(ROWS, ["new", "old"], criterion, engine, **HOW)
+    return evenhand.winrates(ROWS, criterion, engine, response_fields=["new", "old"], **HOW)
 
 
 def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
@@ -131,11 +131,11 @@ def test_an_entry_s_name_goes_before_a_row_s(judged):
     assert len(judged.row("p-17")) == 2
     assert [view.name for view in judged.verdict_list()["0/new/relevance"]] == ["0/new/relevance"]
     without = evenhand.judge(
-        ROWS, RELEVANCE, SimulatedEngine(), response_field="old", context_fields="question", journal=None
+        ROWS, RELEVANCE, SimulatedEngine(), response_fields="old", context_fields="question", journal=None
     )
     assert without.row(2).row == without["2"].row == "2"
     ids = [{**row, "id": f"{place}/old/relevance"} for place, row in enumerate(reversed(ROWS))]
-    same = evenhand.judge(ids, RELEVANCE, SimulatedEngine(), response_field=["old"], **HOW)
+    same = evenhand.judge(ids, RELEVANCE, SimulatedEngine(), response_fields=["old"], **HOW)
     assert same["0/old/relevance"] is same.judgements[0]  # and the row of this id by its own method
     assert same.row("0/old/relevance").row == "0/old/relevance"
 

@@ -28,7 +28,7 @@ RUBRIC = Rubric(
     name="answer",
     criteria=(yes_no_criterion("clear", "Is it clear?", weight=2), yes_no_criterion("cites", "Does it cite?", na=True)),
 )
-BOTH = {"response_field": ["response", "other"], **HOW}
+BOTH = {"response_fields": ["response", "other"], **HOW}
 
 
 def rows(count):
@@ -53,9 +53,9 @@ def compared(data):
         for row in data
         for system in ("response", "other", "third")
     ]
-    named = {"systems_field": "system", "response_field": "response", "id_field": "id", "resamples": 20}
+    named = {"systems_field": "system", "response_fields": "response", "id_field": "id", "resamples": 20}
     systems = ["response", "other", "third"]
-    return evenhand.winrates(long, systems, RELEVANCE, JUDGE, **{**HOW, **named, "group_fields": None})
+    return evenhand.winrates(long, RELEVANCE, JUDGE, systems=systems, **{**HOW, **named, "group_fields": None})
 
 
 KINDS = {
@@ -68,7 +68,7 @@ KINDS = {
     "winrates": compared,
     "mode": lambda data: evenhand.run_mode(data, BestOfMode, JUDGE, **BOTH),
     "grades": lambda data: evenhand.grade_scores(
-        data, ["response", "other", "third"], RELEVANCE, JUDGE, **{**HOW, "group_fields": None}
+        data, RELEVANCE, JUDGE, response_fields=["response", "other", "third"], **{**HOW, "group_fields": None}
     ),
 }
 

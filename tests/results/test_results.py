@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.data.files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
@@ -39,7 +39,7 @@ def judged():
         given_rows,
         [RELEVANCE, CORRECT],
         [SimulatedEngine(name="one", noise=0.3, seed=1), SimulatedEngine(name="two", refusal_rate=0.3, seed=2)],
-        response_field=["alder", "birch"],
+        response_fields=["alder", "birch"],
         gold_fields={"relevance": "{system}_relevance"},
         cluster_field="doc",
         samples=2,
@@ -261,11 +261,13 @@ FEW = [{"question": "q", "a": "yes yes", "b": "no", "c": "maybe", "one": "Yes", 
 ASKED = {"engine": SimulatedEngine(name="one", seed=1), "journal": None, "progress": False}
 BETTER = "criteria.evenhand.pairwise.helpfulness"
 RESULTS = {
-    "judgements": lambda: judge(FEW, RELEVANCE, **ASKED, response_field="a"),
-    "winrates": lambda: evenhand.winrates(FEW, ["a", "b"], BETTER, **ASKED),
-    "checklist": lambda: evenhand.checklist(FEW, ["Is it?"], **ASKED, response_field="a", mode="item"),
-    "grade_scores": lambda: evenhand.grade_scores(FEW, ["a", "b", "c"], BETTER, **ASKED),
-    "mode_results": lambda: evenhand.run_mode(FEW, "best_of", **ASKED, response_field=["a", "b", "c"], criteria=BETTER),
+    "judgements": lambda: judge(FEW, RELEVANCE, **ASKED, response_fields="a"),
+    "winrates": lambda: evenhand.winrates(FEW, BETTER, response_fields=["a", "b"], **ASKED),
+    "checklist": lambda: evenhand.checklist(FEW, ["Is it?"], **ASKED, response_fields="a", mode="item"),
+    "grade_scores": lambda: evenhand.grade_scores(FEW, BETTER, response_fields=["a", "b", "c"], **ASKED),
+    "mode_results": lambda: evenhand.run_mode(
+        FEW, "best_of", **ASKED, response_fields=["a", "b", "c"], criteria=BETTER
+    ),
     "aggregated_votes": lambda: evenhand.aggregate_votes(FEW, ["one", "two"]),
     "agreement": lambda: evenhand.agreement(FEW, ["one", "two"], criteria=yes_no_criterion("met", "Is it?")),
 }
@@ -284,7 +286,7 @@ def test_what_is_saved_is_json_that_every_reader_accepts(kind, tmp_path):
 
 
 def test_a_report_with_infinite_limits_is_such_json_and_comes_back_whole(tmp_path):
-    report = evenhand.reliability(FEW, BETTER, **ASKED, systems=["a", "b"])
+    report = evenhand.reliability(FEW, BETTER, **ASKED, response_fields=["a", "b"])
     report = dataclasses.replace(
         report,
         results=(dataclasses.replace(report.results[0], spread=Interval(0.0, -math.inf, math.inf, 0.95, "", 2)),),

@@ -44,7 +44,7 @@ def judged(server, tmp_path, rows=ROWS, **options):
     engine = f"{server.base_url}[model=m,{PRICES}]"
     how = {"context_fields": ["q"], "check_positional_bias": False, "progress": False, "max_failure_rate": 1.0}
     journal = tmp_path / "journal.sqlite3"
-    return evenhand.judge(rows, "Is it good?", engine, response_field="answer", journal=journal, **how, **options)
+    return evenhand.judge(rows, "Is it good?", engine, response_fields="answer", journal=journal, **how, **options)
 
 
 def test_a_run_says_what_it_bought_wasted_and_has_left(tmp_path):
@@ -98,7 +98,7 @@ def judged_at_a_price(server, kind, *, max_tokens=200, max_cost=0.1, **options):
     judge = own if kind == "own" else litellm_judge(api_base=server.base_url, **settings)
     rows = [{"answer": f"answer {number}."} for number in range(60)]
     how = {"check_positional_bias": False, "progress": False, "max_failure_rate": 1.0, "flow": "verdict_only"}
-    asked = {"response_field": "answer", "max_cost": max_cost, "journal": None, **how, **options}
+    asked = {"response_fields": "answer", "max_cost": max_cost, "journal": None, **how, **options}
     return evenhand.judge(rows, "Is it good? Yes or no.", judge, **asked)
 
 
@@ -153,7 +153,7 @@ def test_a_larger_cost_that_the_server_claims_is_believed():
 def test_a_server_without_a_price_needs_no_usage():
     with JudgeServer(reply=reply_with(None)) as server:
         free = http_judge(server.base_url, prompt_price=0, completion_price=0)
-        how = {"response_field": "answer", "journal": None, "progress": False, "flow": "verdict_only"}
+        how = {"response_fields": "answer", "journal": None, "progress": False, "flow": "verdict_only"}
         spent = evenhand.judge(ROWS, "Is it good? Yes or no.", free, max_cost=0.1, **how).spending
         assert spent.bought == server.seen == 24
     assert (spent.cost, spent.unreported, spent.cost_reserved, spent.cost_left) == (0.0, 0, 0.0, 0.1)
@@ -228,7 +228,7 @@ def test_a_recipe_is_told_what_was_sent_wasted_and_is_left(tmp_path):
 
 def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget(tmp_path):
     asked = {"criteria": ["Is it good?", "criteria.evenhand.pairwise.overall_quality"], "context_fields": []}
-    criteria = {**asked, "response_field": ["q", "answer"], "systems": ["q", "answer"]}
+    criteria = {**asked, "response_fields": ["q", "answer"]}
     quiet = {"progress": False, "max_failure_rate": 1.0, "journal": None}
     with JudgeServer(reply=reply) as server:
         engine = f"{server.base_url}[model=m,{PRICES},max_tokens=30]"

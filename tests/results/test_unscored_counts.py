@@ -31,7 +31,7 @@ def half_silent(request, *, read="Yes", silent=35):
 
 def direct(**given):
     judge = ScriptedJudge(half_silent)
-    how = {"response_field": "a", "context_fields": ["question"], "flow": "verdict_only", **QUIET, **given}
+    how = {"response_fields": "a", "context_fields": ["question"], "flow": "verdict_only", **QUIET, **given}
     return evenhand.judge(ROWS, yes_no_criterion("true", "Is it true?"), judge, **how)
 
 
@@ -106,14 +106,14 @@ def test_rules_do_not_change_what_is_unscored(judged):
 
 def test_a_panel_hides_none():
     panel = [ScriptedJudge(half_silent, name="one"), ScriptedJudge(lambda request: "No", name="two")]
-    given = {"response_field": "a", "context_fields": ["question"], "flow": "verdict_only", **QUIET}
+    given = {"response_fields": "a", "context_fields": ["question"], "flow": "verdict_only", **QUIET}
     found = evenhand.judge(ROWS, yes_no_criterion("true", "Is it true?"), panel, **given)
     assert str(found.unscored_counts) == "36 of 1,600 votes unscored (35 rows affected), 0 verdicts unscored"
 
 
 def test_what_orders_disagree_on_is_no_unscored_verdict():
     first = ScriptedJudge(lambda request: request.question.criterion.labels[request.presentation.order[0]])
-    how = {"response_field": "a", "flow": "verdict_only", "on_position_bias": "abstain", **QUIET}
+    how = {"response_fields": "a", "flow": "verdict_only", "on_position_bias": "abstain", **QUIET}
     found = evenhand.judge(ROWS[:4], yes_no_criterion("true", "Is it true?"), first, **how)
     assert [summary.num_unscored for summary in found.summaries.values()] == [4]  # no row has a score
     assert str(found.unscored_counts) == "0 of 8 votes unscored"
@@ -131,20 +131,22 @@ SIMULATED = [{"question": f"question {row}", "a": f"answer {row}", "b": f"other 
 BETTER = "criteria.evenhand.pairwise.overall_quality"
 RECORDED = [{"x": 1, "y": None}, {"x": 0, "y": 0}, {"x": None, "y": None}]
 KINDS = {
-    "direct": lambda: evenhand.judge(SIMULATED, RUBRIC.criteria[0], judges("one"), response_field=["a", "b"], **QUIET),
-    "panel": lambda: evenhand.judge(SIMULATED, RUBRIC, judges("one", "two"), response_field="a", samples=3, **QUIET),
-    "sheet": lambda: evenhand.judge(SIMULATED, RUBRIC, judges("one"), response_field="a", calls="per_item", **QUIET),
+    "direct": lambda: evenhand.judge(SIMULATED, RUBRIC.criteria[0], judges("one"), response_fields=["a", "b"], **QUIET),
+    "panel": lambda: evenhand.judge(SIMULATED, RUBRIC, judges("one", "two"), response_fields="a", samples=3, **QUIET),
+    "sheet": lambda: evenhand.judge(SIMULATED, RUBRIC, judges("one"), response_fields="a", calls="per_item", **QUIET),
     "stopped early": lambda: evenhand.judge(
-        SIMULATED, RUBRIC.criteria[0], judges("one"), response_field="a", samples=5, stop_early=True, **QUIET
+        SIMULATED, RUBRIC.criteria[0], judges("one"), response_fields="a", samples=5, stop_early=True, **QUIET
     ),
     "checklist": lambda: evenhand.checklist(
-        SIMULATED, ["Is it short?", "Is it true?"], judges("one"), response_field=["a", "b"], **QUIET
+        SIMULATED, ["Is it short?", "Is it true?"], judges("one"), response_fields=["a", "b"], **QUIET
     ),
-    "winrates": lambda: evenhand.winrates(SIMULATED, ["a", "b", "c"], BETTER, judges("one"), **QUIET),
+    "winrates": lambda: evenhand.winrates(SIMULATED, BETTER, judges("one"), response_fields=["a", "b", "c"], **QUIET),
     "best of": lambda: evenhand.run_mode(
-        SIMULATED, "best_of", judges("one"), response_field=["a", "b", "c"], criteria=BETTER, **QUIET
+        SIMULATED, "best_of", judges("one"), response_fields=["a", "b", "c"], criteria=BETTER, **QUIET
     ),
-    "grade scores": lambda: evenhand.grade_scores(SIMULATED, ["a", "b", "c"], BETTER, judges("one", "two"), **QUIET),
+    "grade scores": lambda: evenhand.grade_scores(
+        SIMULATED, BETTER, judges("one", "two"), response_fields=["a", "b", "c"], **QUIET
+    ),
     "recorded": lambda: evenhand.aggregate_votes(RECORDED, ["x", "y"]),
     "agreement": lambda: evenhand.agreement(RECORDED, ["x", "y"]),
 }
@@ -183,7 +185,7 @@ def is_silent(vote: Vote):
 def test_items_of_a_sheet_are_votes_of_their_own():
     judge = ScriptedJudge(lambda request: sheet("Yes", "unclear"))
     found = evenhand.checklist(
-        SIMULATED[:3], ["Is it short?", "Is it true?"], judge, response_field="a", mode="batch", **QUIET
+        SIMULATED[:3], ["Is it short?", "Is it true?"], judge, response_fields="a", mode="batch", **QUIET
     )
     assert str(found.unscored_counts) == "3 of 6 votes unscored (3 rows affected), 3 verdicts unscored"
 
@@ -191,7 +193,7 @@ def test_items_of_a_sheet_are_votes_of_their_own():
 def test_a_report_on_judges_counts_rows_once():
     judge = ScriptedJudge(half_silent)
     criteria = [yes_no_criterion("true", "Is it true?"), yes_no_criterion("clear", "Is it clear?")]
-    how = {"response_field": "a", "context_fields": ["question"], "flow": "verdict_only", "samples": 1, **QUIET}
+    how = {"response_fields": "a", "context_fields": ["question"], "flow": "verdict_only", "samples": 1, **QUIET}
     found = evenhand.reliability(ROWS[:40], criteria, judge, **how)
     assert str(found.unscored_counts) == "72 of 160 votes unscored (35 rows affected), 2 verdicts unscored"
     assert "36 of 80 votes unscored (35 rows affected), 1 verdict unscored" in " ".join(str(found).split())

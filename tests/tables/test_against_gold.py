@@ -30,7 +30,7 @@ def rows_of(judged=JUDGED, gold=GOLD, **columns):
 
 
 def of_votes(rows=None, **options):
-    return aggregate_votes(rows or rows_of(), "judge", LEVELS, gold="human", **options)
+    return aggregate_votes(rows or rows_of(), "judge", LEVELS, gold_fields="human", **options)
 
 
 def test_by_hand():
@@ -121,7 +121,7 @@ def test_an_assessment_of_systems_together_and_apart():
         rows,
         LEVELS,
         ScriptedJudge(verdicts),
-        response_field=["a", "b"],
+        response_fields=["a", "b"],
         gold_fields={"level": "gold_{system}"},
         journal=None,
         progress=False,
@@ -143,10 +143,10 @@ def test_comparisons():
     rows = [{"a": "x", "b": f"y {place}", "better": gold} for place, gold in enumerate(["a", "b", "tie", "a"])]
     table = winrates(
         rows,
-        ["a", "b"],
         comparison_criterion("better", "Which response is better?"),
-        ScriptedJudge(lambda request: "Response A"),  # shown first: in two orders, ties
-        gold_field="better",
+        ScriptedJudge(lambda request: "Response A"),
+        response_fields=["a", "b"],  # shown first: in two orders, ties
+        gold_fields="better",
         journal=None,
         progress=False,
     )

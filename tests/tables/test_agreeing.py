@@ -40,20 +40,20 @@ def test_the_published_kappas_and_alphas_of_every_twelfth_labeller_recompute():
         published = list(csv.DictReader(file))
     # some labellers answer 5 or 10 on the scale of 0 to 3, which the publication counts as categories of their own
     with pytest.warns(OutOfScaleWarning, match="2 of 4,423 .*instance 2448: the judge 'RMITIR-llama70B' voted '5'"):
-        table = agreement(rows, "RMITIR-llama70B", "human", grades("0", "1", "2", "3"), resamples=1)
+        table = agreement(rows, "RMITIR-llama70B", grades("0", "1", "2", "3"), gold_fields="human", resamples=1)
     assert table.pair("human", "RMITIR-llama70B").num_compared == 4423 - 2
     eleven, two = grades(*map(str, range(11))), grades("low", "high", scale="binary")
     kappas, alphas = [], []
     for line in published[::12]:
         judge = line["submission"]
-        table = agreement(rows, judge, "human", eleven, resamples=1)
+        table = agreement(rows, judge, eleven, gold_fields="human", resamples=1)
         kappas.append((table.pair("human", judge).cohen_kappa.estimate, float(line["cohen_kappa"])))
         (panel,) = table.panels
         assert (panel.name, panel.krippendorff_alpha.weighting) == ("judges and humans", "ordinal")
         alphas.append((panel.krippendorff_alpha.estimate, float(line["krippendorff_alpha_ordinal"])))
         for grade, name in enumerate(("kappa_0|123", "kappa_01|23", "kappa_012|3"), start=1):
             split = [{who: int(row[who]) >= grade for who in (judge, "human")} for row in rows]
-            found = agreement(split, judge, "human", two, resamples=1).pairs[0].cohen_kappa
+            found = agreement(split, judge, two, gold_fields="human", resamples=1).pairs[0].cohen_kappa
             kappas.append((found.estimate, float(line[name])))
     assert (len(kappas), len(alphas)) == (12, 3)
     assert np.abs(np.subtract(*zip(*kappas, strict=True))).max() < 6e-5  # four decimals were published
@@ -63,7 +63,7 @@ def test_the_published_kappas_and_alphas_of_every_twelfth_labeller_recompute():
 def test_the_published_kappas_of_pandalms_people_recompute():
     with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    table = agreement(rows, "pandalm7b", gold="humans", resamples=50, cluster_field=False)
+    table = agreement(rows, "pandalm7b", gold_fields="humans", resamples=50, cluster_field=False)
     humans = [pair for pair in table.pairs if pair.kinds == ("human", "human")]
     assert [pair.num_compared for pair in humans] == [999] * 3
     assert sorted(pair.cohen_kappa.estimate for pair in humans) == pytest.approx([0.85, 0.86, 0.88], abs=0.0055)
@@ -82,7 +82,7 @@ def test_every_number_beside_other_libraries():
     rows = [
         {"gold": int(truth[row]), **{name: int(votes[row]) for name, votes in columns.items()}} for row in range(60)
     ]
-    table = agreement(rows, ["a", "b", "c"], "gold", LEVELS, as_index=True)
+    table = agreement(rows, ["a", "b", "c"], LEVELS, gold_fields="gold", as_index=True)
     assert [(pair.first, pair.second) for pair in table.pairs] == [
         ("gold", "a"),
         ("gold", "b"),
@@ -111,7 +111,7 @@ def test_every_number_beside_other_libraries():
 
 
 def test_several_people_stand_beside_the_judges():
-    table = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
+    table = agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50)
     assert [pair.kinds for pair in table.pairs] == [("human", "judge")] * 4 + [("human", "human"), ("judge", "judge")]
     assert [panel.name for panel in table.panels] == ["judges", "humans", "judges and humans"]
     assert table.missing == {"gpt": 0, "llama": 1, "ann": 0, "bob": 1}
@@ -124,8 +124,8 @@ def test_several_people_stand_beside_the_judges():
 
 
 def test_the_order_of_the_judges_does_not_matter():
-    forward = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
-    backward = agreement(ROWS, ["llama", "gpt"], ["bob", "ann"], LEVELS, resamples=50)
+    forward = agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50)
+    backward = agreement(ROWS, ["llama", "gpt"], LEVELS, gold_fields=["bob", "ann"], resamples=50)
     for pair in forward.pairs:
         other = backward.pair(pair.first, pair.second)
         assert other.cohen_kappa.estimate == pytest.approx(pair.cohen_kappa.estimate)
@@ -177,22 +177,22 @@ def test_what_the_data_do_not_define_says_why():
         ([], "ann", "name at least one column, each once"),
         (["gpt"], None, "agreement is between at least two"),
         (["gpt"], "gpt", "agreement is between at least two, each named once"),
-        (["gpt"], "question", "gold names the column 'question'"),
+        (["gpt"], "question", "gold_fields names the column 'question'"),
     ],
 )
 def test_columns_that_cannot_be_compared_are_refused(votes, gold, message):
     with pytest.raises(InvalidInputError, match=message):
-        agreement(ROWS, votes, gold, LEVELS)
+        agreement(ROWS, votes, LEVELS, gold_fields=gold)
 
 
 def test_a_vote_that_is_no_option_is_named():
     rows = [*ROWS, {"gpt": "Good", "ann": "Godo"}]
     with pytest.raises(InvalidInputError, match="instance 5: the human 'ann' voted 'Godo', which is no option"):
-        agreement(rows, "gpt", "ann", LEVELS)
+        agreement(rows, "gpt", LEVELS, gold_fields="ann")
 
 
 def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
-    table = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
+    table = agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50)
     for text in (str(table), table.to_markdown(), table._repr_html_()):
         for part in ("ann – gpt", "human–judge", "quadratic-weighted kappa", "alpha of the 4 judges and humans"):
             assert part in text
@@ -217,7 +217,7 @@ def test_a_saved_table_comes_back_whole(tmp_path, suffix):
     path = tmp_path / f"agreement.{suffix}"
     alike = [{"a": "Fact", "b": "Fact"}] * 3  # nothing is expected by chance, so that kappa and alpha are undefined
     for table in (
-        agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50),
+        agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50),
         agreement(ROWS, ["gpt", "llama"], level=0.9, resamples=50, seed=2),
         agreement(alike, ["a", "b"], criteria=KINDS, resamples=50),
     ):
@@ -233,9 +233,9 @@ def test_agreement_on_some_of_the_instances():
     rows = [{**row, "doc": f"d{number // 2}"} for number, row in enumerate(ROWS)]
     del rows[4]["bob"]
     options = {"criteria": LEVELS, "cluster_field": "doc", "resamples": 50}
-    table = agreement(rows, ["gpt", "llama"], ["ann", "bob"], **options)
+    table = agreement(rows, ["gpt", "llama"], gold_fields=["ann", "bob"], **options)
     some = table.filter(instance=[0, 1, 2, 4])
-    alone = agreement([rows[row] for row in (0, 1, 2, 4)], ["gpt", "llama"], ["ann", "bob"], **options)
+    alone = agreement([rows[row] for row in (0, 1, 2, 4)], ["gpt", "llama"], gold_fields=["ann", "bob"], **options)
     assert (some.pairs, some.panels, some.missing) == (alone.pairs, alone.panels, alone.missing)
     assert (some.not_asked["bob"], some.parameters["num_clusters"], some.parameters["n"]) == (1, 3, 4)
     assert some["ann/gpt"] is some.pair("gpt", "ann")

@@ -16,20 +16,22 @@ RUN = {"progress": False, "journal": None}
 
 
 def judge(rows, engine, criteria=OK, **options):
-    return evenhand.judge(rows, criteria, engine, response_field="a", **RUN, **options)
+    return evenhand.judge(rows, criteria, engine, response_fields="a", **RUN, **options)
 
 
 def checklist(rows, engine, **options):
-    return evenhand.checklist(rows, ["Is it?", "Is it short?"], engine, response_field="a", **RUN, **options)
+    return evenhand.checklist(rows, ["Is it?", "Is it short?"], engine, response_fields="a", **RUN, **options)
 
 
 def winrates(rows, engine, **options):
     criterion = "criteria.evenhand.pairwise.overall_quality"
-    return evenhand.winrates(rows, ["a", "b"], criterion, engine, context_fields="question", **RUN, **options)
+    return evenhand.winrates(
+        rows, criterion, engine, response_fields=["a", "b"], context_fields="question", **RUN, **options
+    )
 
 
 def reliability(rows, engine, **options):
-    return evenhand.reliability(rows, OK, engine, response_field="a", **RUN, **options)
+    return evenhand.reliability(rows, OK, engine, response_fields="a", **RUN, **options)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +49,10 @@ def reliability(rows, engine, **options):
         (checklist, {"a": "x", "gold": {"1": "yes", "3": "no"}}, {"gold_fields": "gold"}),
         (checklist, ROWS[0], {"primary_metric": "wieghted"}),
         (winrates, {"a": "x", "question": "q"}, {}),
-        (winrates, {**ROWS[0], "gold": "c"}, {"gold_field": "gold"}),
+        (winrates, {**ROWS[0], "gold": "c"}, {"gold_fields": "gold"}),
         (winrates, ROWS[0], {"design": "baseline:c"}),
         (winrates, ROWS[0], {"resamples": 0}),
-        (reliability, {"a": "x", "gold": "maybe"}, {"gold_field": "gold"}),
+        (reliability, {"a": "x", "gold": "maybe"}, {"gold_fields": "gold"}),
         (reliability, ROWS[0], {"resamples": 0}),
     ],
 )
@@ -67,7 +69,7 @@ def test_the_penalty_of_a_nested_response_is_known():
     rows = [{"o": {"t": "one two three"}}, {"o": {"t": "one"}}, {"o": {"t": None}}]
     with JudgeServer(labels=["Yes"]) as server:
         table = evenhand.judge(
-            rows, RUBRIC, http_judge(server.base_url), response_field="o/t", length_penalty=PENALTY, **RUN
+            rows, RUBRIC, http_judge(server.base_url), response_fields="o/t", length_penalty=PENALTY, **RUN
         )
         assert server.seen > 0
     # 3 words are the cap, 1 word is free, and a missing response has no length

@@ -52,7 +52,7 @@ def answers(request):
 
 
 def check(engine=None, *, rows=ROWS, given=CHECKS, **options):
-    settings = {"response_field": ["alder", "birch"], "journal": None, "progress": False, **options}
+    settings = {"response_fields": ["alder", "birch"], "journal": None, "progress": False, **options}
     return checklist(rows, given, engine or ScriptedJudge(answers), **settings)
 
 
@@ -121,8 +121,8 @@ def test_gold_by_item_and_system():
         ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is no option"),
         ({"gold_fields": "topic"}, "has 1 answer"),
         ({"checklist_field": "topic"}, "give one of them"),
-        ({"response_field": []}, "give the name of a column, or several"),
-        ({"response_field": "aldre"}, "Did you mean 'alder'"),
+        ({"response_fields": []}, "give the name of a column, or several"),
+        ({"response_fields": "aldre"}, "Did you mean 'alder'"),
         ({"mood": "batch"}, "there is no option 'mood'"),
         ({"flow": "one_step"}, "does not belong to a checklist"),
         ({"guidelines": 3}, "give a text"),
@@ -223,7 +223,7 @@ def test_it_is_shown_as_text_markdown_and_html(table):
             assert piece in shown.replace("no match", "no_match"), piece
     assert "due to a prerequisite" in str(table)
     assert repr(table).startswith("<Results: 6 checked responses>")
-    alone = str(check(response_field="alder"))
+    alone = str(check(response_fields="alder"))
     assert "discrimination" in alone
     assert "all pass" in alone
 
@@ -246,7 +246,7 @@ def test_rescored_without_a_call():
         ScriptedJudge(lambda request: sheet("Yes", "No", "Yes"), name="a"),
         ScriptedJudge(lambda request: sheet("No", "No", "Yes"), name="b"),
     ]
-    found = check(panel, rows=[ROWS[0]], response_field="alder")
+    found = check(panel, rows=[ROWS[0]], response_fields="alder")
     assert {each.item.name: each.answer for each in found.results[0].items} == {
         "polite": "no",
         "short": "no",
@@ -262,7 +262,7 @@ def test_rescored_without_a_call():
     assert kind.parameters["primary_metric"] == "weighted"
     assert sum(len(judge.requests) for judge in panel) == 2
     assert found.panels("alder").keys() == {"polite", "short", "greets"}
-    assert check(rows=[ROWS[0]], response_field="alder").panels("alder") == {}
+    assert check(rows=[ROWS[0]], response_fields="alder").panels("alder") == {}
     for rules, message in (
         ({"primary_metric": "wieghted"}, "Did you mean 'weighted'"),
         ({"aggregation": "median"}, "median"),

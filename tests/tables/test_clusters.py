@@ -39,7 +39,7 @@ def says(request):
 
 
 def made(**options):
-    return judge(ROWS, POLITE, ScriptedJudge(says), response_field=["alder", "birch"], **RUN, **options)
+    return judge(ROWS, POLITE, ScriptedJudge(says), response_fields=["alder", "birch"], **RUN, **options)
 
 
 def widths(found, once):
@@ -64,7 +64,7 @@ def test_judgements_are_over_documents_and_say_how_many(tmp_path):
 def test_a_row_without_a_document_is_named_before_the_first_call():
     engine = ScriptedJudge(says)
     with pytest.raises(InvalidInputError, match=r"row 3 has None in 'doc', which cluster_field names"):
-        judge([*ROWS[:3], {**ROWS[3], "doc": None}], POLITE, engine, response_field="alder", **RUN, **TOGETHER)
+        judge([*ROWS[:3], {**ROWS[3], "doc": None}], POLITE, engine, response_fields="alder", **RUN, **TOGETHER)
     assert engine.requests == []
 
 
@@ -86,7 +86,7 @@ def test_a_method_that_counts_rows_is_refused_with_clusters_before_the_first_cal
 
 
 def test_winrates_and_their_tests_are_over_documents(tmp_path):
-    run = {"systems": ["alder", "birch"], "criteria": BETTER, "engine": ScriptedJudge(says), **RUN}
+    run = {"response_fields": ["alder", "birch"], "criteria": BETTER, "engine": ScriptedJudge(says), **RUN}
     table, naive = winrates(ROWS, **run, **TOGETHER), winrates(ROWS, **run, cluster_field=False)
     (pair,), (naive_pair,) = table.ranking.pairs, naive.ranking.pairs
     # Six documents for alder, two for birch: by signs of eight, 2 (1 + 8 + 28) / 256 = .289; of forty rows < .01.
@@ -109,8 +109,8 @@ def test_recorded_votes_and_agreement_are_over_documents(tmp_path):
         for row in range(40)
     ]
     options = {"cluster_field": "doc", "resamples": 400}
-    table = aggregate_votes(rows, ["a"], gold="b", **options)
-    naive = aggregate_votes(rows, ["a"], gold="b", cluster_field=False, resamples=400)
+    table = aggregate_votes(rows, ["a"], gold_fields="b", **options)
+    naive = aggregate_votes(rows, ["a"], gold_fields="b", cluster_field=False, resamples=400)
     assert table.summary.scores.num_clusters == 8
     assert table.summary.comparison.accuracy.n == 8
     assert table.summary.comparison.cohen_kappa.interval.n == 8
@@ -118,20 +118,20 @@ def test_recorded_votes_and_agreement_are_over_documents(tmp_path):
     assert ("clusters", "8") in table.text_table().rows
     table.save(tmp_path / "votes.jsonl")
     assert evenhand.open(tmp_path / "votes.jsonl").summary == table.summary
-    found = agreement(rows, ["a"], "b", **options)
+    found = agreement(rows, ["a"], gold_fields="b", **options)
     assert found.pairs[0].accuracy.n == found.pairs[0].cohen_kappa.interval.n == 8
     assert found.panels[0].krippendorff_alpha.interval.n == 8
     assert "of 8 clusters" in found.text_table().title
     found.save(tmp_path / "agreed.jsonl")
     assert evenhand.open(tmp_path / "agreed.jsonl").pairs == found.pairs
     with pytest.raises(InvalidInputError, match="interval is 'exact', which counts rows"):
-        agreement(rows, ["a"], "b", interval="exact", **options)
+        agreement(rows, ["a"], gold_fields="b", interval="exact", **options)
 
 
 def test_checklists_are_over_documents(tmp_path):
     engine = ScriptedJudge(says)
     table = checklist(
-        ROWS, ["Is it good?"], engine, response_field="alder", mode="item", journal=None, progress=False, **TOGETHER
+        ROWS, ["Is it good?"], engine, response_fields="alder", mode="item", journal=None, progress=False, **TOGETHER
     )
     report = table.reports["alder"]
     assert (report.num_clusters, report.primary_score.n, report.items[0].pass_rate.n) == (8, 8, 8)
@@ -142,7 +142,13 @@ def test_checklists_are_over_documents(tmp_path):
 
 def test_grade_scores_are_over_documents(tmp_path):
     table = grade_scores(
-        ROWS, ["alder", "birch"], BETTER, ScriptedJudge(lambda _: "Option 1"), journal=None, progress=False, **TOGETHER
+        ROWS,
+        BETTER,
+        ScriptedJudge(lambda _: "Option 1"),
+        response_fields=["alder", "birch"],
+        journal=None,
+        progress=False,
+        **TOGETHER,
     )
     (grading,) = table.gradings.values()
     assert (grading.answered.n, grading.grade_score.n) == (8, 8)
@@ -152,7 +158,7 @@ def test_grade_scores_are_over_documents(tmp_path):
 
 def test_a_report_on_judges_is_over_documents():
     rows = [{**row, "gold": "Yes" if row["alder"] == "good" else "No"} for row in ROWS]
-    options = {"response_field": "alder", "gold_field": "gold", "journal": None, "progress": False, "resamples": 200}
+    options = {"response_fields": "alder", "gold_fields": "gold", "journal": None, "progress": False, "resamples": 200}
     judges = [ScriptedJudge(says, name="one"), ScriptedJudge(says, name="two")]
     report = reliability(rows, POLITE, judges, flow="verdict_only", **options, **TOGETHER)
     first = report.results[0]

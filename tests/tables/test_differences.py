@@ -26,7 +26,7 @@ def verdicts(request):
 
 
 def assess(criteria, **options):
-    given = {"response_field": ["alder", "birch"], "journal": None, "progress": False, "cluster_field": False}
+    given = {"response_fields": ["alder", "birch"], "journal": None, "progress": False, "cluster_field": False}
     return judge(ROWS, criteria, ScriptedJudge(verdicts), **{**given, **options})
 
 
@@ -55,7 +55,7 @@ def test_it_is_printed_below_the_scores(table):
     assert "| alder – birch | clear | +0.64 [" in markdown
     assert "| 0.031 | 11 | 1 | 0.58 to 0.67 |" in markdown
     assert "Set aside: rows on which only one of the two has a score" in markdown
-    assert "Paired differences" not in assess([POLITE], response_field="alder").to_markdown()
+    assert "Paired differences" not in assess([POLITE], response_fields="alder").to_markdown()
 
 
 def test_it_is_saved_loaded_and_rescored(table, tmp_path):
@@ -94,7 +94,7 @@ def test_checklists_too(tmp_path):
         ROWS,
         items,
         ScriptedJudge(answers),
-        response_field=["alder", "birch"],
+        response_fields=["alder", "birch"],
         mode="item",
         journal=None,
         progress=False,
@@ -112,7 +112,7 @@ def test_many_systems_are_compared_but_not_all_printed():
     systems = [f"s{number}" for number in range(7)]
     rows = [{system: f"{'alder' if system == 's3' else 'birch'} {row}" for system in systems} for row in range(11)]
     found = judge(
-        rows, CLEAR, ScriptedJudge(verdicts), response_field=systems, journal=None, progress=False, cluster_field=False
+        rows, CLEAR, ScriptedJudge(verdicts), response_fields=systems, journal=None, progress=False, cluster_field=False
     )
     assert len(found.differences) == 21
     shown = found.to_markdown()
@@ -129,7 +129,7 @@ def test_a_cell_with_much_unscored_leads_with_its_bounds():
         ROWS,
         CLEAR,
         ScriptedJudge(silent),
-        response_field=["alder", "birch"],
+        response_fields=["alder", "birch"],
         journal=None,
         progress=False,
         cluster_field=False,

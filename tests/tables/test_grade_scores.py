@@ -29,7 +29,7 @@ def spread(gap):
 
 
 def scores(data, engine, **more):
-    options = {"candidates": "answers", "criteria": BETTER, "progress": False, "include_prompts_in_result": False}
+    options = {"response_fields": "answers", "criteria": BETTER, "progress": False, "include_prompts_in_result": False}
     return grade_scores(data, engine=engine, **{**options, **more})
 
 
@@ -75,7 +75,7 @@ class TestByHand:
             {"question": "q", "x": "b", "y": None, "z": None},
             {"question": "q", "x": "c", "y": "b", "z": "a"},
         ]
-        table = scores(data, BEST, candidates=["x", "y", "z"])
+        table = scores(data, BEST, response_fields=["x", "y", "z"])
         assert [one.candidates for one in table.instances] == [("x", "y"), ("x",), ("x", "y", "z")]
         assert [one.missing for one in table.instances] == [("z",), ("y", "z"), ()]
         result = grading(table)
@@ -203,9 +203,9 @@ class TestRuns:
             ({"scoring": "expected"}, "scoring"),
             ({"judge_weights": [1.0]}, "that of one judge"),
             ({"unrelated_option": 1}, "True or False"),
-            ({"candidates": ["answers"]}, "at least two columns"),
-            ({"candidates": "answrs"}, "answers"),
-            ({"candidates": "question"}, "a str"),
+            ({"response_fields": ["answers"]}, "at least two columns"),
+            ({"response_fields": "answrs"}, "answers"),
+            ({"response_fields": "question"}, "a str"),
             ({"criteria": [BETTER, BETTER]}, "one criterion"),
             ({"smaples": 2}, "samples"),
         ],
@@ -308,7 +308,7 @@ class TestWhatMustNotMatter:
         scores(
             [{"question": "q", "gpt-secret": "a", "llama-secret": "b"}],
             judge,
-            candidates=["gpt-secret", "llama-secret"],
+            response_fields=["gpt-secret", "llama-secret"],
         )
         assert judge.requests
         assert not any("secret" in request.messages[0]["content"] for request in judge.requests)

@@ -45,7 +45,7 @@ def verdicts(request):
 
 
 def assess(engine=None, *, rows=ROWS, criteria=(LEVELS, POLITE), **options):
-    given = {"response_field": ["alder", "birch"], "journal": None, "progress": False, **options}
+    given = {"response_fields": ["alder", "birch"], "journal": None, "progress": False, **options}
     return judge(rows, list(criteria), engine or ScriptedJudge(verdicts), **given)
 
 
@@ -119,7 +119,7 @@ def test_a_data_set_of_hugging_face():
 
 
 def test_catalog_ids_and_the_baseline():
-    table = judge(ROWS, "criteria.evenhand.direct.conciseness", "engines.evenhand.baseline", response_field="alder")
+    table = judge(ROWS, "criteria.evenhand.direct.conciseness", "engines.evenhand.baseline", response_fields="alder")
     assert table.parameters["judges"] == ["baseline-text-statistics"]
     assert "The baseline judge is text statistics without a model" in str(table)
     assert all(item.verdict.scored for item in table.judgements)
@@ -140,7 +140,7 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
     engine = ScriptedJudge(chooses("Mid"))
     rows = [ROWS[0], {**ROWS[1], "birch": missing}]
     table = judge(
-        rows, LEVELS, engine, response_field=("alder", "birch"), context_fields=[], journal=None, progress=False
+        rows, LEVELS, engine, response_fields=("alder", "birch"), context_fields=[], journal=None, progress=False
     )
     assert len(engine.requests) == 3 * 2 * 2  # three responses, two orders, two steps
     last = table.judgements[-1]
@@ -247,7 +247,7 @@ def test_a_level_is_shown_as_it_is():
 
 def test_a_response_with_markup_cannot_break_the_table_in_a_notebook():
     rows = [{"<b>x</b>|y": "r"}]
-    shown = assess(rows=rows, response_field=["<b>x</b>|y"], criteria=[POLITE], engine=ScriptedJudge(chooses("Yes")))
+    shown = assess(rows=rows, response_fields=["<b>x</b>|y"], criteria=[POLITE], engine=ScriptedJudge(chooses("Yes")))
     assert "<b>x</b>" not in shown._repr_html_()
 
 
@@ -273,14 +273,14 @@ def test_a_dry_run_asks_nothing():
     ("options", "error", "message"),
     [
         (
-            {"response_field": ["alder", "brich"]},
+            {"response_fields": ["alder", "brich"]},
             InvalidInputError,
-            r"no field 'brich', which response_field names. Did",
+            r"no field 'brich', which response_fields names. Did",
         ),
-        ({"response_field": []}, InvalidInputError, r"response_field is \[\]; give the name of a column, or several"),
-        ({"response_field": ["alder", "alder"]}, InvalidInputError, "each once"),
-        ({"response_field": None}, InvalidInputError, "response_field is None"),
-        ({"response_field": [1]}, InvalidInputError, r"response_field is \[1\]"),
+        ({"response_fields": []}, InvalidInputError, r"response_fields is \[\]; give the name of a column, or several"),
+        ({"response_fields": ["alder", "alder"]}, InvalidInputError, "each once"),
+        ({"response_fields": None}, InvalidInputError, "response_fields is None"),
+        ({"response_fields": [1]}, InvalidInputError, r"response_fields is \[1\]"),
         ({"context_fields": "qestion"}, InvalidInputError, "'qestion', which context_fields names"),
         ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
         ({"gold_fields": {"tone": "gold"}}, InvalidInputError, "gold_fields names 'tone', which is not judged"),

@@ -131,7 +131,7 @@ def test_what_contradicts_rubrics_of_rows_is_refused(options, message):
 def test_the_shell(tmp_path, capsys):
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
-    given = ["--response", "response", "--engine", "engines.evenhand.baseline", "--out", str(out)]
+    given = ["--response-fields", "response", "--engine", "engines.evenhand.baseline", "--out", str(out)]
     assert main(["judge", str(path), "--rubric-field", "rubrics", *given]) == 0
     assert "4 verdicts written" in capsys.readouterr().out
     assert len(evenhand.open(out).subjects) == 4

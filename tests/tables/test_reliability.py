@@ -43,18 +43,19 @@ def always_first(request):
 
 
 def report(engine=None, criteria=(BETTER, CITES), **more):
-    given = {"response_field": "a", "systems": ["a", "b"], **QUIET, **more}
+    given = {"response_fields": ["a", "b"], **QUIET, **more}
     return reliability(ROWS, list(criteria), engine or ScriptedJudge(always_first), **given)
 
 
 def test_a_judge_that_always_takes_the_first_place():
     found = report(samples=3)
     compared, assessed = found.of("better"), found.of("cites")
-    for result in (compared, assessed):
+    for result, questions in ((compared, 6), (assessed, 12)):
         assert result.position.position_consistency.estimate == 0.0
         assert result.position.first_shown_share.estimate == 1.0
         assert result.repetition.pair_agreement.estimate == 1.0
-        assert (result.num_questions, result.num_samples, result.replies.unscored_counts.votes) == (6, 3, 36)
+        assert (result.num_questions, result.num_samples) == (questions, 3)
+        assert result.replies.unscored_counts.votes == 6 * questions
         # Six clusters that all point one way: 2 / 2^6.
         assert result.position.p_value == pytest.approx(2 / 64)
     assert compared.grade_score.grade_score.estimate == 0.0
@@ -70,22 +71,24 @@ def test_what_people_said_is_read_from_columns():
     assert found.of("better").people.accuracy.estimate == pytest.approx(2 / 6)
     assert found.of("better").people.num_references == 6
     assert found.of("cites").people.vote_accuracy.estimate == pytest.approx(0.5)
-    one = reliability(ROWS, BETTER, ScriptedJudge(always_first), systems=["a", "b"], gold_field="preferred", **QUIET)
+    one = reliability(
+        ROWS, BETTER, ScriptedJudge(always_first), response_fields=["a", "b"], gold_fields="preferred", **QUIET
+    )
     assert one.of().people == found.of("better").people
-    assert found.of("cites").people.num_references == 6
+    assert found.of("cites").people.num_references == 12
 
 
 def test_the_votes_are_those_of_judge_and_winrates():
     engine = SimulatedEngine(noise=1.0, position_preference=0.5)
     found = report(engine, gold_fields={"better": "preferred", "cites": "cited"})
-    table = winrates(ROWS, ["a", "b"], BETTER, engine, gold_field="preferred", **QUIET)
+    table = winrates(ROWS, BETTER, engine, response_fields=["a", "b"], gold_fields="preferred", **QUIET)
     position = table.summary.position
     assert found.of("better").position.n_checked == position.n_checked
     assert found.of("better").position.n_consistent == position.n_consistent
     assert found.of("better").people.accuracy.estimate == pytest.approx(table.gold_agreement().estimate)
-    assessed = judge(ROWS, CITES, engine, response_field="a", gold_fields={"cites": "cited"}, **QUIET)
-    agreement = assessed.gold_agreement("a", "cites")
-    assert found.of("cites").people.accuracy.estimate == pytest.approx(agreement.estimate)
+    assessed = judge(ROWS, CITES, engine, response_fields=["a", "b"], gold_fields={"cites": "cited"}, **QUIET)
+    agreements = [assessed.gold_agreement(system, "cites").estimate for system in ("a", "b")]
+    assert found.of("cites").people.accuracy.estimate == pytest.approx(sum(agreements) / 2)
 
 
 def test_several_judges_are_reported_each_by_itself_and_side_by_side():
@@ -122,7 +125,7 @@ def tags(every):
 
 def test_the_report_says_how_the_selections_were_read(tmp_path):
     rows = [{"a": f"answer {place}"} for place in range(1, 31)]
-    given = {"response_field": "a", "check_positional_bias": False, "max_reasks": 0, **QUIET}
+    given = {"response_fields": "a", "check_positional_bias": False, "max_reasks": 0, **QUIET}
     found = reliability(rows, CITES, [tags(15), tags(10)], **given)
     # 2 of 30 tags, and 3 of 30
     kinds = [result.replies.readings for result in found.results]
@@ -136,7 +139,7 @@ def test_the_report_says_how_the_selections_were_read(tmp_path):
 
 def test_a_second_report_costs_no_call(tmp_path):
     journal = tmp_path / "journal.sqlite"
-    given = {"systems": ["a", "b", "c"], "journal": journal, "progress": False, "samples": 2}
+    given = {"response_fields": ["a", "b", "c"], "journal": journal, "progress": False, "samples": 2}
     with JudgeServer(labels=["Response A", "Tie", "Response B", "Option 1", "Option 2"]) as server:
         engine = http_judge(server.base_url, temperature=1.0)
         planned = reliability(ROWS, BETTER, engine, dry_run=True, **given)
@@ -157,16 +160,16 @@ def test_a_report_on_what_was_compared_before_costs_no_call(tmp_path):
     given = {"journal": tmp_path / "journal.sqlite", "progress": False}
     with JudgeServer(labels=["Response A", "Response B"]) as server:
         engine = http_judge(server.base_url)
-        winrates(ROWS, ["a", "b"], BETTER, engine, **given)
+        winrates(ROWS, BETTER, engine, response_fields=["a", "b"], **given)
         made = server.seen
-        found = reliability(ROWS, BETTER, engine, systems=["a", "b"], **given)
+        found = reliability(ROWS, BETTER, engine, response_fields=["a", "b"], **given)
         assert server.seen == made
     assert found.of().replies.usage.calls == 0
 
 
 def test_three_systems_are_chosen_among_too():
     engine = SimulatedEngine(quality=lambda question, index: 50.0 * question.responses[index].startswith("answer"))
-    found = report(engine, criteria=[BETTER], response_field=None, systems=["a", "b", "c"])
+    found = report(engine, criteria=[BETTER], response_fields=["a", "b", "c"])
     [choice] = found.choices
     grading = choice.grading
     assert (choice.prompt, choice.unrelated, grading.num_scored) == ("evaluate_first", None, 6)
@@ -179,9 +182,7 @@ def test_three_systems_are_chosen_among_too():
 
 def test_all_prompts_with_an_unrelated_option():
     engine = SimulatedEngine(quality=lambda question, index: 1.0, position_preference=50.0)
-    found = report(
-        engine, criteria=[BETTER], response_field=None, systems=["a", "b"], prompts="all", unrelated_option=True
-    )
+    found = report(engine, criteria=[BETTER], prompts="all", unrelated_option=True)
     keys = [(choice.prompt, choice.unrelated is not None) for choice in found.choices]
     prompts = ("select", "evaluate_first", "avoid_order_bias", "grade")
     assert keys == [(prompt, unrelated) for prompt in prompts for unrelated in (False, True)]
@@ -191,7 +192,7 @@ def test_all_prompts_with_an_unrelated_option():
         if choice.unrelated is not None:
             assert choice.unrelated.chosen.estimate == pytest.approx(1 / 3)
             assert choice.unrelated.difference.estimate == 0.0
-    named = report(engine, criteria=[BETTER], response_field=None, prompts=["grade", "select"])
+    named = report(engine, criteria=[BETTER], prompts=["grade", "select"])
     assert [choice.prompt for choice in named.choices] == ["grade", "select"]
 
 
@@ -200,17 +201,15 @@ def test_confidences_are_asked_for_where_they_are_wanted():
     engine = SimulatedEngine(noise=0.5)
     without, found = report(engine, **asked), report(engine, confidences=True, **asked)
     assert "confidences=True" in without.of("better").confidences.reason
-    assert found.of("better").confidences.n == found.of("cites").confidences.n == 12
+    assert [found.of(name).confidences.n for name in ("better", "cites")] == [12, 24]
     # The verdicts are still those of the options selected.
     assert found.parameters["scoring"] == without.parameters["scoring"] == "selected"
 
 
 def test_what_is_missing_is_counted():
     rows = [{**ROWS[0], "a": None}, *ROWS[1:]]
-    found = reliability(
-        rows, [BETTER, CITES], ScriptedJudge(always_first), response_field="a", systems=["a", "b"], **QUIET
-    )
-    assert [(result.num_questions, result.num_missing) for result in found.results] == [(5, 1), (5, 1)]
+    found = reliability(rows, [BETTER, CITES], ScriptedJudge(always_first), response_fields=["a", "b"], **QUIET)
+    assert [(result.num_questions, result.num_missing) for result in found.results] == [(11, 1), (5, 1)]
     assert "1 question was not asked, as a response is missing." in str(found)
 
 
@@ -265,35 +264,36 @@ def test_the_report_cannot_be_changed_and_repeats_what_made_it():
 
 def test_the_budget_is_for_all_runs_together():
     engine = ScriptedJudge(always_first)
-    found = report(engine, flow="verdict_only", max_calls=15, max_failure_rate=1.0)
-    # Twelve calls for the assessments, three for the comparisons.
-    assert len(engine.requests) == 15
+    found = report(engine, flow="verdict_only", max_calls=27, max_failure_rate=1.0)
+    # 24 calls for the assessments, three for the comparisons.
+    assert len(engine.requests) == 27
     assert found.of("better").replies.unscored_counts.reasons == {"budget": 9}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"response_field": None}, r"\['cites'\] have options and assess responses, but response_field is None"),
-        ({"systems": None}, r"\['better'\] are pairwise and compare systems, but systems is None"),
-        ({"criteria": [CITES]}, "no criterion needs it; leave it out, or give a pairwise criterion"),
-        ({"criteria": [BETTER]}, "no criterion needs it; leave it out, or give a criterion with options"),
-        ({"criteria": [BETTER, BETTER], "response_field": None}, "give at least one, each once"),
+        ({"response_fields": None}, r"response_fields names \[\]; name one column"),
+        (
+            {"criteria": [BETTER], "response_fields": "a"},
+            r"names \['a'\]; name one column or more, and two or more for \['better'\]",
+        ),
+        ({"systems": ["a", "b"]}, "chooses among the systems of recorded votes"),
+        ({"criteria": [BETTER, BETTER], "response_fields": None}, "give at least one, each once"),
         ({"criteria": []}, "give at least one, each once"),
-        ({"gold_field": "preferred"}, "is for one criterion"),
+        ({"gold_fields": "preferred"}, "say which column belongs to which"),
         ({"gold_fields": {"best": "preferred"}}, "which is not judged"),
         ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
-        ({"stop_early": True}, "the agreement of draws is measured"),
-        ({"judge_weights": [1.0]}, "belongs to panels"),
-        ({"aggregation": "mean"}, "belongs to panels"),
-        ({"allow_ties": True, "criteria": [PLAIN], "response_field": None}, "leave these out"),
+        ({"stop_early": True}, "every judge is reported by itself"),
+        ({"judge_weights": [1.0]}, "every judge is reported by itself"),
+        ({"aggregation": "mean"}, "every judge is reported by itself"),
+        ({"scale": "graded", "criteria": [PLAIN]}, "leave these out"),
         ({"scale": "grade"}, "scale is 'grade'"),
-        ({"allow_ties": True, "criteria": [CITES], "systems": None}, "belong to comparisons"),
+        ({"allow_ties": True, "criteria": [CITES]}, "no criterion is pairwise"),
         ({"resamples": 0}, "whole number from 1"),
         ({"prompts": [], "unrelated_option": True}, "name a prompt"),
-        ({"unrelated_option": True, "criteria": [CITES], "systems": None}, "best of several systems"),
-        ({"systems": ["a"]}, "at least two"),
-        ({"systems": ["a", "z"]}, "'z'"),
+        ({"unrelated_option": True, "criteria": [CITES]}, "no criterion is pairwise"),
+        ({"response_fields": ["a", "z"]}, "'z'"),
         ({"prompts": ["best"]}, "prompts names 'best'"),
         ({"sample": 3}, "there is no option 'sample'"),
         ({"on_position_bias": "tie"}, "on_position_bias"),
@@ -312,10 +312,10 @@ def test_options_without_values_have_flips_and_no_spread():
     assert [each.flip_rate.estimate for each in found.flips.values()] == [1.0, 1.0]
     assert found.repetition.pair_agreement.estimate == 1.0
     assert isinstance(found.spread, Missing)
-    with pytest.raises(InvalidInputError, match=r"\['topic'\] have options without one"):
+    with pytest.raises(InvalidInputError, match="options without a value"):
         report(criteria=[BETTER, UNVALUED], confidences=True)
 
 
 def test_prompts_need_systems():
-    with pytest.raises(InvalidInputError, match="best of several systems"):
-        report(criteria=[CITES], systems=None, prompts="all")
+    with pytest.raises(InvalidInputError, match="no criterion is pairwise"):
+        report(criteria=[CITES], prompts="all")

@@ -49,9 +49,9 @@ def test_every_fault_is_recovered_within_its_interval(faults):
         rows_of(90 if simulation.noise else 180),
         CRITERION,
         simulation.engine,
-        systems=["a", "b"],
+        response_fields=["a", "b"],
         context_fields="quality",
-        gold_field="preferred",
+        gold_fields="preferred",
         samples=2,
         level=CERTAIN,
         max_failure_rate=1.0,
@@ -82,7 +82,7 @@ def test_an_assessor_that_takes_the_option_shown_first():
         [{"response": f"answer {place}"} for place in range(300)],
         clear,
         engine,
-        response_field="response",
+        response_fields="response",
         level=CERTAIN,
         **QUIET,
     ).of()
@@ -107,13 +107,13 @@ def test_confidences_that_are_true_and_confidences_that_are_not():
         chance = _share_of_yes(engine, cites, quality)
         label = "Yes" if random.random() < chance else "No"
         rows.append({"response": f"answer {place}", "quality": str(quality), "true": label, "wrong": "No"})
-    given = {"response_field": "response", "context_fields": "quality", "confidences": True, "level": CERTAIN, **QUIET}
-    found = reliability(rows, cites, engine, gold_field="true", **given).of().confidences
+    given = {"response_fields": "response", "context_fields": "quality", "confidences": True, "level": CERTAIN, **QUIET}
+    found = reliability(rows, cites, engine, gold_fields="true", **given).of().confidences
     assert found.n == 500
     assert found.overconfidence.low < 0 < found.overconfidence.high
     assert found.expected_calibration_error < 0.1
     # The share of people who say no does not depend on what the judge says, which is as often yes as no.
-    wrong = reliability(rows, cites, engine, gold_field="wrong", **given).of().confidences
+    wrong = reliability(rows, cites, engine, gold_fields="wrong", **given).of().confidences
     assert wrong.overconfidence.low > 0
 
 

@@ -22,15 +22,23 @@ def engine():
 
 
 def judged(**options):
-    return judge(ROWS, yes_no_criterion("met", "Is it met?"), engine(), response_field="one", **DRAWN, **options)
+    return judge(ROWS, yes_no_criterion("met", "Is it met?"), engine(), response_fields="one", **DRAWN, **options)
 
 
 def compared(**options):
-    return winrates(ROWS, ["one", "other"], comparison_criterion("c", "d"), engine(), resamples=50, **DRAWN, **options)
+    return winrates(
+        ROWS,
+        comparison_criterion("c", "d"),
+        engine(),
+        response_fields=["one", "other"],
+        resamples=50,
+        **DRAWN,
+        **options,
+    )
 
 
 def checked(**options):
-    return checklist(ROWS, CHECKS, engine(), response_field="one", mode="item", use_logprobs=False, **DRAWN, **options)
+    return checklist(ROWS, CHECKS, engine(), response_fields="one", mode="item", use_logprobs=False, **DRAWN, **options)
 
 
 REFUSED = {
@@ -77,7 +85,12 @@ def test_strengths_are_those_of_the_first_two_draws():
     table, every = compared(stop_early=True, confidence=None), compared()
     assert table.winrate("one") == every.winrate("one")
     two = winrates(
-        ROWS, ["one", "other"], comparison_criterion("c", "d"), engine(), resamples=50, **{**DRAWN, "samples": 2}
+        ROWS,
+        comparison_criterion("c", "d"),
+        engine(),
+        response_fields=["one", "other"],
+        resamples=50,
+        **{**DRAWN, "samples": 2},
     )
     strengths = [each.entry("one").strength.log_strength for each in (table, two, every)]
     assert strengths[0] == strengths[1] != strengths[2]

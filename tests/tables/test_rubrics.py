@@ -38,7 +38,7 @@ def says(request):
 
 
 def assess(engine=None, *, rows=ROWS, rubric=RUBRIC, **options):
-    given = {"response_field": ["alder", "birch"], "journal": None, "progress": False, "max_reasks": 0, **options}
+    given = {"response_fields": ["alder", "birch"], "journal": None, "progress": False, "max_reasks": 0, **options}
     return judge(rows, rubric, engine or ScriptedJudge(says), **given)
 
 
@@ -93,7 +93,7 @@ def test_judge_weights_and_the_rule_of_each_scale_are_independent(tmp_path):
     weights = (3.0, 1.0, 1.0)
     rules = {"ordinal": "weighted_mean", "nominal": "mode"}
     table = assess(
-        panel, rows=ROWS[:1], rubric=rubric, response_field="alder", aggregation=rules, judge_weights=weights
+        panel, rows=ROWS[:1], rubric=rubric, response_fields="alder", aggregation=rules, judge_weights=weights
     )
     # clear: 3·1 / 5, near Fair; cites: two of three, whatever they weigh; kind: likewise
     assert read(table) == {"clear": ("Fair", pytest.approx(0.6)), "cites": ("No", 0), "kind": ("y", 0)}
@@ -258,7 +258,7 @@ def test_examples_balanced_and_never_the_row_itself():
         rows,
         [CLEAR],
         engine,
-        response_field="alder",
+        response_fields="alder",
         gold_fields={"clear": "level"},
         examples=rows,
         num_examples=6,
@@ -394,7 +394,7 @@ def test_a_budget_that_runs_out_leaves_whole_responses():
         rows,
         Rubric(name="reply", criteria=tuple(criteria)),
         ScriptedJudge(chooses("Yes"), concurrency=1),
-        response_field=["one", "other"],
+        response_fields=["one", "other"],
         flow="verdict_only",
         max_calls=9,
         journal=None,

@@ -45,7 +45,7 @@ def prefers(qualities, *, log=None):
 
 def compare(judge, systems=("a", "b"), total=TOTAL, **options):
     settings = {"flow": "verdict_only", "progress": False, "journal": None, "check_positional_bias": False, **options}
-    return winrates(rows_of(total), list(systems), BETTER, judge, **{"stop": "decided", **settings})
+    return winrates(rows_of(total), BETTER, judge, response_fields=list(systems), **{"stop": "decided", **settings})
 
 
 class TestWhatIsAsked:
@@ -103,9 +103,9 @@ class TestWhatIsAsked:
         rows = [{**row, "topic": f"t{place // 4}"} for place, row in enumerate(rows_of())]
         table = winrates(
             rows,
-            ["a", "b"],
             BETTER,
             prefers(SURE),
+            response_fields=["a", "b"],
             stop="decided",
             cluster_field="topic",
             flow="verdict_only",
@@ -158,9 +158,9 @@ class TestWhatIsPaid:
     def test_a_dry_run_says_at_most(self, tmp_path, capsys):
         path = write_rows(tmp_path / "rows.jsonl", [{"question": "?", **row} for row in rows_of(30)])
         arguments = [
-            "compare",
+            "winrates",
             str(path),
-            "--systems",
+            "--response-fields",
             "a,b",
             "--criteria",
             "criteria.evenhand.pairwise.overall_quality",
@@ -266,7 +266,7 @@ def test_who_never_met_has_no_rank():
 def test_tests_are_called_what_they_are():
     rows = [{"question": "?", "a": f"long answer {n}", "b": f"{n}"} for n in range(6)]
     engine = "engines.evenhand.baseline"
-    settings = {"response_field": ["a", "b"], "progress": False, "journal": None}
+    settings = {"response_fields": ["a", "b"], "progress": False, "journal": None}
     for interval, name in (("anytime", "bets, which hold at any time"), ("auto", "sign-flip test")):
         table = evenhand.judge(rows, "criteria.evenhand.direct.relevance", engine, interval=interval, **settings)
         assert f"({name}, p corrected by Holm" in " ".join(str(table).split())

@@ -83,7 +83,7 @@ def judged(values, **options):
 @cache
 def _judged(values, options):
     given = {
-        "response_field": ["alder", "birch"],
+        "response_fields": ["alder", "birch"],
         "gold_fields": {"help": "gold"},
         "samples": 3,
         **QUIET,
@@ -121,7 +121,7 @@ def test_results_in_different_units_are_not_compared():
 def test_a_rubric_counts_shares():
     def table(values):
         rubric = Rubric(name="r", criteria=(criterion(values, weight=2.0), criterion(SHARES, "polite", weight=-1.0)))
-        return evenhand.judge(ROWS, rubric, JUDGES, response_field=["alder", "birch"], **QUIET)
+        return evenhand.judge(ROWS, rubric, JUDGES, response_fields=["alder", "birch"], **QUIET)
 
     one, two = table(SHARES), table(LIKERT)
     for name in ("rubric_scores", "rubric_differences", "rubric_results"):
@@ -136,7 +136,7 @@ def test_a_rubric_counts_shares():
 
 def test_votes_and_references_in_other_units():
     rows = [{"ann": a, "bob": b, "gold": g} for a, b, g in [(5, 4, 5), (1, 2, 2), (3, 3, 4), (5, 5, 5), (2, 4, 3)]]
-    table = evenhand.aggregate_votes(rows, ["ann", "bob"], criterion(LIKERT), gold="gold")
+    table = evenhand.aggregate_votes(rows, ["ann", "bob"], criterion(LIKERT), gold_fields="gold")
     # means 4.5, 1.5, 3, 5, 3 against 5, 2, 4, 5, 3: distances .5, .5, 1, 0, 0
     errors = table.summary.comparison.errors
     assert table.summary.scores.score.estimate == pytest.approx(17 / 5)
@@ -145,14 +145,14 @@ def test_votes_and_references_in_other_units():
     assert errors.bias.estimate == pytest.approx(-2 / 5)
     assert 0 <= errors.mean_absolute.low < errors.mean_absolute.high <= 4
     shares = [{name: (value - 1) / 4 for name, value in row.items()} for row in rows]
-    own = evenhand.aggregate_votes(shares, ["ann", "bob"], criterion(SHARES), gold="gold")
+    own = evenhand.aggregate_votes(shares, ["ann", "bob"], criterion(SHARES), gold_fields="gold")
     check(own.summary, table.summary)
     assert "1 = Awful, 2 = Poor, 3 = Fair, 4 = Good, 5 = Great" in str(table)
 
 
 def test_the_reliability_of_judges_in_other_units():
     def found(values):
-        given = {"response_field": ["alder", "birch"], "samples": 3, "gold_fields": {"help": "gold"}, **QUIET}
+        given = {"response_fields": ["alder", "birch"], "samples": 3, "gold_fields": {"help": "gold"}, **QUIET}
         return evenhand.reliability(ROWS, criterion(values), JUDGES, **given)
 
     one, two = found(SHARES), found(LIKERT)
@@ -169,7 +169,7 @@ def test_own_units_are_saved_and_written(tmp_path):
     sentiment = criterion({"Against": -1, "Neither": 0, "For": 1})
     scripted = ScriptedJudge(lambda request: "For" if request.question.responses[0].endswith("1") else "Neither")
     rows = [{**row, "gold": value} for row, value in zip(ROWS[:2], (-1, 1), strict=True)]
-    given = {"response_field": "alder", "gold_fields": {"help": "gold"}, "check_positional_bias": False, **QUIET}
+    given = {"response_fields": "alder", "gold_fields": {"help": "gold"}, "check_positional_bias": False, **QUIET}
     table = evenhand.judge(rows, sentiment, scripted, **given)
     # a number in a gold column is the value of an option
     assert [(record["score"], record["gold"]) for record in table.records()] == [(0, "Against"), (1, "For")]
@@ -233,7 +233,7 @@ def test_a_rubric_goes_as_far_as_its_options(weights, values, expected):
     names = ("one", "other")
     criteria = tuple(criterion(each, name, weight=weight) for name, weight in zip(names, weights, strict=True))
     rubric = Rubric(name="r", criteria=criteria)
-    table = evenhand.judge(ROWS[:3], rubric, JUDGES, response_field=["alder", "birch"], **QUIET)
+    table = evenhand.judge(ROWS[:3], rubric, JUDGES, response_fields=["alder", "birch"], **QUIET)
     assert rubric_range(rubric).score == pytest.approx(expected)
     for summary in table.rubric_scores.values():
         assert expected[0] - 1e-9 <= summary.score.low <= summary.score.high <= expected[1] + 1e-9

@@ -34,7 +34,7 @@ def rows(systems):
 
 def table(systems=("s0", "s1", "s2"), **options):
     judge = SimulatedEngine(quality=quality, seed=3)
-    return evenhand.winrates(rows(systems), systems, GRADED, judge, scale="graded", **QUIET, **options)
+    return evenhand.winrates(rows(systems), GRADED, judge, response_fields=systems, scale="graded", **QUIET, **options)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_a_saved_opened_and_recorded_table_has_the_same_numbers(weighted, tmp_pa
 def test_a_stream_has_the_same_numbers(weighted, tmp_path):
     judge, systems = SimulatedEngine(quality=quality, seed=3), weighted.systems
     how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
-    found = evenhand.winrates(rows(systems), systems, GRADED, judge, stream_to=tmp_path / "out", **how)
+    found = evenhand.winrates(rows(systems), GRADED, judge, response_fields=systems, stream_to=tmp_path / "out", **how)
     check_rates(found)
 
 
@@ -173,7 +173,9 @@ def test_what_weighs_wins_and_what_does_not_is_said(weighted, tmp_path):
 def test_the_unscored_bounds_of_a_pair_are_of_the_battles():
     judge = SimulatedEngine(quality=quality, seed=3, garbage_rate=0.5, recovery_rate=0.0)
     how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
-    found = evenhand.winrates(rows(["s0", "s1"]), ["s0", "s1"], GRADED, judge, max_failure_rate=1.0, **how)
+    found = evenhand.winrates(
+        rows(["s0", "s1"]), GRADED, judge, response_fields=["s0", "s1"], max_failure_rate=1.0, **how
+    )
     of = {(each.name, each.of): each for each in found.findings()}
     pair, system = of["winrate", ("s0", "s1")], of["winrate", ("s0",)]
     assert pair.bounds == system.bounds != None  # noqa: E711 - both are there

@@ -36,7 +36,7 @@ LONG = [
     for n, row in enumerate(ROWS)
     for name in QUALITY
 ]
-LONG_FIELDS = {"systems_field": "model", "response_field": "output", "id_field": "prompt"}
+LONG_FIELDS = {"systems_field": "model", "response_fields": "output", "id_field": "prompt"}
 
 
 def judge_of(**settings):
@@ -44,7 +44,7 @@ def judge_of(**settings):
 
 
 def compare(rows=ROWS, systems=("a", "b", "c"), engine=None, criteria=BETTER, **options):
-    return winrates(rows, systems, criteria, engine or judge_of(), progress=False, **options)
+    return winrates(rows, criteria, engine or judge_of(), response_fields=systems, progress=False, **options)
 
 
 def flat(table):
@@ -94,9 +94,9 @@ class TestByHand:
     def test_agreement_with_gold(self):
         labels = ["b", "tie", float("nan")]  # prompt 0: a wins, not b. prompt 1: b wins, no tie. prompt 2: no label
         rows = [{**row, "pref_a_b": label} for row, label in zip(ROWS, labels, strict=True)]
-        assert compare(rows, ["a", "b"], gold_field="pref_{first}_{second}").gold_agreement().estimate == 0
+        assert compare(rows, ["a", "b"], gold_fields="pref_{first}_{second}").gold_agreement().estimate == 0
         rows[2]["pref_a_b"] = "a"
-        table = compare(rows, ["b", "a"], gold_field="pref_{first}_{second}")  # the column stands for either order
+        table = compare(rows, ["b", "a"], gold_fields="pref_{first}_{second}")  # the column stands for either order
         assert table.gold_agreement().estimate == pytest.approx(1 / 3)
         assert "Agrees with the gold preferences in 33 %" in flat(table)
         assert compare().gold_agreement() is None
@@ -118,7 +118,7 @@ class TestByHand:
 
 class TestLongData:
     def test_long_data_are_wide_data_written_otherwise(self):
-        wide, long = compare(), winrates(LONG, None, BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        wide, long = compare(), winrates(LONG, BETTER, judge_of(), **LONG_FIELDS, progress=False)
         assert scores(wide) == scores(long)
         assert long.ranking == wide.ranking
         assert [entry.prompt_id for entry in long.contests[::3]] == ["p0", "p1", "p2"]
@@ -126,14 +126,14 @@ class TestLongData:
 
     def test_rows_of_a_prompt_may_stand_apart(self):
         mixed = [LONG[place] for place in (8, 0, 4, 7, 2, 1, 6, 3, 5)]
-        table = winrates(mixed, ["a", "b", "c"], BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        table = winrates(mixed, BETTER, judge_of(), systems=["a", "b", "c"], **LONG_FIELDS, progress=False)
         by_id = {(entry.prompt_id, entry.first, entry.second): entry.score for entry in table.contests}
         assert by_id["p1", "a", "b"] == 0
         assert table.winrate("a").estimate == pytest.approx(5 / 6)
 
     def test_a_missing_response_is_an_unscored_contest(self):
         rows = [row for row in LONG if (row["model"], row["prompt"]) != ("b", "p0")]
-        table = winrates(rows, None, BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        table = winrates(rows, BETTER, judge_of(), **LONG_FIELDS, progress=False)
         assert table.summary.unscored_contests == {"missing_response": 2}
         # a: beats c on p0; loses to b and beats c on p1; beats both on p2: 4 of 5.
         assert table.winrate("a").estimate == pytest.approx(4 / 5)
@@ -145,11 +145,11 @@ class TestLongData:
         assert "b 0.33 to 0.67" in text
 
     def test_gold_preferences_belong_to_wide_data(self):
-        with pytest.raises(InvalidInputError, match="gold_field='question' needs data with one column per system"):
-            winrates(LONG, None, BETTER, judge_of(), **LONG_FIELDS, gold_field="question", progress=False)
+        with pytest.raises(InvalidInputError, match="gold_fields='question' needs data with one column per system"):
+            winrates(LONG, BETTER, judge_of(), **LONG_FIELDS, gold_fields="question", progress=False)
 
     def test_some_of_the_systems(self):
-        table = winrates(LONG, ["c", "a"], BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        table = winrates(LONG, BETTER, judge_of(), systems=["c", "a"], **LONG_FIELDS, progress=False)
         assert table.systems == ("c", "a")
         assert len(table.contests) == 3
 
@@ -160,7 +160,7 @@ class TestLongData:
             (lambda rows: rows[1].update(question="other"), "the rows of 'p0' differ in 'question'"),
             (lambda rows: rows[3].update(model=None), "row 3 has None in 'model'"),
             (lambda rows: rows[3].update(prompt=" "), "row 3 has ' ' in 'prompt'"),
-            (lambda rows: rows[3].pop("output"), "no field 'output', which response_field names"),
+            (lambda rows: rows[3].pop("output"), "no field 'output', which response_fields names"),
             (lambda rows: [row.update(model="a", prompt=str(n)) for n, row in enumerate(rows)], "at least two systems"),
         ],
     )
@@ -168,22 +168,22 @@ class TestLongData:
         rows = [dict(row) for row in LONG]
         change(rows)
         with pytest.raises(InvalidInputError, match=message):
-            winrates(rows, None, BETTER, judge_of(), **LONG_FIELDS, progress=False)
+            winrates(rows, BETTER, judge_of(), **LONG_FIELDS, progress=False)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"systems": None}, r"no systems were given: name the columns with systems=\[…\]"),
-        ({"systems": "a"}, "systems is 'a'; give a list of names"),
-        ({"systems": {"a": "a", "b": "b"}}, "give a list of names"),
-        ({"systems": 2}, "give a list of names"),
-        ({"systems": ["a"]}, "name at least two"),
-        ({"systems": ["a", "a"]}, "name at least two, each once"),
-        ({"systems": ["a", "d"]}, "no field 'd', which systems names"),
-        ({"response_field": "a"}, r"\{'response_field': 'a'\} belongs to data with one row per response"),
+        ({"response_fields": None}, r"no systems were given: name the columns with response_fields=\[…\]"),
+        ({"response_fields": {"a": "a", "b": "b"}}, "give the columns of the systems"),
+        ({"response_fields": ["a"]}, "name at least two columns"),
+        ({"response_fields": "a"}, "name at least two columns"),
+        ({"response_fields": ["a", "a"]}, "response_fields is .*give the columns of the systems"),
+        ({"response_fields": ["a", "d"]}, "no field 'd', which response_fields names"),
+        ({"systems": ["a", "b"]}, "chooses among the systems of data with one row per response"),
         ({"id_field": "a_column"}, "instance 0 has no field 'a_column', which id_field names"),
-        ({"systems_field": "a"}, r"\['response_field', 'id_field'\] must be named"),
+        ({"systems_field": "a", "response_fields": None}, r"\['response_fields', 'id_field'\] must be named"),
+        ({"systems_field": "a", "id_field": "a"}, "hold it in one column"),
         ({"criteria": [BETTER, BETTER]}, "about one criterion"),
         ({"criteria": None}, "about one criterion"),
         ({"engine": None}, "no engine was given, and a judge has no default"),
@@ -197,19 +197,19 @@ class TestLongData:
         ({"resamples": 0}, "resamples is 0"),
         ({"resamples": "10"}, "resamples is '10'; give a whole number"),
         ({"level": 0.3}, "level is 0.3"),
-        ({"gold_field": 5}, "gold_field is 5; give the name of a column"),
+        ({"gold_fields": 5}, "gold_fields is 5; give a text"),
         ({"context_fields": 5}, "context_fields is 5; give a column"),
         ({"sample": 3}, "Did you mean 'samples'"),
         ({"aggregation": "median"}, "not a rule for the scale 'pairwise'"),
         ({"context_fields": "qestion"}, "Did you mean 'question'"),
-        ({"gold_field": "kind"}, "instance 0 has 'x' in 'kind', which gold_field names"),
-        ({"gold_field": "gold_{first}"}, "no field 'gold_a', which gold_field names"),
+        ({"gold_fields": "kind"}, "instance 0 has 'x' in 'kind', which gold_fields names"),
+        ({"gold_fields": "gold_{first}"}, "no field 'gold_a', which gold_fields names"),
         ({"split": "test"}, "no splits"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_the_first_call(given, message):
     judge = ScriptedJudge(chooses("Response A"))
-    arguments = {"systems": ["a", "b", "c"], "criteria": BETTER, "engine": judge, "progress": False, **given}
+    arguments = {"response_fields": ["a", "b", "c"], "criteria": BETTER, "engine": judge, "progress": False, **given}
     with pytest.raises(InvalidInputError, match=message):
         winrates(ROWS, **arguments)
     assert not judge.requests
@@ -343,7 +343,7 @@ class TestPosition:
 class TestFiles:
     def test_a_saved_table_comes_back_whole(self, tmp_path):
         rows = [{**row, "gold": "a"} for row in ROWS]
-        table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_field="gold", samples=2)
+        table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_fields="gold", samples=2)
         table.save(tmp_path / "contests.jsonl")
         loaded = evenhand.open(tmp_path / "contests.jsonl")
         assert loaded == table

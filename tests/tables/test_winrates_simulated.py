@@ -24,9 +24,9 @@ def simulated(prompts, quality, *, ties=False, **judge):
     rows = [{"a": f"a{prompt}", "b": f"b{prompt}"} for prompt in range(prompts)]
     return winrates(
         rows,
-        ["a", "b"],
         comparison_criterion("better", "Which response is better?", allow_ties=ties),
         engine,
+        response_fields=["a", "b"],
         flow="one_step",
         max_reasks=0,
         include_prompts_in_result=False,

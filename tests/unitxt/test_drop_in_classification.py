@@ -253,7 +253,7 @@ def test_our_own_engines_and_functions_keep_their_own_rule():
     rows = [{**row, "answer": "a", "data_classification_policy": "confidential"} for row in ROWS]
     engine = ScriptedInferenceEngine(script="first_of_two", data_classification_policy=["public"])
     with pytest.raises(DataClassificationError, match="confidential"):
-        evenhand.judge(rows, "Is it short?", engine, response_field="answer", **QUIET)
+        evenhand.judge(rows, "Is it short?", engine, response_fields="answer", **QUIET)
     with JudgeServer(reply="yes") as server:
         own = evenhand.OpenAICompatibleEngine(base_url=server.base_url, model="m")
         panel = [ScriptedInferenceEngine(script="first_of_two"), own]

@@ -66,6 +66,14 @@ def test_several_sentences_are_several_criteria():
 def test_the_shell_takes_a_sentence(tmp_path, capsys):
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    arguments = ["judge", str(data), "--engine", "engines.evenhand.baseline", "--response", "response", "--no-progress"]
+    arguments = [
+        "judge",
+        str(data),
+        "--engine",
+        "engines.evenhand.baseline",
+        "--response-fields",
+        "response",
+        "--no-progress",
+    ]
     assert main([*arguments, "--criteria", "Is it polite?"]) == 0
     assert "is_it_polite" in capsys.readouterr().out

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter
 
 from evenhand.cli import output
 from evenhand.cli.catalog_verb import catalog, run_unitxt
@@ -17,22 +17,22 @@ from evenhand.cli.journal_verbs import journal
 from evenhand.cli.label_verbs import correct, read_labels, stand_in, to_label
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
-from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
+from evenhand.cli.result_verbs import compare, export, filter_results, rescore, show
 from evenhand.cli.resume_verb import resume
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
-from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import heeding_termination
 from evenhand.version import __version__
 
 LISTED = {
-    "aggregate": "Reduce the recorded votes of every row to a verdict, and the verdicts to scores.",
-    "agree": "How far judges agree with people, people with people, and judges with judges.",
+    "aggregate-votes": "Reduce recorded votes to verdicts, and the verdicts to scores.",
+    "agreement": "Measure how far judges agree with people, people with people, and judges with judges.",
     "checklist": "Answer the yes/no questions of a checklist about every response of a data set.",
-    "compare": "Which of these systems is better, by how much, and how sure is that.",
+    "winrates": "Which of these systems is better, by how much, and how sure is that.",
     "demo": "Judge the data that ships with evenhand, offline unless an engine is given.",
     "judge": "Assess every response of a data set against one or more criteria, or against a rubric.",
     "run-mode": "Judge a data set in any way: by a mode of evenhand, of another package, or of your own.",
-    "judge-report": "How far a judge can be trusted: what it does when the order changes, and when it is asked again.",
-    "read": "Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.",
+    "reliability": "How far a judge can be trusted: what it does when the order changes, and when it is asked again.",
+    "read-replies": "Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.",
 }
 """What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
 
@@ -46,15 +46,15 @@ See what it does, offline and without a key:
     evenhand demo
 
 Judge every response of a data set:
-    evenhand judge answers.jsonl --response answer --context question \\
+    evenhand judge answers.jsonl --response-fields answer --context-fields question \\
         --criteria criteria.evenhand.direct.relevance --engine openai/gpt-4.1-mini --out run.parquet
 
 Say which of two systems is better, and how sure that is:
-    evenhand compare answers.jsonl --systems old,new --context question \\
+    evenhand winrates answers.jsonl --response-fields old,new --context-fields question \\
         --criteria criteria.evenhand.pairwise.overall_quality --engine openai/gpt-4.1-mini
 
 Find out how good the judge is: order, repetition, length, refusals:
-    evenhand judge-report answers.jsonl --systems old,new --context question --samples 3 \\
+    evenhand reliability answers.jsonl --response-fields old,new --context-fields question --samples 3 \\
         --criteria criteria.evenhand.pairwise.overall_quality --engine openai/gpt-4.1-mini
 
 Correct a judge's score by a few labels of people:
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with heeding_termination():
             code = _carry_out(given)
     except CycloptsError as error:
-        output.complain(_named_in_a_file(error) or error)
+        output.complain(error)
         raise SystemExit(EXIT_BAD_INPUT) from None
     except EvenhandError as error:
         output.complain(error)
@@ -132,24 +132,9 @@ def _carry_out(given: Sequence[str]) -> int:
         return command_line()(given) or 0
     with output.heard(given) as said:
         configured = any(each.partition("=")[0] == "--config" for each in said)
-        done = command_line(configured=configured)(two_runs(said)) if said else None
+        done = command_line(configured=configured)(said) if said else None
         output.say(*() if said else (WELCOME,))  # what cyclopts printed is sent on its way too
     return done or 0 if said else EXIT_BAD_INPUT
-
-
-def _named_in_a_file(error: CycloptsError) -> str | None:
-    """What an option is called in the shell that was given by a name that only run files have; None for all else."""
-    verb, *_ = error.command_chain or [""]
-    if not isinstance(error, UnknownOptionError) or verb not in LISTED:
-        return None
-    from evenhand.cli.flags import flag_of  # noqa: PLC0415 - only who is refused needs it
-    from evenhand.cli.run_file import other_names  # noqa: PLC0415 - as above
-    from evenhand.cli.verb_table import VERBS  # noqa: PLC0415 - as above
-
-    given, *_ = (error.token.keyword or error.token.value).partition("=")
-    name = given.removeprefix("--").replace("-", "_")
-    also = next((other_names(each) for each in VERBS if each.name == verb), {})
-    return f"Unknown option: {given}. In the shell of {verb} it is {flag_of(also[name])}." if name in also else None
 
 
 def _unwritten(error: OSError, saved: Path | None = None) -> int:
@@ -186,7 +171,7 @@ def command_line(*, configured: bool = False) -> App:
     app.command(rescore)
     app.command(filter_results, name="filter")
     app.command(export)
-    app.command(compare_runs, show=False)
+    app.command(compare)
     app.command(journal)
     app.command(correct)
     app.command(plot)

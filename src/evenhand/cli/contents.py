@@ -15,7 +15,9 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import PART, kind_if_saved
 
 RESULT_VERBS: Final = "show, rescore, filter, export, compare, correct, to-label, plot, report"
-ROW_VERBS: Final = "judge, compare, checklist, run-mode, judge-report; with recorded votes aggregate, agree, read"
+ROW_VERBS: Final = (
+    "judge, winrates, checklist, run-mode, reliability; with recorded votes aggregate-votes, agreement, read-replies"
+)
 LABEL_VERBS: Final = "correct RESULT --gold FILE, show RESULT --gold FILE"
 _MOST_VALUES: Final = 3
 _LONGEST: Final = 20

@@ -84,7 +84,7 @@ class Ending:
         _check_beside(options, out, read)
         if labels:
             _check_labels(labels)
-        asking = verb.name == "read" or given.get("engine") is not None
+        asking = verb.name == "read-replies" or given.get("engine") is not None
         record = run_record(verb.name, {name: value for name, value in given.items() if name not in OUTPUTS})
         return cls(verb, options, out, left_out, asking, record, labels, _gating(verb, options, labels))
 

@@ -59,18 +59,6 @@ SPELLED: Mapping[str, tuple[object, str]] = {
 ADDED_UP = frozenset({"require", "format"})
 """Options that may be given several times."""
 
-FLAGS: Mapping[str, tuple[str, ...]] = {
-    "cluster_field": ("--cluster-field", "--cluster"),
-    "context_fields": ("--context",),
-    "gold_field": ("--gold",),
-    "gold_fields": ("--gold", "--gold-field"),
-    "group_fields": ("--group-fields", "--group"),
-    "label_fields": ("--label",),
-    "reference_field": ("--reference",),
-    "response_field": ("--response",),
-}
-"""Options that have shorter names in the shell too; the names that they have in Python are accepted as well."""
-
 PAIRS: Mapping[str, tuple[str, str]] = {
     "gold_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
     "label_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
@@ -80,7 +68,7 @@ PAIRS: Mapping[str, tuple[str, str]] = {
 
 METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
-    **dict.fromkeys(("context_fields", "gold", "gold_fields", "group_fields", "systems", "votes"), "COLUMN"),
+    **dict.fromkeys(("context_fields", "gold_fields", "group_fields", "response_fields", "votes"), "COLUMN"),
     "data_classification": "CLASS",
     **dict.fromkeys(("config", "examples", "out", "report", "run_file", "tables"), "FILE"),
     **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
@@ -183,7 +171,7 @@ def shell_option(
     kinds = kinds_of(info.annotation)
     several = any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
     settings: dict[str, Any] = {
-        "name": _flags(name),
+        "name": flag_of(name),
         "help": _sentence(info, names),
         "group": group,
         "allow_repeating": True,
@@ -206,21 +194,20 @@ def shell_option(
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _flags(name: str) -> tuple[str, ...]:
-    """What an option is called in the shell."""
-    return tuple(dict.fromkeys((*FLAGS.get(name, ()), f"--{name.replace('_', '-')}")))
-
-
 def flag_of(name: str) -> str:
-    """The first of its names."""
-    return _flags(name)[0]
+    """Return the name of an option in the shell.
+
+    >>> flag_of("response_fields")
+    '--response-fields'
+    """
+    return f"--{name.replace('_', '-')}"
 
 
 def plain(text: str, names: Collection[str]) -> str:
     """A docstring without its markup, with options under their names in the shell.
 
     >>> plain("As ``gold_fields`` say; see :class:`~evenhand.options.RunOptions`.", ["gold_fields"])
-    'As --gold say; see RunOptions.'
+    'As --gold-fields say; see RunOptions.'
     """
     text = re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"\1", text)
     text = re.sub(r"``(\w+)``", lambda found: flag_of(found[1]) if found[1] in names else found[1], text)

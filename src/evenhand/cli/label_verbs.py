@@ -65,7 +65,9 @@ def stand_in(
 
 
 def correct(
-    run: Annotated[str, Parameter(name="RUN", help="A saved result: what --out of judge, compare or checklist wrote.")],
+    run: Annotated[
+        str, Parameter(name="RUN", help="A saved result: what --out of judge, winrates or checklist wrote.")
+    ],
     /,
     *,
     gold: Annotated[
@@ -157,14 +159,14 @@ def to_label(
         Parameter(help="How rows are drawn: random, or by_verdict (rare verdicts more often)."),
     ] = "random",
     seed: Annotated[int, Parameter(help="Of the draw.")] = 0,
-    response_field: Annotated[
+    response_fields: Annotated[
         str | None,
-        Parameter(name=("--response", "--response-field"), help="The column with the responses, of recorded votes."),
+        Parameter(name="--response-fields", help="The column with the responses, of recorded votes."),
     ] = None,
     context_fields: Annotated[
         tuple[str, ...],
         Parameter(
-            name=("--context", "--context-fields"),
+            name="--context-fields",
             negative=(),
             help="The columns shown beside the responses, in place of those that the judge was shown.",
             consume_multiple=True,
@@ -181,7 +183,7 @@ def to_label(
         data=data,
         design=design,
         seed=seed,
-        response_field=response_field,
+        response_fields=response_fields,
         context_fields=context_fields or None,
     )
     kept = sheet.save(checked or out)

@@ -12,7 +12,9 @@ from evenhand.files import check_ending
 
 
 def plot(
-    run: Annotated[str, Parameter(name="RUN", help="A saved result: what --out of judge, compare or checklist wrote.")],
+    run: Annotated[
+        str, Parameter(name="RUN", help="A saved result: what --out of judge, winrates or checklist wrote.")
+    ],
     /,
     *,
     kind: Annotated[

@@ -26,8 +26,8 @@ Out = Annotated[
     Parameter(name="--out", help="Write the result there: .parquet has a row per vote, .jsonl a line each."),
 ]
 TWO_FORMS: Final = (
-    "evenhand compare ROWS --systems new,old … has a judge compare systems on rows; evenhand compare A.parquet "
-    "B.parquet compares two saved results"
+    "evenhand compare A.parquet B.parquet compares two saved results; evenhand winrates ROWS … has a judge compare "
+    "systems on rows"
 )
 
 
@@ -238,7 +238,7 @@ def _kept(results: Results, file: str, out: Path | None, gating: Gating) -> int:
     return gating.end(results, f"{format_count(len(results), 'entry')} written to {place}", saved=place)
 
 
-def compare_runs(
+def compare(
     before: Annotated[str, Parameter(name="A", help="A saved result.")],
     after: Annotated[str, Parameter(name="B", help="Another one of its kind, of the same rows.")],
     /,
@@ -256,33 +256,6 @@ def _is_saved(file: str) -> bool:
     from evenhand.results.saved import kind_if_saved  # noqa: PLC0415 - seconds of import
 
     return kind_if_saved(file) is not None
-
-
-_OF_TWO_RUNS: Final = frozenset({"--require", "--format", "--gold", "--gold-design"})
-"""All options of the verb that compares two saved results."""
-
-
-def two_runs(given: Sequence[str]) -> list[str]:
-    """The words of the shell, in which ``compare A B`` is the verb that compares two saved results.
-
-    Raises:
-        InvalidInputError: What could mean either.
-    """
-    if list(given[:1]) != ["compare"]:
-        return list(given)
-    files = [word for word in given[1:3] if not word.startswith("-")]
-    if len(files) < 2 and _OF_TWO_RUNS.issuperset(each.partition("=")[0] for each in given if each.startswith("--")):
-        saved = [word for word in given[1:] if word.endswith((".parquet", ".jsonl")) and _is_saved(word)]
-        files = saved if len(saved) == 2 else files  # with options before or between them
-    if not files:
-        return list(given)
-    if len(files) == 1:
-        if Path(files[0]).is_file() and _is_saved(files[0]):
-            raise InvalidInputError(f"compare is given one saved result, {files[0]!r}: {TWO_FORMS}")
-        return list(given)
-    if any(word.partition("=")[0] == "--systems" for word in given):
-        raise InvalidInputError(f"compare is given two files and --systems: {TWO_FORMS}")
-    return ["compare-runs", *given[1:]]
 
 
 Exported = Literal["csv", "jsonl", "parquet", "markdown", "latex", "html"]

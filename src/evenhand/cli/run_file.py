@@ -1,8 +1,7 @@
 """A run as a file: what it may hold, how it is read and checked, and what counts where several places say something.
 
-A run file is a mapping, as YAML, JSON or TOML: ``job`` names the verb, ``data`` the rows, and all else is under the
-names that it has in Python (or under the shorter names of the shell): every option is read off the declarations of the
-function that the verb is. What is said in several places counts in this order:
+A run file is a mapping, as YAML, JSON or TOML: ``job`` names the verb, ``data`` the rows, and all else has the name
+that it has in Python. What is said in several places counts in this order:
 
 1. what the call says: options of the shell, keyword arguments of :func:`evenhand.run`;
 2. the environment: ``EVENHAND_RUN_MAX_CALLS=20``, written as the shell takes it, words as in a shell;
@@ -40,7 +39,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from evenhand.cli.flags import FLAGS, SPELLED, Declared, Words, declared, text_or_file, value_of
+from evenhand.cli.flags import SPELLED, Declared, Words, declared, text_or_file, value_of
 from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -55,7 +54,6 @@ TEXTS = ("guidelines", "prompt")
 """What may be the name of a file that holds the text."""
 
 SCHEMA_KEY = "$schema"
-ALSO_CALLED: Mapping[str, str] = {"judges": "engine", "judge": "engine", "ids": "id_field"}
 LABELS = (
     "Labels of people by which the scores are corrected: the arguments of evenhand.correct, such as gold (a file of "
     "labels; without it those of gold_fields) and design (how the labelled rows were chosen)."
@@ -137,28 +135,21 @@ class RunFile:
         line = self.text.count("\n", 0, min(found, key=lambda each: len(each[1])).end()) + 1
         return f"{self.name}, line {line}: {name}"
 
-    def named(self, verb: Verb) -> dict[str, tuple[str, Any]]:
-        """What it says of a run of this verb: name in Python -> name as it is written, and value.
+    def named(self, verb: Verb) -> dict[str, Any]:
+        """Return the options that it sets for a run of this verb.
 
         Raises:
-            InvalidInputError: If it is a run of another verb, names what the verb does not take, or names it twice.
+            InvalidInputError: If it is a run of another verb, or names an option that the verb does not have.
         """
         if self.job not in {None, verb.name}:
             raise InvalidInputError(f"{self.place('job')} is {self.job!r}, and this is {verb.name}: evenhand run FILE")
-        known, also = [*fields_of(verb)], other_names(verb)
-        found: dict[str, tuple[str, Any]] = {}
-        for written, value in self.said.items():
-            name = also.get(written, written)
-            if written == "job":
-                continue
+        known = [*fields_of(verb)]
+        found = {name: value for name, value in self.said.items() if name != "job"}
+        for name in found:
             if name not in known:
-                told = did_you_mean(written, [*known, *also])
-                raise InvalidInputError(f"{self.place(written)} is nothing that a run of {verb.name} takes. {told}")
-            if name in found:
                 raise InvalidInputError(
-                    f"{self.place(written)} says {name} a second time, under another name: keep one"
+                    f"{self.place(name)} is not an option of {verb.name}. {did_you_mean(name, known)}"
                 )
-            found[name] = (written, value)
         return found
 
 
@@ -225,7 +216,7 @@ def fields_of(verb: Verb) -> dict[str, FieldInfo]:
         for name, info in verb.options.items()
         if name != "config"
     }
-    data = declared(Any, None, f"{sentences['dataset']} 'demo' are the data that ship with evenhand.")
+    data = declared(Any, None, f"{sentences['data']} 'demo' are the data that ship with evenhand.")
     labels = {"labels": declared(Mapping[str, Any] | None, None, LABELS)} if verb.kind else {}
     models = {name: info for model in verb.models for name, info in model.model_fields.items()}
     return {"data": data, **own, **models, **labels}
@@ -234,20 +225,6 @@ def fields_of(verb: Verb) -> dict[str, FieldInfo]:
 def _kind(name: str, annotation: object) -> Any:  # noqa: ANN401 - a type
     """The type of a parameter in a file, where objects may be written out, and one name stands for a list of it."""
     return Any if name in OBJECTS else str | Words if annotation == Words else annotation
-
-
-def other_names(verb: Verb) -> dict[str, str]:
-    """The further names that a run file may use -> those of Python."""
-    fields = fields_of(verb)
-    short = {
-        flag.removeprefix("--").replace("-", "_"): name
-        for name, flags in FLAGS.items()
-        for flag in flags
-        if name in fields
-    }
-    systems = {"systems": "response_field"} if "response_field" in fields else {}
-    every = {**short, **systems, **ALSO_CALLED}
-    return {also: name for also, name in every.items() if name in fields and also not in fields}
 
 
 class _Settings(BaseSettings):
@@ -330,21 +307,19 @@ def settled(verb: Verb, file: RunFile, call: Mapping[str, Any]) -> dict[str, Any
             result could not say of its run, and nobody says now.
     """
     fields = fields_of(verb)
-    said, also = file.named(verb), other_names(verb)
-    given = {also.get(name, name): value for name, value in call.items()}
+    said, given = file.named(verb), dict(call)
     for name in given:
         if name not in fields:
             raise InvalidInputError(f"there is no option {name!r} of {verb.name}. {did_you_mean(name, fields)}")
     _check_environment()
     objects = {name: given.pop(name) for name in list(given) if fields[name].annotation is Any}
     try:
-        settings = _model(verb, {name: value for name, (_, value) in said.items()}, objects)(**given)
+        settings = _model(verb, said, objects)(**given)
     except InvalidInputError as error:
         name = _refused(error)
         if name not in said or name in given:
             raise
-        written = said[name][0]
-        raise InvalidInputError(f"{file.place(written)}{str(error).removeprefix(name)}") from error
+        raise InvalidInputError(f"{file.place(name)}{str(error).removeprefix(name)}") from error
     found = {name: getattr(settings, name) for name in fields if name in settings.model_fields_set} | objects
     for name in file.left_out:
         if name not in found:

@@ -14,7 +14,7 @@ from pydantic import create_model
 from pydantic.fields import FieldInfo
 
 from evenhand.cli.flags import plain
-from evenhand.cli.run_file import SCHEMA_KEY, fields_of, other_names
+from evenhand.cli.run_file import SCHEMA_KEY, fields_of
 from evenhand.cli.verb_table import VERBS, Verb
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.made_by import yaml_text
@@ -69,8 +69,8 @@ RUBRIC: Final = {
     ],
 }
 CHECKLIST: Final = ["Does it answer the question that was asked?", "Is it free of claims that the context denies?"]
-RESPONSES: Final = {"systems": SYSTEMS, "context": ["question", "context"]}
-PAIRS: Final = {"systems": ["birch", "cedar"], "context": ["question", "context"]}
+RESPONSES: Final = {"response_fields": SYSTEMS, "context_fields": ["question", "context"]}
+PAIRS: Final = {"response_fields": ["birch", "cedar"], "context_fields": ["question", "context"]}
 OVERALL: Final = "criteria.evenhand.pairwise.overall_quality"
 
 TEMPLATES: Mapping[str, Template] = {
@@ -79,59 +79,59 @@ TEMPLATES: Mapping[str, Template] = {
         "A judge assesses every response by criteria.",
         {
             **RESPONSES,
-            "judges": JUDGE,
+            "engine": JUDGE,
             "criteria": ["criteria.evenhand.direct.relevance", CRITERION],
-            "gold": {"relevance": "{system}_relevance"},
+            "gold_fields": {"relevance": "{system}_relevance"},
         },
         {"criteria": "By what: catalog ids (evenhand catalog list criteria), files, plain sentences, or written out."},
     ),
     "rubric": Template(
         "judge",
         "A judge assesses every response by a rubric of weighted criteria.",
-        {**RESPONSES, "judges": JUDGE, "rubric": RUBRIC},
+        {**RESPONSES, "engine": JUDGE, "rubric": RUBRIC},
         {"rubric": "By what: a catalog id (evenhand catalog list rubrics), a file, or written out, as here."},
     ),
     "checklist": Template(
         "checklist",
         "A judge answers yes/no questions about every response.",
-        {**RESPONSES, "judges": JUDGE, "checklist": CHECKLIST},
+        {**RESPONSES, "engine": JUDGE, "checklist": CHECKLIST},
         {"checklist": "The questions: a catalog id (evenhand catalog list checklists), a file, or written out."},
     ),
-    "compare": Template(
-        "compare",
+    "winrates": Template(
+        "winrates",
         "A judge says which of two or more systems is better.",
-        {**PAIRS, "judges": JUDGE, "criteria": OVERALL, "gold": "preferred_{first}_{second}"},
+        {**PAIRS, "engine": JUDGE, "criteria": OVERALL, "gold_fields": "preferred_{first}_{second}"},
     ),
     "panel": Template(
         "judge",
         "Several judges assess every response, and each vote counts.",
         {
             **RESPONSES,
-            "judges": [JUDGE, "engines.evenhand.simulated"],
+            "engine": [JUDGE, "engines.evenhand.simulated"],
             "criteria": "criteria.evenhand.direct.relevance",
             "samples": 1,
         },
-        {"judges": f"{JUDGE_SAID} The second is a simulated judge with known faults, which shows what a panel prints."},
+        {"engine": f"{JUDGE_SAID} The second is a simulated judge with known faults, which shows what a panel prints."},
     ),
     "local-server": Template(
         "judge",
         "A model on a server of yours (vLLM, Ollama, llama.cpp, LM Studio) judges.",
         {
             **RESPONSES,
-            "judges": JUDGE,
+            "engine": JUDGE,
             "criteria": "criteria.evenhand.direct.relevance",
             "flow": "one_step",
             "max_failure_rate": 0.2,
         },
-        {"judges": "Put http://localhost:8000/v1[model=NAME] here, with the address of the server and its model."},
+        {"engine": "Put http://localhost:8000/v1[model=NAME] here, with the address of the server and its model."},
     ),
-    "judge-report": Template(
-        "judge-report",
+    "reliability": Template(
+        "reliability",
         "How far a judge can be trusted: other orders, repeated draws, agreement with people.",
-        {**PAIRS, "judges": JUDGE, "criteria": OVERALL, "gold": "preferred_{first}_{second}", "samples": 3},
+        {**PAIRS, "engine": JUDGE, "criteria": OVERALL, "gold_fields": "preferred_{first}_{second}", "samples": 3},
     ),
-    "agree": Template(
-        "agree",
+    "agreement": Template(
+        "agreement",
         "How far recorded labels agree, without a judge being asked. (The demo has one annotator: these are labels of "
         "two systems, which need not agree.)",
         {
@@ -160,8 +160,7 @@ def run_template(name: str) -> str:
         raise InvalidInputError(f"--template is {name!r}. {did_you_mean(name, TEMPLATES)}")
     template = TEMPLATES[name]
     verb = verb_of(template.job)
-    fields, also = fields_of(verb), other_names(verb)
-    said = {also.get(each, each) for each in template.said}
+    fields = fields_of(verb)
     lines = [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",
         *_comment(
@@ -172,12 +171,12 @@ def run_template(name: str) -> str:
         "",
         *_entry("data", "demo", DATA_SAID),
     ]
-    why = {"judges": JUDGE_SAID, **template.why}
+    why = {"engine": JUDGE_SAID, **template.why}
     for each, value in template.said.items():
-        lines += _entry(each, value, why.get(each) or _sentence(fields[also.get(each, each)]))
+        lines += _entry(each, value, why.get(each) or _sentence(fields[each]))
     lines += _comment("All that follows may be left out; it stands here with its default.")
     for each, info in fields.items():
-        if each not in {"data", *said, *LEFT_OUT} and each not in verb.one_of:
+        if each not in {"data", *template.said, *LEFT_OUT} and each not in verb.one_of:
             lines += ["", *_comment(_sentence(info)), f"# {each}: {json.dumps(info.default)}"]
     return "\n".join(lines)
 
@@ -197,7 +196,7 @@ def _sentence(info: FieldInfo) -> str:
 
 @cache
 def run_schema() -> str:
-    """The JSON schema of run files: of each job what it takes, under all names that it may have."""
+    """The JSON schema of run files: the options of each job."""
     jobs = {verb.name: _schema_of(verb) for verb in VERBS}
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -223,7 +222,5 @@ def _schema_of(verb: Verb) -> dict[str, Any]:
     for name, each in create_model("Run", **fields).model_json_schema()["properties"].items():
         shape = {key: said for key, said in each.items() if key not in {"title", "accepted", "description"}}
         properties[name] = {"description": _sentence(fields[name][1]), **shape}
-    for short, name in other_names(verb).items():
-        properties[short] = {**properties[name], "description": f"The same as {name}."}
     named = {"job": {"const": verb.name}, SCHEMA_KEY: {"type": "string"}}
     return {"additionalProperties": False, "properties": {**named, **properties}}

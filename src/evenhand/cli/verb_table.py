@@ -57,11 +57,7 @@ class Verb:
         own = Declared.of(self.function).own
         further = {"leave_out": LEAVE_OUT} if self.asks else {"log": LOG} if self.kind else {}
         held = {**own, "out": OUT, "config": CONFIG, **further, **self.also}
-        return {
-            name: info
-            for name, info in held.items()
-            if name != "dataset" and not (name == "gold_field" and "gold_fields" in own)
-        }
+        return {name: info for name, info in held.items() if name != "data"}
 
     @property
     def models(self) -> tuple[type[Options], ...]:
@@ -72,7 +68,7 @@ class Verb:
     def needed(self) -> tuple[str, ...]:
         """What must be given beside the data."""
         own = Declared.of(self.function).own
-        declared_so = [name for name, info in own.items() if info.is_required() and name != "dataset"]
+        declared_so = [name for name, info in own.items() if info.is_required() and name != "data"]
         return tuple(name for name in (*declared_so, *self.required) if name not in self.one_of)
 
     def check_given(self, given: Collection[str]) -> None:
@@ -102,21 +98,21 @@ VERBS = (
         "judge",
         kind="judgements",
         written=("entries", "verdict"),
-        required=("response_field",),
+        required=("response_fields",),
         one_of=("criteria", "rubric", "rubric_field"),
-        columns=("response_field",),
+        columns=("response_fields",),
         also={
             "criteria": CRITERIA,
             "rubric": declared(str, None, "The catalog id, or the JSON or YAML file, of a rubric."),
         },
     ),
     Verb(
-        "compare",
+        "winrates",
         "winrates",
         kind="winrates",
         written=("contests", "contest"),
         one_of=("engine", "votes"),
-        columns=("systems", "votes"),
+        columns=("response_fields", "systems", "votes"),
         also={"votes": VOTES},
     ),
     Verb(
@@ -125,14 +121,14 @@ VERBS = (
         kind="checklist",
         written=("responses", "checked response"),
         one_of=("checklist", "checklist_field"),
-        columns=("response_field", "votes"),
+        columns=("response_fields", "votes"),
         also={"votes": VOTES},
     ),
     Verb(
-        "judge-report",
+        "reliability",
         "reliability",
         one_of=("engine", "votes"),
-        columns=("response_field", "systems", "votes"),
+        columns=("response_fields", "systems", "votes"),
         also={
             "votes": VOTES,
             "criteria": CRITERIA,
@@ -150,16 +146,16 @@ VERBS = (
         "run_mode",
         kind="mode_results",
         written=("subjects", "judged subject"),
-        required=("response_field",),
-        columns=("response_field",),
+        required=("response_fields",),
+        columns=("response_fields",),
     ),
-    Verb("aggregate", "aggregate_votes", kind="aggregated_votes", written=("verdicts", "verdict")),
+    Verb("aggregate-votes", "aggregate_votes", kind="aggregated_votes", written=("verdicts", "verdict")),
     Verb(
-        "read",
+        "read-replies",
         "read_replies",
         kind="aggregated_votes",
         written=("verdicts", "verdict"),
         columns=("replies",),
     ),
-    Verb("agree", "agreement", kind="agreement", written=("pairs", "pair")),
+    Verb("agreement", "agreement", kind="agreement", written=("pairs", "pair")),
 )

@@ -111,9 +111,9 @@ def result_of(verb: Verb, given: Mapping[str, Any], ending: Ending) -> Any:  # n
     from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - seconds of import
 
     function = FUNCTIONS[verb.function]
-    _prepare(verb, how)
+    _prepare(how)
     if ending.gating.require:
-        ranges, systems = _ranges(verb, how), _systems(verb, rows, how)
+        ranges, systems = _ranges(verb, how), _systems(rows, how)
         ending.gating.check_before_run(ranges, systems, complete=verb.kind == "judgements" and bool(ranges))
     if ending.options.ray is not None or first is not None:
         from evenhand.row_runs import job_of  # noqa: PLC0415 - as above
@@ -122,7 +122,7 @@ def result_of(verb: Verb, given: Mapping[str, Any], ending: Ending) -> Any:  # n
             return _on_cluster(verb, job_of(verb.function, {**how, "split": given.get("split")}), given, ending)
         return _streamed(job_of(verb.function, how), given, chain(() if first is None else [first], batches), ending)
     required = [name for name, info in Declared.of(verb.function).own.items() if info.is_required()]
-    places = [how.pop(name, None) for name in required if name != "dataset"]
+    places = [how.pop(name, None) for name in required if name != "data"]
     result = function(rows, *places, **how)
     if hasattr(result, "run_file"):
         object.__setattr__(result, "run_file", ending.record)  # of all that was said, and not of rows in memory
@@ -152,7 +152,7 @@ def _streamed(job: Job, given: Mapping[str, Any], batches: Iterable[RowBatch], e
 
 def _on_cluster(verb: Verb, job: Job, given: Mapping[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
     """The same, judged by workers, who read the rows, too."""
-    from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
+    from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
 
     options = ending.options
     return judge_on_ray(
@@ -165,11 +165,11 @@ def _on_cluster(verb: Verb, job: Job, given: Mapping[str, Any], ending: Ending) 
     )
 
 
-def _systems(verb: Verb, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> list[str]:
+def _systems(rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> list[str]:
     """The systems that will have scores; none where they are not known before the first call."""
     if (column := how.get("systems_field")) is not None:
         return [*_known(rows, column)]
-    return _named(how.get("systems" if verb.kind == "winrates" else "response_field"))
+    return _named(how.get("response_fields"))
 
 
 def _ranges(verb: Verb, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
@@ -213,7 +213,7 @@ def _first(
     """The first rows; where a prompt has several, the rows of the first prompts."""
     from evenhand.data.fields import name_of  # noqa: PLC0415 - as above
 
-    long = given.get("systems_field") or verb.name == "read" or ("votes" in given and "votes" in verb.one_of)
+    long = given.get("systems_field") or verb.name == "read-replies" or ("votes" in given and "votes" in verb.one_of)
     column = given.get("id_field") or ("id" if "id" in rows[0] else None)
     names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
     first = list(dict.fromkeys(names))
@@ -235,17 +235,14 @@ def run_verb(verb: Verb, given: Mapping[str, Any]) -> int:
     return ending.shown(result)
 
 
-def _prepare(verb: Verb, given: dict[str, Any]) -> None:
+def _prepare(given: dict[str, Any]) -> None:
     """What the shell spells in its own way, as the function takes it."""
-    function = Declared.of(verb.function)
     if "rubric" in given:
         from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 
         given["criteria"] = load_rubric(given.pop("rubric"))
     if isinstance(given.get("mode"), str) and ":" in given["mode"]:
         given["mode"] = _imported(given["mode"])
-    if isinstance(given.get("gold_fields"), str) and "gold_field" in function.own:
-        given["gold_field"] = given.pop("gold_fields")
 
 
 def _split(verb: Verb, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
@@ -376,15 +373,15 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
         rules.check(scale)
     how = {"id_field": "id", **how}
     judged = FUNCTIONS["judge"](
-        rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how
+        rows, list(demo.CRITERIA), engine, response_fields=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how
     )
     say(judged)
     compared = FUNCTIONS["winrates"](
-        rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how
+        rows, demo.COMPARISON, engine, response_fields=demo.SYSTEMS, gold_fields=demo.GOLD_PREFERENCE, **how
     )
     say(compared)
     items = demo.load_demo_checklist()
-    checked = FUNCTIONS["checklist"](rows, items, engine, response_field=demo.SYSTEMS, **_of_a_checklist(how))
+    checked = FUNCTIONS["checklist"](rows, items, engine, response_fields=demo.SYSTEMS, **_of_a_checklist(how))
     say(checked)
     say(
         "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "

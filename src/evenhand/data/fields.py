@@ -16,7 +16,6 @@ from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.plain import briefly, context_mapping, held_in, number_of, plain_cell
-from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.statistics.intervals import IntervalLevel
@@ -221,7 +220,7 @@ def context_of(
     setting = "context_fields"
     if fields is None:
         fields = criterion.context_fields
-        how = "map it with context_fields={name: your field}, in the shell --context NAME=FIELD"
+        how = "map it with context_fields={name: your field}, in the shell --context-fields NAME=FIELD"
         setting = f"the {type(criterion).__name__.lower()} {criterion.name!r} ({how})"
     context = {}
     for name, field in fields.items():
@@ -296,32 +295,6 @@ def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[s
 
 def _named(criterion: Criterion | Checklist) -> str:
     return f"the {type(criterion).__name__.lower()} {criterion.name!r}"
-
-
-def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, Any]:
-    """What a result repeats of the ids of its rows: ``id_field`` and ``ids``; nothing where rows have none.
-
-    Args:
-        rows: The data.
-        field: The column that names each row; None for none.
-
-    Raises:
-        InvalidInputError: If a row has no id, or one that another has.
-    """
-    if isinstance(rows, IdentifiedRows):
-        return {"id_field": field, "ids": rows.ids}
-    if field is None:
-        return {}
-    known: dict[str, int] = {}
-    for number, row in enumerate(rows):
-        name = row_id(row, field, number)
-        if name in known:
-            raise InvalidInputError(
-                f"rows {known[name]} and {number} both have the id {name!r} in {field!r}, which id_field names: every "
-                "row needs an id of its own; for rows that belong together, name the column with cluster_field"
-            )
-        known[name] = number
-    return {"id_field": field, "ids": list(known)}
 
 
 def row_id(row: Mapping[str, Any], field: str, number: int) -> str:

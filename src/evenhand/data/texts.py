@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.fields import cell_name, context_columns, context_of, field_of, name_of, references_of, text_of
-from evenhand.data.rows import Row, read_rows
-from evenhand.data.systems import Layout
+from evenhand.data.rows import Layout, Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_count
 from evenhand.votes import is_missing
@@ -47,7 +46,7 @@ class JudgedTexts:
         header: Mapping[str, Any],
         abouts: Sequence[About],
         data: object,
-        response_field: str | None = None,
+        response_fields: str | None = None,
         context_fields: object = None,
     ) -> JudgedTexts:
         """Find the texts in the data that were judged.
@@ -56,7 +55,7 @@ class JudgedTexts:
             header: What the result says of what was judged, with its parameters.
             abouts: What its cells are about.
             data: What :func:`~evenhand.data.rows.read_rows` reads.
-            response_field: The column with the responses, where the result does not know it, as with recorded votes.
+            response_fields: The column with the responses, where the result does not know it, as with recorded votes.
             context_fields: What is shown beside them, in place of what the judge was shown.
 
         Raises:
@@ -65,9 +64,8 @@ class JudgedTexts:
         rows, said = read_rows(data), header["parameters"]
         systems = header.get("systems") or dict.fromkeys(about.get("system") or "" for about in abouts)
         if said.get("systems_field"):
-            prompts = Layout(tuple(systems), said["systems_field"], said["response_field"], said["id_field"]).prompts(
-                rows
-            )
+            layout = Layout(said["response_fields"], tuple(systems), said["systems_field"], said["id_field"])
+            prompts = layout.prompts(rows)
             places = _places_by_name(_prompt_ids(abouts), [str(prompt.id) for prompt in prompts])
             found = {row: prompts[place] for row, place in places.items()}
             held: Mapping[int, Row] = {row: prompt.fields for row, prompt in found.items()}
@@ -75,12 +73,12 @@ class JudgedTexts:
         else:
             held = {row: rows[place] for row, place in _places(said, abouts, rows).items()}
             columns = {system: system for system in systems}
-            if response_field is not None:
-                columns = dict.fromkeys(columns or [""], response_field)
+            if response_fields is not None:
+                columns = dict.fromkeys(columns or [""], response_fields)
             elif not any(columns):
                 raise InvalidInputError(
-                    "the result does not say where the responses are: name their column, response_field=… (in the "
-                    "shell --response)"
+                    "the result does not say where the responses are: name their column, response_fields=… (in the "
+                    "shell --response-fields)"
                 )
             texts = {row: _texts(own, row, columns) for row, own in held.items()}
         shown = said.get("context_fields") if context_fields is None else context_columns(context_fields)
@@ -161,7 +159,7 @@ def _letters(text: str) -> str:
 
 
 def _texts(row: Row, instance: int, columns: Mapping[str, str]) -> dict[str, str | None]:
-    held = {system: field_of(row, column, instance, "response_field") for system, column in columns.items()}
+    held = {system: field_of(row, column, instance, "response_fields") for system, column in columns.items()}
     return {
         system: None if is_missing(value) else text_of(value, cell_name(columns[system], instance))
         for system, value in held.items()

@@ -180,15 +180,15 @@ def _expect(tokens: list[str], token: str) -> None:
 
 
 def listed(given: object) -> list[object]:
-    """Return one thing or a list of them as a list."""
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    """Return one thing or a sequence of them as a list."""
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> tuple[JudgeEngine, ...]:
+def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> Sequence[JudgeEngine]:
     """Return the judge, or the judges of a panel.
 
     Args:
-        engine: An engine as :func:`as_judge` takes it, or a list of them.
+        engine: An engine as :func:`as_judge` takes it, a list of them, or an open panel.
         model: The model of the servers whose addresses are given without one.
         batch: Whether they are asked in batches; None leaves it to each.
 
@@ -201,6 +201,8 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
             "the address of a server such as 'http://localhost:8000/v1' with model=…, a catalog id, an engine object, "
             "or, offline and without a model, 'engines.evenhand.baseline'"
         )
+    if isinstance(engine, Sequence) and not isinstance(engine, str | list | tuple):
+        return engine  # an open panel
     given = listed(engine)
     return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
 

@@ -701,7 +701,7 @@ def _with_numbers(
         if number is None and not is_abstention(given):
             raise InvalidInputError(
                 f"gold is {given!r} for row {row.instance}, which is no number; labels are read when judging, from the "
-                "column that gold_fields (or gold_field, gold) names"
+                "column that gold_fields names"
             )
         found.append(replace(row, gold_label=None, gold_score=number))
     return found

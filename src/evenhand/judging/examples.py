@@ -202,8 +202,8 @@ def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Crite
         raise InvalidInputError(
             f"row {row} of the examples cannot be shown: there is no column {field!r} with the label of the criterion "
             f"{criterion.name!r}; the columns are {list(given)!r}. Say which one has it: "
-            f"label_fields={{{criterion.name!r}: column}}, in the shell --label {option}; every criterion that is "
-            "judged needs its own labels"
+            f"label_fields={{{criterion.name!r}: column}}, in the shell --label-fields {option}; every criterion "
+            "that is judged needs its own labels"
         ) from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import (
     DifferenceTest,
-    PairedDifference,
     name_of_tests,
     over_one_family,
     paired_differences,
@@ -73,18 +73,11 @@ class GroupContrast:
     num_set_aside: int = measure("count")
     test: DifferenceTest | None = None
 
-    def sign(self, level: float, *, by_people: bool) -> int:
-        """1 where the first is ahead, -1 where it is behind, 0 where that cannot be told.
-
-        Args:
-            level: One less the error that is allowed.
-            by_people: Go by what people would see.
-        """
-        found = self.corrected if by_people else self.difference
-        if isinstance(found, Missing):
-            return 0
-        told = not found.low <= 0 <= found.high if by_people else self.p_value <= 1 - level  # type: ignore[operator] # there is one where there is a difference
-        return int(np.sign(found.estimate)) if told else 0
+    def shows(self, part: str, level: float) -> bool:
+        """Whether the difference, by the judge or corrected, is shown at this level: by its test, or its interval."""
+        if part == "difference":
+            return not isinstance(self.p_value, Missing) and self.p_value <= 1 - level
+        return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
 
 
 ScoreName = tuple[str, str, str]
@@ -240,22 +233,17 @@ def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore
     )
 
 
-@dataclass(frozen=True)
-class _SystemPair:
-    """Two systems on the same rows, or the contests between them."""
+class _Pair(NamedTuple):
+    """Two systems on the same rows, or the contests between them: scores (n, 2), their bounds, clusters and samples."""
 
     name: ContrastName
     scores: Numbers
     bounds: tuple[float, float]
     clusters: Sequence[Hashable]
-    samples: tuple[Sample, Sample] | None
-
-    def compared(self, over: IntervalLevel) -> PairedDifference:
-        bounds = _bounds(self.bounds, self.scores)
-        return paired_differences(self.scores, level=over.over(self.clusters), bounds=bounds)[0]
+    samples: tuple[Sample, Sample] | None = None
 
     def corrected(self, level: float | None) -> Interval | Missing:
-        """What people would see; contests are seen as a whole."""
+        """The difference that people would see; contests are corrected as a whole only."""
         if level is None or self.samples is None:
             return NOT_ASKED
         one, other = self.samples
@@ -269,71 +257,66 @@ class _SystemPair:
 def _differences(
     parts: Mapping[str, Sequence[Sample]], over: IntervalLevel, *, corrects: bool, contests: bool
 ) -> dict[ContrastName, GroupContrast]:
-    """Every two systems in each group, one family for Holm's correction; and on all rows, another."""
+    """Compare every two systems in each group, one family for Holm's correction; and on all rows, another."""
     found: dict[ContrastName, GroupContrast] = {}
+    none = "no row has both scores"
     for family in ([ALL], [group for group in parts if group != ALL]):
         pairs = [pair for group in family for pair in _pairs(group, parts[group], contests=contests)]
         each = round(1 - (1 - over.level) / max(len(pairs), 1), 6) if corrects else None
-        compared = over_one_family([pair.compared(over) for pair in pairs])
-        for pair, told in zip(pairs, compared, strict=True):
+        compared = [
+            paired_differences(pair.scores, level=over.over(pair.clusters), bounds=_bounds(pair.bounds, pair.scores))[0]
+            for pair in pairs
+        ]
+        for pair, own in zip(pairs, over_one_family(compared), strict=True):
             found[pair.name] = GroupContrast(
-                difference=known(told.difference, "no row has both scores"),
-                p_value=known(None if told.test is None else told.test.adjusted_p_value, "no row has both scores"),
+                difference=known(own.difference, none),
+                p_value=Missing(none) if own.test is None else own.test.adjusted_p_value,
                 corrected=pair.corrected(each),
-                num_rows=told.n_paired,
-                num_set_aside=told.n_set_aside,
-                test=told.test,
+                num_rows=own.n_paired,
+                num_set_aside=own.n_set_aside,
+                test=own.test,
             )
     return found
 
 
-def _pairs(group: str, samples: Sequence[Sample], *, contests: bool) -> Iterator[_SystemPair]:
-    if contests:
-        yield from _contests(group, samples)
-        return
+def _pairs(group: str, samples: Sequence[Sample], *, contests: bool) -> Iterator[_Pair]:
+    systems = dict.fromkeys(sample.system for sample in samples)
     for one, other in combinations(samples, 2):
-        if one.what != other.what or one.system == other.system:
-            continue
-        _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
-        scores = np.column_stack([one.judged[ours], other.judged[theirs]])
-        clusters = [one.clusters[place] for place in ours]
-        name = (group, one.system, other.system, _criterion(one))
-        if len(ours):
-            yield _SystemPair(name, scores, one.bounds, clusters, (one, other))
-
-
-def _contests(group: str, samples: Sequence[Sample]) -> Iterator[_SystemPair]:
-    """The contests of each two systems: the score of one is what is left of that of the other."""
-    systems = list(dict.fromkeys(sample.system for sample in samples))
-    for first, second in combinations(systems, 2):
-        against = f"against {second}" if len(systems) > 2 else None
-        for sample in samples:
-            if sample.system == first and against in {None, sample.criterion} and len(sample.judged):
+        if not contests and one.what == other.what and one.system != other.system:
+            _, ours, theirs = np.intersect1d(one.instances, other.instances, return_indices=True)
+            scores = np.column_stack([one.judged[ours], other.judged[theirs]])
+            name = (group, one.system, other.system, _criterion(one))
+            if len(ours):
+                yield _Pair(name, scores, one.bounds, [one.clusters[place] for place in ours], (one, other))
+    for first, second in combinations(systems, 2) if contests else ():
+        for sample in samples:  # what one system wins of a contest the other loses
+            of_both = len(systems) == 2 or sample.criterion == f"against {second}"
+            if sample.system == first and of_both and len(sample.judged):
                 scores = np.column_stack([sample.judged, 1 - sample.judged])
-                yield _SystemPair((group, first, second, "win rate"), scores, (0.0, 1.0), sample.clusters, None)
+                yield _Pair((group, first, second, "win rate"), scores, (0.0, 1.0), sample.clusters)
 
 
 def _reversals(
     differences: Mapping[ContrastName, GroupContrast], what: str, level: float, *, by_people: bool
 ) -> Iterator[str]:
-    """Gains of the whole that are losses in a group, and groups that point the other way though it may be chance."""
-    by_people = by_people and any(not isinstance(each.corrected, Missing) for each in differences.values())
+    """Gains on all rows that are losses in a group, and groups that point the other way though it may be chance."""
+    part = "corrected" if by_people and any(each.corrected for each in differences.values()) else "difference"
     for name, whole in differences.items():
-        found = whole.corrected if by_people else whole.difference
+        found: Interval | Missing = getattr(whole, part)
         if name[0] != ALL or isinstance(found, Missing) or found.estimate == 0:
             continue
         first, second = name[1:3] if found.estimate > 0 else (name[2], name[1])
-        sure = "" if whole.sign(level, by_people=by_people) else ", which may be chance"
-        size = format_interval(found, signed=True)
-        ahead = f"On all rows {first} is ahead of {second} on {name[3]} ({size}{sure})"
+        sure = "" if whole.shows(part, level) else ", which may be chance"
+        ahead = f"On all rows {first} is ahead of {second} on {name[3]} ({format_interval(found, signed=True)}{sure})"
         for other, group in differences.items():
-            own = group.corrected if by_people else group.difference
+            own: Interval | Missing = getattr(group, part)
             if other[0] == ALL or other[1:] != name[1:] or isinstance(own, Missing):
                 continue
             if own.estimate * found.estimate < 0:
-                told = "" if by_people else f", {state_p_value(float(group.p_value))}"  # type: ignore[arg-type] # there is one
-                size = f"{format_interval(own, signed=True)}{told}; {name[1]} less {name[2]}"
-                if group.sign(level, by_people=by_people):
-                    yield f"{ahead}, and that hides a loss: where {what} is {other[0]} it is behind ({size})."
+                p_value = f", {state_p_value(group.p_value)}" if part == "difference" and group.p_value else ""
+                size = f"({format_interval(own, signed=True)}{p_value}; {name[1]} less {name[2]})"
+                where = f"where {what} is {other[0]} it is behind"
+                if group.shows(part, level):
+                    yield f"{ahead}, and that hides a loss: {where} {size}."
                 else:
-                    yield f"{ahead}; where {what} is {other[0]} it is behind, which may be chance ({size})."
+                    yield f"{ahead}; {where}, which may be chance {size}."

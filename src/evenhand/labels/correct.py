@@ -29,7 +29,7 @@ from evenhand.results.measures import Column, as_json, measure, measures_table, 
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics import Interval
-from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value
+from evenhand.statistics.correction import Correction, Worth, corrected_mean, draw_p_value, labels_saved
 from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, check_level
 
 DESIGNS: Final[Mapping[Design, str]] = {
@@ -196,6 +196,8 @@ class Sample:
             high=crossing("high"),
             standard_error=None,
         )
+        if isinstance(plain.labels, Missing):
+            return replace(plain, corrected=corrected)
         saved = labels_saved(plain.labels, corrected, plain.num_labelled)
         return replace(plain, corrected=corrected, labels_saved=saved)
 
@@ -250,26 +252,14 @@ def _samples(pair: Paired) -> Iterator[Sample]:
         yield replace(base, option=option, judged=judged, human=human, bounds=(0.0, 1.0), support=(0.0, 1.0))
 
 
-def labels_saved(labels: Interval | Missing, corrected: Interval | Missing, num_labelled: int) -> float | Missing:
-    """Say how many more labels would make the interval of the labels alone as narrow as the corrected one.
-
-    The width of an interval goes with 1/√n: n · ((width of the labels alone / width of the corrected)² − 1).
-    """
-    if isinstance(labels, Missing):
-        return labels
-    if isinstance(corrected, Missing):
-        return corrected
-    wide, narrow = labels.high - labels.low, corrected.high - corrected.low
-    if not narrow or not math.isfinite(wide):
-        return Missing("the intervals cannot be compared")
-    return num_labelled * ((wide / narrow) ** 2 - 1)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """A number as the judge gives it, as the labels alone do, and as both together do.
+    """A score, or the difference of two, as the judge gives it, as the labels alone do, and as both together do.
 
     Attributes:
+        system: Whose score it is, or the system from whose score that of the second is taken; empty where a result
+            knows no systems.
+        second: The other system of a difference, paired over the rows that both have; None for a score.
         criterion: What it is about.
         option: Of a criterion whose options have no values, the one whose share it is.
         judge: By the judge's scores; its interval is one of the judge, and not of people.
@@ -284,6 +274,8 @@ class Corrected:
         notes: What must be said of it.
     """
 
+    system: str
+    second: str | None = None
     criterion: str
     option: str | None = None
     judge: Estimate = measure("score", name="by_judge")
@@ -304,8 +296,8 @@ class Corrected:
 
     @property
     def of_what(self) -> str:
-        """Whose it is."""
-        raise NotImplementedError
+        """The system, or the two."""
+        return self.system if self.second is None else f"{self.system} – {self.second}"
 
     @property
     def name(self) -> str:
@@ -324,43 +316,9 @@ class Corrected:
         row["level"] = self.corrected.level if self.corrected else None
         return {**row, "method": self.method}
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectedMean(Corrected):
-    """The score of a system: see :class:`Corrected`.
-
-    Attributes:
-        system: Whose; empty where a result knows no systems.
-    """
-
-    system: str
-
     @property
-    def of_what(self) -> str:
-        """The system."""
-        return self.system
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectedDifference(Corrected):
-    """How far two systems differ, paired over the rows that both have: see :class:`Corrected`.
-
-    Attributes:
-        first: The system from whose score that of the second is taken.
-        second: The other.
-    """
-
-    first: str
-    second: str
-
-    @property
-    def of_what(self) -> str:
-        """The two systems."""
-        return f"{self.first} – {self.second}"
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the corrected interval leaves 0 out."""
+    def distinguishable(self) -> bool:
+        """Whether the corrected interval of a difference leaves 0 out."""
         return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
 
 
@@ -377,14 +335,14 @@ class CorrectedScores(PrintedTables):
         parameters: Judges, seed, design and what else made it.
     """
 
-    scores: tuple[CorrectedMean, ...]
-    differences: tuple[CorrectedDifference, ...] = ()
+    scores: tuple[Corrected, ...]
+    differences: tuple[Corrected, ...] = ()
     design: str
     level: float
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any]
 
-    def __getitem__(self, name: str | tuple[str, ...]) -> CorrectedMean:
+    def __getitem__(self, name: str | tuple[str, ...]) -> Corrected:
         """The score of ``system``, ``(system, criterion)`` or ``(system, criterion, option)``.
 
         Raises:
@@ -399,25 +357,21 @@ class CorrectedScores(PrintedTables):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The scores, and the differences."""
-        return (self._scores(), *([self._differences()] if self.differences else []))
-
-    def _scores(self) -> TextTable:
         title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
         notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
-        return _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
-
-    def _differences(self) -> TextTable:
-        told = [each.name for each in self.differences if each.told_apart]
-        notes = [f"Told apart by what people would say: {'; '.join(told)}." if told else "None can be told apart."]
-        known = (each.corrected.level for each in self.differences if not isinstance(each.corrected, Missing))
-        level = next(known, self.level)
+        scores = _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
+        if not self.differences:
+            return (scores,)
+        names = [each.name for each in self.differences if each.distinguishable]
+        said = [f"Distinguishable by what people would say: {'; '.join(names) or 'none'}."]
+        level = next((each.corrected.level for each in self.differences if each.corrected), self.level)
         if len(self.differences) > 1:
-            notes.append(
+            said.append(
                 f"Each interval has the level {format_level(level)}, so that all "
                 f"{format_count(len(self.differences))} hold together at {format_level(self.level)} (Bonferroni)."
             )
         title = "Differences of what people would say, paired over the rows"
-        return _table(title, "systems", self.differences, level, notes=notes)
+        return scores, _table(title, "systems", self.differences, level, notes=said)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """A plain row for each score, and after these for each difference."""
@@ -446,28 +400,27 @@ class CorrectedScores(PrintedTables):
         return f"<CorrectedScores of {len(self.scores)} score(s), design {self.design!r}>\n{self}"
 
 
-def worth(scores: Sequence[CorrectedMean]) -> list[str]:
-    """What the judge was worth beside the labels, and where its own mean misleads, in sentences.
+def worth(scores: Sequence[Corrected]) -> list[str]:
+    """Say how many labels the judge is worth, and where its own mean misleads.
 
     A sentence about its worth needs a test or a limit that allows it: ``worth`` of a correction.
     """
-    notes, useless = [], []
+    notes, useless, off = [], [], []
     for each in scores:
         labels = format_count(each.num_labelled, "label")
-        missing = next((value for value in (each.corrected, each.labels_saved) if isinstance(value, Missing)), None)
-        if missing is not None:
-            notes.append(f"{each.name}: {missing.reason}.")
-        elif each.worth == "nothing":
+        corrected, saved = each.corrected, each.labels_saved
+        if isinstance(corrected, Missing) or isinstance(saved, Missing):
+            notes += [f"{each.name}: {why.reason}." for why in (corrected, saved) if isinstance(why, Missing)][:1]
+            continue
+        if each.worth == "nothing":
             useless.append(f"{each.name} ({labels})")
-        elif each.worth == "more" and each.labels_saved >= 1:  # type: ignore[operator] # it is not missing
-            more = format_count(each.labels_saved)
-            notes.append(f"{each.name}: with these {labels} the judge is worth {more} more.")
+        elif each.worth == "more" and saved >= 1:
+            notes.append(f"{each.name}: with these {labels} the judge is worth {format_count(saved)} more.")
+        if each.judge and not corrected.low <= each.judge.estimate <= corrected.high:
+            off.append(f"{each.name} ({format_number(each.judge.estimate)})")
     if useless:
-        notes.append(f"Labels alone would do, to which the judge adds nothing: {_listed(useless, len(scores))}.")
-    off = [f"{each.name} ({format_number(each.judge.estimate)})" for each in scores if _misleads(each)]  # type: ignore[union-attr]
-    if off:
-        notes.append(f"The judge's own mean is not what people would say of: {'; '.join(off)}.")
-    return notes
+        notes.append(f"The judge adds nothing to the labels alone for: {_listed(useless, len(scores))}.")
+    return notes + ([f"The judge's mean lies outside the corrected interval for: {'; '.join(off)}."] if off else [])
 
 
 def _own_notes(found: Sequence[Corrected]) -> list[str]:
@@ -484,14 +437,6 @@ def _listed(names: Sequence[str], total: int) -> str:
     return "all scores" if 1 < len(names) == total else "; ".join(names)
 
 
-def _misleads(score: CorrectedMean) -> bool:
-    """Whether the judge's mean lies outside of the corrected interval."""
-    judge, corrected = score.judge, score.corrected
-    if isinstance(judge, Missing) or isinstance(corrected, Missing):
-        return False
-    return not corrected.low <= judge.estimate <= corrected.high
-
-
 def _table(
     title: str,
     header: str,
@@ -502,7 +447,7 @@ def _table(
 ) -> TextTable:
     """Judge, labels and both, side by side."""
     several = any(each.option for each in found)
-    signed = isinstance(found[0], CorrectedDifference)
+    signed = found[0].second is not None
     rows = [((each.of_what, each.criterion, *([each.option or ""] if several else [])), each) for each in found]
 
     def shown(name: str) -> Column:
@@ -575,7 +520,7 @@ def correct(
     left_out = [f"Left out is what nobody labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
         scores=tuple(
-            CorrectedMean.of(each.correction(wanted), system=each.system, criterion=each.criterion, option=each.option)
+            Corrected.of(each.correction(wanted), system=each.system, criterion=each.criterion, option=each.option)
             for each in own
         ),
         differences=() if results.kind == "winrates" else _differences(own, wanted),
@@ -644,7 +589,7 @@ def _check_labelled(samples: Sequence[Sample], design: Design) -> list[str]:
     return silent
 
 
-def _differences(samples: Sequence[Sample], level: float) -> tuple[CorrectedDifference, ...]:
+def _differences(samples: Sequence[Sample], level: float) -> tuple[Corrected, ...]:
     """Compare every two systems on each criterion, as far as it applies to all rows; all hold together (Bonferroni)."""
     criteria = dict.fromkeys(sample.what for sample in samples)
     pairs = [
@@ -657,9 +602,9 @@ def _differences(samples: Sequence[Sample], level: float) -> tuple[CorrectedDiff
     ]
     each = round(1 - (1 - level) / max(len(pairs), 1), 4)
     return tuple(
-        CorrectedDifference.of(
+        Corrected.of(
             one.minus(other, each),
-            first=one.system,
+            system=one.system,
             second=other.system,
             criterion=one.criterion,
             option=one.option,

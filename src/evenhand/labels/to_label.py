@@ -45,7 +45,7 @@ def to_label(
     data: object,
     design: str = "random",
     seed: int = 0,
-    response_field: str | None = None,
+    response_fields: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
 ) -> BlindSheet:
     """A blind sheet on which people label a sample of what was judged.
@@ -59,7 +59,7 @@ def to_label(
             often. The probabilities go with the labels, so that estimates stay unbiased. If you do not know, draw at
             random.
         seed: Of the draw: the same results and seed give the same sheet.
-        response_field: The column with the responses, where the results do not know it: those of recorded votes.
+        response_fields: The column with the responses, where the results do not know it: those of recorded votes.
         context_fields: What is shown beside the responses, in place of what the judge was shown: a column, several, or
             name shown -> column.
 
@@ -76,7 +76,7 @@ def to_label(
     if design not in DRAWN_BY:
         raise InvalidInputError(f"design is {design!r}, not a sampling design. {did_you_mean(design, DRAWN_BY)}")
     whole = [each for each in results.outcomes() if each.part_of is None]
-    texts = results.texts(data, response_field, context_fields)
+    texts = results.texts(data, response_fields, context_fields)
     cells = {results.question_name(cell): cell for cell in results.cells()}
     ranks = {row: rank for rank, row in enumerate(random_order(1 + max(name[0] for name in cells), seed))}
     chosen: list[_Chosen] = []

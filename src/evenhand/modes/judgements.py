@@ -335,17 +335,18 @@ class JudgementAnalysis(Analysis):
                 table = stored.columns(number, OF_JUDGEMENTS)
                 parts.append(columns_of_table(table, self.criteria, stored.files.firsts[number], kept))
         else:
-            for part in self.parts(texts=False):
-                parts.append(
-                    {
-                        (system, each.name): JudgedColumns.of(part._cell(system, each.name), each, self.rules)
-                        for each in self.criteria
-                        for system in self.systems
-                    }
-                )
+            parts = [part.own_columns() for part in self.parts(texts=False)]
         return {
             (system, criterion.name): JudgedColumns.joined([part[system, criterion.name] for part in parts])
             for criterion in self.criteria
+            for system in self.systems
+        }
+
+    def own_columns(self) -> dict[tuple[str, str], JudgedColumns]:
+        """Return the columns of a part that is in memory."""
+        return {
+            (system, each.name): JudgedColumns.of(self._cell(system, each.name), each, self.rules)
+            for each in self.criteria
             for system in self.systems
         }
 

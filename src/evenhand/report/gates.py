@@ -370,8 +370,8 @@ def _corrected_findings(results: object, scores: CorrectedScores) -> Iterator[Fi
     for two in scores.differences:
         name = f"{_winrate(_score_name(two), '', results)[0]}.difference{CORRECTED}"
         back = two.corrected if isinstance(two.corrected, Missing) else two.corrected.subtracted_from(0.0)
-        yield Finding(name, (two.first, two.second), two.corrected, "difference", two.num_labelled)
-        yield Finding(name, (two.second, two.first), back, "difference", two.num_labelled)
+        yield Finding(name, (two.system, str(two.second)), two.corrected, "difference", two.num_labelled)
+        yield Finding(name, (str(two.second), two.system), back, "difference", two.num_labelled)
 
 
 def _score_name(corrected: Corrected) -> str:

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import chain, groupby
+from functools import cache
+from itertools import chain, groupby, product
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
@@ -531,69 +531,77 @@ def _figure_class() -> type[CaptionedFigure]:
     return cast("type[CaptionedFigure]", NotebookFigure)
 
 
-@dataclass(frozen=True)
-class ResultNumbers:
-    """The numbers of a result that pictures are made of.
-
-    Attributes:
-        results: The result.
-    """
-
-    results: Any
-
-    @cached_property
-    def findings(self) -> Mapping[tuple[str, tuple[str, ...]], Finding]:
-        """(Name, of whom) -> the number."""
-        return {(each.name, each.of): each for each in self.results.findings()}
-
-    @cached_property
-    def outcomes(self) -> tuple[Outcomes, ...]:
-        """Of each system on each criterion; none of a result without scores."""
-        try:
-            found: tuple[Outcomes, ...] = self.results.outcomes()
-        except InvalidInputError:
-            return ()
-        return found
-
-    @cached_property
-    def labelled(self) -> Mapping[str, tuple[Criterion, list[Asked]]]:
-        """Criterion -> the questions with a label of a person."""
-        found: dict[str, tuple[Criterion, list[Asked]]] = {}
-        clusters: dict[object, int] = {}
-        for cell, asked in zip(self.results.cells(), self.results.asked(), strict=True):
-            if asked.gold is None or not cell.votes:
-                continue
-            criterion = self.results.criterion if asked.compares else self.results.criterion_of(cell)
-            if asked.compares:
-                label = asked.judged.index(asked.gold) if asked.gold in asked.judged else NEITHER
-            else:
-                label = criterion.index_of(asked.gold)
-            row, cluster = cell.about["instance"], cell.about.get("cluster")
-            number = None if cluster is None else clusters.setdefault(cluster, len(clusters))
-            own = found.setdefault(criterion.name, (criterion, []))[1]
-            own.append(Asked(row, asked.verdict, label, cluster=number))
-        return found
-
-    def findings_by_name(self, name: str) -> list[Finding]:
-        """The numbers of this name, of one system each or of the whole."""
-        return [each for (own, of), each in self.findings.items() if own == name and len(of) <= 1]
+Findings = Mapping[tuple[str, tuple[str, ...]], Finding]
+"""(Name, of whom) -> the number."""
 
 
-SHARE_AXIS: Final = Marks("share", (), kind="share")
-COEFFICIENT_AXIS: Final = Marks("coefficient (0 is chance)", (), kind="number", reference=0.0)
+def _outcomes(results: Results) -> tuple[Outcomes, ...]:
+    """Return the scores of each system on each criterion; none for a result without scores."""
+    try:
+        return tuple(results.outcomes())
+    except InvalidInputError:
+        return ()
+
+
+def _labelled(results: Any) -> Mapping[str, tuple[Criterion, list[Asked]]]:  # noqa: ANN401 - a result of any kind
+    """Return criterion -> the questions with a label of a person."""
+    found: dict[str, tuple[Criterion, list[Asked]]] = {}
+    clusters: dict[object, int] = {}
+    for cell, asked in zip(results.cells(), results.asked(), strict=True):
+        if asked.gold is None or not cell.votes:
+            continue
+        criterion = results.criterion if asked.compares else results.criterion_of(cell)
+        if asked.compares:
+            label = asked.judged.index(asked.gold) if asked.gold in asked.judged else NEITHER
+        else:
+            label = criterion.index_of(asked.gold)
+        cluster = cell.about.get("cluster")
+        number = None if cluster is None else clusters.setdefault(cluster, len(clusters))
+        own = found.setdefault(criterion.name, (criterion, []))[1]
+        own.append(Asked(cell.about["instance"], asked.verdict, label, cluster=number))
+    return found
+
+
+def _of_systems(findings: Findings, name: str) -> list[Finding]:
+    """Return the numbers of this name, of one system each or of the whole."""
+    return [each for (own, of), each in findings.items() if own == name and len(of) <= 1]
+
+
+_QUESTIONS: Final = Marks("share of the questions, or of the pairs of votes", (), kind="share")
+_CHANGES: Final = Marks("share of those in which it keeps to one place", (), kind="share", reference=0.5)
+_SHARES: Final = Marks("share", (), kind="share")
+_COEFFICIENTS: Final = Marks("coefficient (0 is chance)", (), kind="number", reference=0.0)
+MEASURES: Final[Sequence[tuple[str, Marks, str, str]]] = (
+    ("flips", _QUESTIONS, "positional_bias", "changes with the order"),
+    ("flips", _QUESTIONS, "judge_flip_rate", "each judge's changes with the order"),
+    ("flips", _QUESTIONS, "position.position_consistency", "chooses the same in the other order"),
+    ("flips", _CHANGES, "first_shown_preference", "chooses what is shown first"),
+    ("flips", _CHANGES, "position.first_shown_share", "moves towards what is shown first"),
+    ("agreement", _SHARES, "agreement", "votes that equal the verdict"),
+    ("agreement", _SHARES, "percent_agreement", "judges that agree"),
+    ("agreement", _SHARES, "gold_agreement", "verdicts that equal gold"),
+    ("agreement", _SHARES, "repetition.pair_agreement", "repeated draws that agree"),
+    ("agreement", _SHARES, "people.accuracy", "verdicts as people"),
+    ("agreement", _SHARES, "accuracy", "same option selected"),
+    ("agreement", _COEFFICIENTS, "krippendorff_alpha", "Krippendorff's alpha"),
+    ("agreement", _COEFFICIENTS, "people.cohen_kappa", "Cohen's kappa with people"),
+    ("agreement", _COEFFICIENTS, "pairs.cohen_kappa", "Cohen's kappa of judges"),
+    ("agreement", _COEFFICIENTS, "cohen_kappa", "Cohen's kappa"),
+)
+"""The kind of picture, the axis, the end of a measure's name, and the phrase that heads it."""
 
 Drawn = tuple[str, list[Panel], list[str]]
 """The title of a picture, its panels, and what its caption says besides intervals, n and what is unscored."""
 
 
-def _scores(source: ResultNumbers) -> Drawn | None:
+def _scores(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """The score of each system, in a panel for each range of scores."""
     ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
-    for each in source.outcomes:
-        found = source.findings.get((each.criterion, (each.system,))) or source.findings.get((each.criterion, ()))
+    for each in _outcomes(results):
+        found = findings.get((each.criterion, (each.system,))) or findings.get((each.criterion, ()))
         if found is not None:
             ranges.setdefault(each.bounds, {}).setdefault(each.criterion, []).append(found)
-    if not ranges and (graded := [each for (name, _), each in source.findings.items() if name == "grade_score"]):
+    if not ranges and (graded := [each for (name, _), each in findings.items() if name == "grade_score"]):
         ranges = {(0.0, 1.0): {"Grade Score": graded}}
     if not ranges:
         return None
@@ -613,30 +621,30 @@ def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) ->
         yield Mark.of(each, system or name, name if headed else "")
 
 
-def _winrates(source: ResultNumbers) -> Drawn | None:
+def _winrates(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """The winrate of each system, best first."""
-    rows = [Mark.of(each, each.of[0]) for each in source.findings_by_name("winrate") if each.of]
+    rows = [Mark.of(each, each.of[0]) for each in _of_systems(findings, "winrate") if each.of]
     if not rows:
         return None
     panels: list[Panel] = [Marks("winrate", rows, reference=0.5)]
     notes = ["Dashed: as many won as lost."]
-    against_all = [Mark.of(each, each.of[0]) for each in source.findings_by_name("field_winrate") if each.value]
+    against_all = [Mark.of(each, each.of[0]) for each in _of_systems(findings, "field_winrate") if each.value]
     if against_all:
         panels.append(Marks("winrate", against_all, reference=0.5, title="Expected against all the others"))
         notes.append("Not all met equally often: winrates above are over unequal opponents.")
-    return f"{source.results.rate_name.capitalize()}s", panels, notes
+    return f"{results.rate_name.capitalize()}s", panels, notes
 
 
-def _ranks(source: ResultNumbers) -> Drawn | None:
+def _ranks(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """The rank of each system, best first, with those that the tests leave open."""
-    found = source.findings_by_name("rank")
+    found = _of_systems(findings, "rank")
     if not found:
         return None
-    level = format_level(source.results.parameters["level"])
+    level = format_level(results.parameters["level"])
     note = f"Lines: the ranks that the tests leave open at the {level} level, p corrected for all pairs."
     rows = []
     for each in found:
-        low, high = (source.findings[f"rank_ci_{side}", each.of].value for side in ("low", "high"))
+        low, high = (findings[f"rank_ci_{side}", each.of].value for side in ("low", "high"))
         mark = Mark.of(each, each.of[0])
         if isinstance(each.value, int) and isinstance(low, int) and isinstance(high, int):
             text = f"{mark.text} [{format_count(low)}, {format_count(high)}]"
@@ -645,16 +653,17 @@ def _ranks(source: ResultNumbers) -> Drawn | None:
     return "Ranks", [Marks("rank (1 is best)", rows, (0.5, len(found) + 0.5), "count")], [note]
 
 
-def _matrix(source: ResultNumbers) -> Drawn | None:
+def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """How often each system beats each other one, best first."""
-    systems = [each.of[0] for each in source.findings_by_name("winrate") if each.of]
-    if len(systems) < 2 or not hasattr(source.results, "ranking"):
+    systems = [each.of[0] for each in _of_systems(findings, "winrate") if each.of]
+    if len(systems) < 2 or not hasattr(results, "ranking"):
         return None
-    table, shown = source.results, systems[:MOST_SYSTEMS]
-    leading = unscored_pairs(table.entries, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    shown = systems[:MOST_SYSTEMS]
+    ranking = results.ranking
+    leading = unscored_pairs(results.entries, ranking.pairs, reduction=results.reduction, level=ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
-        value = source.findings["winrate", pair].value
+        value = findings["winrate", pair].value
         known = value if isinstance(value, Interval) else None
         cells[pair] = (2 * known.estimate - 1 if known else 0.0, format_estimate(known))
     for (first, second), bounds in leading.items():
@@ -662,7 +671,7 @@ def _matrix(source: ResultNumbers) -> Drawn | None:
         cells[second, first] = (0.0, format_bounds(1 - bounds.high, 1 - bounds.low))
     grid = [[cells.get((row, column), (0.0, "")) for column in shown] for row in shown]
     shades, texts = [[shade for shade, _ in row] for row in grid], [[text for _, text in row] for row in grid]
-    rate = table.rate_name.capitalize()
+    rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
     if leading:
         notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")
@@ -672,10 +681,10 @@ def _matrix(source: ResultNumbers) -> Drawn | None:
     return "Who beats whom", [panel], notes
 
 
-def _items(source: ResultNumbers) -> Drawn | None:
+def _items(_: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """The pass rate of each item of a checklist."""
     rates: dict[str, list[Finding]] = {}
-    for each in source.findings.values():
+    for each in findings.values():
         if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
             rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
     if not rates:
@@ -694,10 +703,10 @@ def _pass_rate(found: Finding) -> float:
     return math.inf if estimate is None else estimate
 
 
-def _levels(source: ResultNumbers) -> Drawn | None:
+def _levels(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """How often each level was selected, the best first, and how often none."""
     by_levels: dict[tuple[str, ...], list[Outcomes]] = {}
-    for each in source.outcomes:
+    for each in _outcomes(results):
         if each.labels and not each.criterion.startswith("against "):
             by_levels.setdefault(_best_first(each), []).append(each)
     panels: list[Panel] = []
@@ -729,64 +738,35 @@ def _join_names(criteria: Sequence[str]) -> str:
     return ", ".join(criteria) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
 
 
-def _flips(source: ResultNumbers) -> Drawn | None:
-    """How often the order in which options are shown changes what a judge selects."""
-    changes = {
-        "positional_bias": "changes with the order",
-        "judge_flip_rate": "each judge's changes with the order",
-    }
-    preference = {"first_shown_preference": "chooses what is shown first"}
-    return _panels_by_name(
-        "Position flips",
-        source.findings.values(),
-        (Marks("share of the questions", (), kind="share"), changes),
-        (Marks("share of those in which it keeps to one place", (), kind="share", reference=0.5), preference),
-    )
-
-
-def _agreement(source: ResultNumbers) -> Drawn | None:
-    """How far votes, judges, raters and gold agree."""
-    shares = {
-        "agreement": "votes that equal the verdict",
-        "percent_agreement": "judges that agree",
-        "accuracy": "same option selected",
-        "gold_agreement": "verdicts that equal gold",
-    }
-    coefficients = {"krippendorff_alpha": "Krippendorff's alpha", "cohen_kappa": "Cohen's kappa"}
-    return _panels_by_name(
-        "Agreement", source.findings.values(), (SHARE_AXIS, shares), (COEFFICIENT_AXIS, coefficients)
-    )
-
-
-def _panels_by_name(title: str, findings: Iterable[Finding], *wanted: tuple[Marks, Mapping[str, str]]) -> Drawn | None:
-    """Panels of the numbers whose names end in certain words; what is missing for all is left out."""
+def _panels_by_name(kind: str, findings: Iterable[Finding]) -> Drawn | None:
+    """Return panels of the measures of a kind, without headings under which all is missing."""
+    marks: dict[str, list[Mark]] = {}
+    axes = {axis.label: axis for own, axis, _, _ in MEASURES if own == kind}
+    for each in findings:
+        for own, axis, word, phrase in MEASURES:
+            score, named, rest = f".{each.name}".partition(f".{word}")
+            other = rest and not rest.startswith("_")
+            if own != kind or not named or other or rest.endswith(("p_value", "if_unscored_0", "if_unscored_1")):
+                continue
+            heading = ", ".join(filter(None, (phrase, score.strip("."))))
+            whose = ", ".join(filter(None, (" – ".join(each.of), rest[1:].replace("_vs_", " – "))))
+            marks.setdefault(axis.label, []).append(Mark.of(each, whose or heading, heading if whose else ""))
+            break
     panels: list[Panel] = []
-    for panel, words in wanted:
-        rows = [mark for each in findings if (mark := _mark_by_name(each, words)) is not None]
-        known = {mark.heading for mark in rows if mark.numbers}
-        rows = sorted((mark for mark in rows if mark.heading in known), key=lambda mark: mark.heading)
-        if rows:
-            panels.append(replace(panel, rows=rows))
+    for label, axis in axes.items():
+        known = {mark.heading for mark in marks.get(label, ()) if mark.numbers}
+        rows = sorted((mark for mark in marks.get(label, ()) if mark.heading in known), key=lambda mark: mark.heading)
+        panels += [replace(axis, rows=rows)] if rows else []
+    title = "Position flips" if kind == "flips" else "Agreement"
     return (title, panels, []) if panels else None
 
 
-def _mark_by_name(found: Finding, words: Mapping[str, str]) -> Mark | None:
-    for word, description in words.items():
-        score, named, rest = f".{found.name}".partition(f".{word}")
-        other = rest and not rest.startswith("_")
-        if named and not other and not rest.endswith(("p_value", "if_unscored_0", "if_unscored_1")):
-            heading = ", ".join(filter(None, (description, score.strip("."))))
-            whose = ", ".join(filter(None, (" – ".join(found.of), rest[1:].replace("_vs_", " – "))))
-            return Mark.of(found, whose, heading) if whose else Mark.of(found, heading)
-    return None
-
-
-def _gold(source: ResultNumbers) -> Drawn | None:
+def _gold(results: Any, _findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """What people say against what was selected, criteria with the same labels together."""
-    systems: Sequence[str] = getattr(source.results, "systems", ())
+    systems: Sequence[str] = getattr(results, "systems", ())
     sides = (systems[0], systems[1]) if len(systems) == 2 else SIDES
     by_labels: dict[tuple[str, ...], tuple[list[str], Categories, list[Asked]]] = {}
-    for name, (criterion, questions) in source.labelled.items():
+    for name, (criterion, questions) in _labelled(results).items():
         categories = Categories(criterion, sides)
         names, _, own = by_labels.setdefault(categories.scale.labels, ([], categories, []))
         names.append(name)
@@ -804,12 +784,12 @@ def _gold(source: ResultNumbers) -> Drawn | None:
     return ("Verdicts against gold", panels, [note]) if panels else None
 
 
-def _calibration(source: ResultNumbers) -> Drawn | None:
+def _calibration(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
     """The probabilities that judges gave to what they selected, against how often people say the same."""
-    level = source.results.parameters["level"]
+    level = results.parameters["level"]
     return _curves(
         (name, confidences_of(asked, Categories(criterion), level=level))
-        for name, (criterion, asked) in source.labelled.items()
+        for name, (criterion, asked) in _labelled(results).items()
     )
 
 
@@ -827,65 +807,38 @@ def _curves(stated: Iterable[tuple[str, Calibration | Missing]]) -> Drawn | None
     return "Calibration against gold", panels, notes
 
 
-def _report_flips(report: Any) -> Drawn | None:  # noqa: ANN401 - a report of the layer above
-    """How far each judge's choices depend on the order."""
-    consistent = {"position.position_consistency": "chooses the same in the other order"}
-    first = {"position.first_shown_share": "moves towards what is shown first"}
-    return _panels_by_name(
-        "Position",
-        _report_findings(report, [*consistent, *first]),
-        (Marks("share of the pairs of votes", (), kind="share"), consistent),
-        (Marks("share of those that differ", (), kind="share", reference=0.5), first),
-    )
-
-
-def _report_agreement(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
-    """How far each judge agrees with itself, with people, and with the others."""
-    shares = {"repetition.pair_agreement": "repeated draws that agree", "people.accuracy": "verdicts as people"}
-    kappas = {"people.cohen_kappa": "Cohen's kappa with people", "pairs.cohen_kappa": "Cohen's kappa of judges"}
-    found = [*_report_findings(report, shares), *_report_findings(report, ["people.cohen_kappa"], "number")]
+def _report_findings(report: Any) -> Iterator[Finding]:  # noqa: ANN401 - a report of the layer above
+    """Yield the numbers of a report on judges, of each judge on each criterion."""
+    for (_, axis, path, _), each in product(MEASURES, report.results):
+        own = "." in path and not path.startswith("pairs.")
+        value = measure_at(each, path) if own else None
+        if value is not None:
+            yield Finding(f"{each.criterion}.{path}", (each.judge_id,), value, axis.kind, each.num_instances)
     for each in report.agreements:
-        name = f"{each.criterion}.pairs.cohen_kappa"
-        pairs = {(pair.first, pair.second): pair.cohen_kappa for pair in each.pairs}
-        found += [Finding(name, of, value, "number") for of, value in pairs.items()]
-    return _panels_by_name("Agreement", found, (SHARE_AXIS, shares), (COEFFICIENT_AXIS, kappas))
+        for pair in each.pairs:
+            name = f"{each.criterion}.pairs.cohen_kappa"
+            yield Finding(name, (pair.first, pair.second), pair.cohen_kappa, "number")
 
 
-def _report_findings(report: Any, paths: Iterable[str], kind: Kind = "share") -> list[Finding]:  # noqa: ANN401 - as above
-    """The numbers at some paths of a report, of each judge on each criterion."""
-    return [
-        Finding(f"{each.criterion}.{path}", (each.judge_id,), value, kind, each.num_instances)
-        for path in paths
-        for each in report.results
-        if (value := measure_at(each, path)) is not None
-    ]
+def _report_pictures(report: Any, kind: str) -> Drawn | None:  # noqa: ANN401 - as above
+    if kind == "calibration":
+        return _curves((f"{each.criterion}, {each.judge_id}", each.confidences) for each in report.results)
+    return _panels_by_name(kind, _report_findings(report)) if kind in {"flips", "agreement"} else None
 
 
-def _report_calibration(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
-    """Whether the probabilities that judges state come true."""
-    return _curves((f"{each.criterion}, {each.judge_id}", each.confidences) for each in report.results)
-
-
-KINDS: Final[Mapping[str, Callable[[ResultNumbers], Drawn | None]]] = {
+KINDS: Final[Mapping[str, Callable[[Any, Findings], Drawn | None]]] = {
     "scores": _scores,
     "winrates": _winrates,
     "ranks": _ranks,
     "matrix": _matrix,
     "items": _items,
     "levels": _levels,
-    "flips": _flips,
-    "agreement": _agreement,
+    "flips": lambda _, findings: _panels_by_name("flips", findings.values()),
+    "agreement": lambda _, findings: _panels_by_name("agreement", findings.values()),
     "gold": _gold,
     "calibration": _calibration,
 }
-"""The kinds of pictures of a result, in the order in which they are shown."""
-
-REPORT_KINDS: Final[Mapping[str, Callable[[Any], Drawn | None]]] = {
-    "flips": _report_flips,
-    "agreement": _report_agreement,
-    "calibration": _report_calibration,
-}
-"""The kinds of pictures of a report on the reliability of judges."""
+"""The kinds of pictures, in the order in which they are shown."""
 
 
 def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Picture]:  # noqa: ANN401 - as in plot
@@ -896,10 +849,10 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
         kinds: Of :data:`KINDS`.
     """
     if isinstance(results, Results):
-        source = ResultNumbers(results)
-        found, about = ((kind, KINDS[kind](source)) for kind in kinds), _about(results)
+        findings = {(each.name, each.of): each for each in results.findings()}
+        found, about = ((kind, KINDS[kind](results, findings)) for kind in kinds), _about(results)
     elif hasattr(results, "agreements"):
-        found = ((kind, REPORT_KINDS[kind](results)) for kind in kinds if kind in REPORT_KINDS)
+        found = ((kind, _report_pictures(results, kind)) for kind in kinds)
         about = f"n = {format_count(results.parameters['n'], 'row')}; {results.unscored_counts}."
     else:
         return
@@ -962,9 +915,9 @@ def plot(results: Any, kind: str | None = None, path: str | Path | None = None) 
     if picture is None:
         able = ", ".join(repr(each.kind) for each in pictures_of(results))
         raise InvalidInputError(
-            f"the result has nothing to show as {kind!r}; it has the pictures {able}"
+            f"this {type(results).__name__} has nothing to show as {kind!r}; it has the pictures {able}"
             if able
-            else "the result has nothing that can be drawn"
+            else f"a {type(results).__name__} of this kind has nothing that can be drawn"
         )
     figure = picture.figure()
     if path is not None:

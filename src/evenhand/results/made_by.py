@@ -51,7 +51,7 @@ NOT_OPTIONS: Final = frozenset(
             "fingerprint",
             "include_prompts_in_result",
         ),
-        *("gold", "gold_field", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples"),
+        *("response_fields", "gold_fields", "votes", "replies", "criteria_given", "as_index", "resamples"),
         *LIMITS,
         *(name for model in (IntervalOptions, Seeded) for name in model.model_fields),
         *VoteFields.model_fields,
@@ -221,14 +221,14 @@ def notes_on_changes(
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 JOBS: Final[Mapping[str, str]] = {
-    "aggregate_votes": "aggregate",
-    "agreement": "agree",
+    "aggregate_votes": "aggregate-votes",
+    "agreement": "agreement",
     "checklist": "checklist",
     "judge": "judge",
-    "read_replies": "read",
-    "reliability": "judge-report",
+    "read_replies": "read-replies",
+    "reliability": "reliability",
     "run_mode": "run-mode",
-    "winrates": "compare",
+    "winrates": "winrates",
 }
 """Function of Python -> what the shell and run files call it."""
 
@@ -255,8 +255,7 @@ def remembers(function: Function) -> Function:
     def remembered(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
         result = function(*given, **keyed)
         arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
-        said = {"data" if name == "dataset" else name: value for name, value in arguments.items()}
-        return replace(result, run_file=run_record(JOBS[function.__name__], said))
+        return replace(result, run_file=run_record(JOBS[function.__name__], arguments))
 
     return cast(Function, remembered)
 

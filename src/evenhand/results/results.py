@@ -171,14 +171,14 @@ class Results(PrintedTables):
                     shown = (texts.context(cell.about, partial(self.criterion_of, cell)), texts.shown(cell.about))
                 yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, shown)
 
-    def texts(self, data: object, response_field: str | None = None, context_fields: object = None) -> JudgedTexts:
+    def texts(self, data: object, response_fields: str | None = None, context_fields: object = None) -> JudgedTexts:
         """Read the texts again from the data that were judged: see :meth:`~evenhand.data.texts.JudgedTexts.of`.
 
         Raises:
             InvalidInputError: If the data are not those that were judged.
         """
         abouts, header = list(self.abouts()), {**self.judged(), "parameters": self.parameters}
-        found = JudgedTexts.of(header, abouts, data, response_field, context_fields)
+        found = JudgedTexts.of(header, abouts, data, response_fields, context_fields)
         if self.labelled_by == ("first", "second"):
             found.check_lengths(abouts)
         else:

@@ -326,14 +326,21 @@ class _Data:
         return np.asarray((sums**2).sum(axis=0) / np.maximum(sums.sum(axis=0), 1e-12))
 
     def labels_saved(self, labels: Interval, corrected: Interval) -> float:
-        if corrected.high <= corrected.low:
-            return 0.0
         n, width = int(self.labelled.any(axis=1).sum()), labels.high - labels.low
         if self.design != "random" and self.human.shape[1] == 1:
             chosen = self.labelled[:, 0]
             squares = np.average((self.human[chosen, 0] - labels.estimate) ** 2, weights=self.weights[chosen, 0])
             width = float(2 * stats.norm.ppf((1 + self.level.level) / 2) * np.sqrt(squares / n)) or width
-        return float(n * ((width / (corrected.high - corrected.low)) ** 2 - 1))
+        return labels_saved(replace(labels, low=0.0, high=width), corrected, n)
+
+
+def labels_saved(labels: Interval, corrected: Interval, num_labelled: int) -> float:
+    """How many more labels would make the interval of the labels alone as narrow as the corrected one.
+
+    The width of an interval goes with 1/√n: n · ((width of the labels alone / width of the corrected)² - 1).
+    """
+    narrow = corrected.high - corrected.low
+    return num_labelled * (((labels.high - labels.low) / narrow) ** 2 - 1) if narrow > 0 else 0.0
 
 
 def _worth(data: _Data, strata: IntArray, saved: float, *, joined: bool) -> Worth | None:

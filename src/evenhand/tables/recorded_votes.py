@@ -176,7 +176,7 @@ class VoteAnalysis(Analysis):
         """
         compared = self.summary.comparison
         if isinstance(compared, Missing):
-            raise InvalidInputError("there are no references to compare with; name their column: gold=…")
+            raise InvalidInputError("there are no references to compare with; name their column: gold_fields=…")
         return labels_table("References (rows) and verdicts (columns)", compared.labels, compared.confusion_matrix)
 
     def text_tables(self) -> tuple[TextTable, ...]:
@@ -297,7 +297,7 @@ class AgreementAnalysis(Analysis):
         said, cells = parameters, list(stored.cells())
         cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
         raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
         level = self.level_over([cell.about["cluster"] for cell in cells])
         drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
         scale = Scale.of(self.criterion)

@@ -14,10 +14,9 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
-    row_ids,
     text_of,
 )
-from evenhand.data.rows import Row
+from evenhand.data.rows import Row, row_ids
 from evenhand.modes.mode import Subject, subject_of_row
 from evenhand.options import ChecklistArguments, JudgeArguments, RunModeArguments
 from evenhand.votes import is_missing
@@ -51,7 +50,7 @@ class ResponseRows:
         Raises:
             InvalidInputError: If a row has no id, or one that another has.
         """
-        named, context = options.response_field, options.context_fields
+        named, context = options.response_fields, options.context_fields
         systems = (named,) if isinstance(named, str) else named
         reference = reference_column(options.reference_field, rows[0], systems)
         kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
@@ -63,7 +62,7 @@ class ResponseRows:
         Raises:
             InvalidInputError: If the row has no such column.
         """
-        response = field_of(self.rows[instance], system, instance, "response_field")
+        response = field_of(self.rows[instance], system, instance, "response_fields")
         return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
     def row_id(self, instance: int) -> str:

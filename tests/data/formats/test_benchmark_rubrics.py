@@ -9,7 +9,7 @@ import evenhand
 from evenhand.aggregation import rubric_score
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.data.formats.rubrics import FORMATS, format_of
-from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.errors import InvalidCriterionError
 from evenhand.votes import Verdict
 
 HEALTH_ROW = {
@@ -52,13 +52,6 @@ def test_scores_of_healthbench_as_published():
         met = [random.random() < 0.4 for _ in points]
         expected = sum(each for each, said in zip(points, met, strict=True) if said) / sum(p for p in points if p > 0)
         assert rubric_score(verdicts(met), evenhand.load(data)).score == expected
-
-
-def test_a_row_of_healthbench_that_is_wrong():
-    with pytest.raises(InvalidCriterionError, match=r"the points of rubric 1 of .* is 'many'; it must be a number"):
-        evenhand.load([{"criterion": "x", "points": "many"}])
-    with pytest.raises(InvalidCriterionError, match="has the criterion ''"):
-        evenhand.load([{"criterion": "", "points": 1}])
 
 
 def node(name, weight, *parts, **fields):
@@ -153,11 +146,6 @@ def test_a_score_rubric_is_an_ordinal_criterion(data):
     ]
 
 
-def test_a_score_rubric_without_criteria_is_told():
-    with pytest.raises(InvalidCriterionError, match="has the criteria None; give a text"):
-        evenhand.load({"score_rubric": LEVELS})
-
-
 def test_a_row_of_wildbench_is_a_checklist():
     row = {"id": 1, "checklist": ["Is it polite?", "Is it short?"], "intent": "x"}
     checklist = evenhand.load(row)
@@ -165,11 +153,6 @@ def test_a_row_of_wildbench_is_a_checklist():
         ("1", "Is it polite?", 1),
         ("2", "Is it short?", 1),
     ]
-
-
-def test_a_file_of_rows_says_what_to_do_with_it(tmp_path):
-    with pytest.raises(ArtifactError, match="holds rows of data"):
-        evenhand.load(tmp_path / "rows.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Option
-from evenhand.data.formats.rubrics import LeftOutWarning
 from evenhand.errors import InvalidCriterionError
-from evenhand.unitxt.loading import UndefinedScoreWarning, load_comparison
+from evenhand.unitxt.loading import load_comparison
 
 DIRECT = {
     "name": "polite",
@@ -38,12 +37,6 @@ def test_a_criterion_for_direct_assessment():
         "prediction_field": "reply"
     }
     assert evenhand.load(older) == criterion
-
-
-def test_a_criterion_without_scores_selects_options_only():
-    unscored = {**DIRECT, "options": [{"name": "Yes", "score": None}, {"name": "No", "score": None}]}
-    with pytest.warns(UndefinedScoreWarning):
-        assert not evenhand.load(unscored).has_values
 
 
 @pytest.mark.parametrize("data", [PAIRWISE, {**PAIRWISE, "options": []}, {**PAIRWISE, "options": None}])
@@ -89,11 +82,6 @@ def test_several_that_no_rubric_can_say_are_refused(items, message):
     with pytest.raises(InvalidCriterionError) as caught:
         evenhand.load({"items": items})
     assert message in str(caught.value)
-
-
-def test_examples_are_not_left_out_in_silence():
-    with pytest.warns(LeftOutWarning, match="examples"):
-        evenhand.load({**DIRECT, "examples": [{"text": "x"}]})
 
 
 @pytest.mark.parametrize(

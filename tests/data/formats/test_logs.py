@@ -113,11 +113,6 @@ def test_the_replies_of_its_grader_are_read_again(log):
     assert [len(verdict.votes) for verdict in table.verdicts] == [1, 2]
 
 
-def test_a_log_that_was_not_finished_has_what_was_written(tmp_path):
-    path = write_eval(tmp_path / "run.eval", SAMPLES[:1], finished=False)
-    assert [(row["id"], row["task"]) for row in evenhand.read_log(path)] == [("q2", "parity")]
-
-
 def test_what_is_no_whole_log_is_one_message(tmp_path):
     (tmp_path / "text.eval").write_text("no archive")
     empty = write_eval(tmp_path / "empty.eval", [], {**HEADER, "status": "error"})
@@ -205,7 +200,7 @@ def test_the_samples_of_lm_eval_are_a_row_per_document_whatever_its_filters(tmp_
     assert rows[0]["filtered"] == {"strict": "[invalid]", "flexible": "Yes"}
     assert rows[0]["metrics"] == {"strict": {"exact_match": 0.0}, "flexible": {"exact_match": 1.0}}
     assert [row["input"] for row in rows] == ["Question 0?\nAnswer:", "Question 1?\nAnswer:"]
-    table = evenhand.read_replies(rows, "output", gold="target")
+    table = evenhand.read_replies(rows, "output", gold_fields="target")
     assert [verdict.selected_label for verdict in table.verdicts] == ["Yes", "No"]
 
 
@@ -225,13 +220,15 @@ def test_likelihoods_are_no_replies(tmp_path):
 
 def test_the_shell_reads_a_log(tmp_path, capsys):
     path = lines(tmp_path / "samples.jsonl", [record(0, "Yes"), record(1, "Neither yes nor no.")])
-    assert main(["read", str(path), "--log", "--replies", "output", "--gold", "target"]) == 3  # half is unscored
+    assert (
+        main(["read-replies", str(path), "--log", "--replies", "output", "--gold-fields", "target"]) == 3
+    )  # half is unscored
     assert "How the 1 selections were read: 1 exact" in capsys.readouterr().out
     grade = tmp_path / "grade.json"
     grade.write_text(json.dumps(GRADE))
     log = write_eval(tmp_path / "run.eval", SAMPLES[:3])
     graded = ["--replies", "scores/model_graded_qa/explanation", "--criteria", str(grade), "--id-field", "id"]
-    assert main(["read", str(log), *graded]) == 0
+    assert main(["read-replies", str(log), *graded]) == 0
 
 
 def test_a_shape_that_is_not_known_is_refused_with_those_that_are(tmp_path):

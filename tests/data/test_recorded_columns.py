@@ -11,7 +11,6 @@ from evenhand.data.cells import (
     cast_votes,
     columns_within,
     named_votes,
-    named_weights,
 )
 from evenhand.errors import InvalidInputError
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
@@ -97,27 +96,6 @@ def test_what_is_no_option_is_refused(criterion, vote):
         read(criterion, vote)
 
 
-def test_the_message_names_instance_judge_vote_and_what_is_accepted():
-    with pytest.raises(InvalidInputError) as refused:
-        cast({"ann": "Good", "bob": "Goood"}, LEVELS)
-    message = str(refused.value)
-    for part in (
-        "instance 0",
-        "'bob'",
-        "'Goood'",
-        "'clear'",
-        "Did you mean 'Good'?",
-        "'Excellent'",
-        "0.75 = Good",
-        "None",
-    ):
-        assert part in message
-    with pytest.raises(InvalidInputError, match="a number is a label here; as_index=True reads numbers as places"):
-        read(GRADES, 6)
-    with pytest.raises(InvalidInputError, match="a number is the value of an option, and these have none; as_index"):
-        read(KINDS, 1)
-
-
 def test_an_option_of_na_and_an_abstention_are_not_the_same():
     said_na, said_nothing = cast(["N/A", None], SAFE)
     assert said_na.na
@@ -125,20 +103,6 @@ def test_an_option_of_na_and_an_abstention_are_not_the_same():
     assert not said_nothing.na
     assert said_nothing.unscored_reason == "abstained"
     assert said_nothing.selected_index is None
-
-
-@pytest.mark.parametrize(
-    "recorded",
-    [["yes", None], ("yes", None), '["yes", null]', "['yes', None]", np.array(["yes", None], dtype=object)],
-)
-def test_a_list_of_votes_in_any_form(recorded):
-    assert named_votes(recorded, "instance 0") == {"judge_0": "yes", "judge_1": None}
-
-
-def test_a_gap_of_pandas_in_a_text_is_an_abstention():
-    recorded = str(["nan, he said", float("nan")])
-    assert recorded == "['nan, he said', nan]"
-    assert named_votes(recorded, "instance 0") == {"judge_0": "nan, he said", "judge_1": None}
 
 
 def test_a_mapping_of_votes():
@@ -149,20 +113,3 @@ def test_a_mapping_of_votes():
 def test_what_holds_no_votes_is_refused(recorded):
     with pytest.raises(InvalidInputError, match=r"instance 3: the recorded votes are .* give a list"):
         named_votes(recorded, "instance 3")
-
-
-def test_a_criterion_must_be_one():
-    with pytest.raises(InvalidInputError, match=r"give a Criterion, such as evenhand.load"):
-        LabelReader("criteria.evenhand.direct.relevance")
-
-
-def test_weights_belong_to_judges():
-    assert named_weights(None, ["a", "b"]) is None
-    assert named_weights([2, 1], ["a", "b"]) == {"a": 2, "b": 1}
-    assert named_weights({"b": 2, "a": 1}, ["a", "b"]) == {"a": 1, "b": 2}
-    with pytest.raises(InvalidInputError, match="there are 3 weights for the judges"):
-        named_weights([1, 2, 3], ["a", "b"])
-    with pytest.raises(InvalidInputError, match=r"the weights name \['eve'\], who did not vote"):
-        named_weights({"a": 1, "b": 2, "eve": 5}, ["a", "b"])
-    with pytest.raises(InvalidInputError, match="give a list, one per judge"):
-        named_weights("12", ["a", "b"])
