@@ -37,7 +37,7 @@ def labels(table):
 
 
 def test_each_row_is_aggregated():
-    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human")
+    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human")
     assert all(verdict == aggregate(verdict.votes, LEVELS, "median") for verdict in table.verdicts)
     assert table.references == ("Excellent", "Good", "Fair", "Bad")
     # medians: (1 + .75)/2 = .875, at equal distance of two levels: the worse; .75; .25; none
@@ -91,7 +91,7 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
         for (who, draw), vote in zip([("gpt", 0), ("gpt", 1), ("llama", 0)], votes, strict=True)
     ]
     columns = {"judge_field": "who", "sample_field": "draw", "systems_field": "model", "id_field": "prompt"}
-    table = aggregate_votes(rows, "said", LEVELS, gold="right", **columns)
+    table = aggregate_votes(rows, "said", LEVELS, gold_fields="right", **columns)
     assert [(each.instance, each.system) for each in table] == [(0, "alder"), (0, "birch"), (1, "alder"), (1, "birch")]
     # the draws Good and Fair are snapped to the worse, Fair: (0.5 + 0.75) / 2
     assert [verdict.aggregated_value for verdict in table.verdicts] == [0.625, 0.125, 0.5, 0.625]
@@ -116,7 +116,7 @@ def test_what_cannot_be_aggregated_is_refused():
         with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
             aggregate_votes(*case)
     with pytest.raises(InvalidInputError, match="row 0: the gold label in 'human' is 'maybe'"):
-        aggregate_votes([{"a": True, "human": "maybe"}], "a", gold="human")
+        aggregate_votes([{"a": True, "human": "maybe"}], "a", gold_fields="human")
     for ask in (aggregate_votes, agreement):
         with pytest.raises(ArtifactError, match=r"two responses: its options \['Response A', 'Tie', 'Response B'\]"):
             ask([{"a": "Tie", "b": "Tie"}], ["a", "b"], criteria=comparison_criterion("c", "?", allow_ties=True))
@@ -124,7 +124,7 @@ def test_what_cannot_be_aggregated_is_refused():
 
 def test_results_print_and_come_back_whole(tmp_path):
     numbered = [{who: vote and LEVELS.labels.index(vote) for who, vote in row.items()} for row in ROWS]
-    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human", resamples=50, seed=3)
+    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human", resamples=50, seed=3)
     for text in (str(table), table.to_markdown(), table._repr_html_()):
         for part in ("clear: median of gpt, llama, qwen", "abstentions", "quadratic-weighted kappa", "unscored"):
             assert part in text
@@ -133,7 +133,7 @@ def test_results_print_and_come_back_whole(tmp_path):
     for each in (
         table,
         aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1], level=0.9),
-        aggregate_votes(numbered, JUDGES, LEVELS, gold="human", as_index=True, resamples=50),
+        aggregate_votes(numbered, JUDGES, LEVELS, gold_fields="human", as_index=True, resamples=50),
     ):
         each.save(tmp_path / "votes.jsonl")
         opened = evenhand.open(tmp_path / "votes.jsonl")
@@ -241,7 +241,7 @@ REPLIES = [
 
 
 def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
-    table = read_replies(REPLIES, "reply", QUALITY, gold="right", cluster_field="page")
+    table = read_replies(REPLIES, "reply", QUALITY, gold_fields="right", cluster_field="page")
     votes = [verdict.votes[0] for verdict in table.verdicts]
     assert [vote.selected_label for vote in votes] == ["Good", "Fair", None, None, "Bad"]
     assert [vote.match.kind for vote in votes] == ["exact", "line", "none", "none", "json"]
@@ -255,7 +255,7 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     rows = table.to_rows()
     read = {"reply": "Fair", "reply_match": "line", "reply_unscored_reason": None}
     assert rows[1] == {"instance": 1, "reference": "Good", "cluster": "a", **read}
-    again = aggregate_votes(rows, "reply", QUALITY, gold="reference", cluster_field="cluster")
+    again = aggregate_votes(rows, "reply", QUALITY, gold_fields="reference", cluster_field="cluster")
     assert again.summary.comparison == table.summary.comparison
     assert agreement(rows, "reply", "reference", QUALITY).pair("reply", "reference").num_compared == 3
     table.save(tmp_path / "read.parquet")
@@ -269,14 +269,14 @@ def test_long_data_name_the_judge_and_the_instance_and_lists_are_draws():
         {"item": 1.0, "judge": "llama", "text": "Bad", "right": "Good"},
         {"item": 1, "judge": "gpt", "text": "Fair", "right": "Good"},
     ]
-    table = read_replies(rows, "text", QUALITY, judge_field="judge", id_field="item", gold="right")
+    table = read_replies(rows, "text", QUALITY, judge_field="judge", id_field="item", gold_fields="right")
     first, second = table.verdicts
     drawn = [("gpt", 0, "Good"), ("llama", 0, "Bad"), ("gpt", 1, "Fair")]
     assert [(vote.judge_id, vote.sample, vote.selected_label) for vote in first.votes] == drawn
     assert [vote.selected_label for vote in second.votes] == ["Bad"]
     assert (table.references, table.to_rows()[0]["gpt_1"]) == (("Good", None), "Fair")
     with pytest.raises(InvalidInputError, match="row 3 has the gold label 'Bad', and row 0, about the same, 'Good'"):
-        read_replies([*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold="right")
+        read_replies([*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold_fields="right")
     [verdict] = read_replies([{"replies": ["Good", "Fair", "Good"]}], "replies", QUALITY).verdicts
     assert [(vote.sample, vote.selected_label) for vote in verdict.votes] == [(0, "Good"), (1, "Fair"), (2, "Good")]
 
@@ -333,7 +333,8 @@ def test_the_shell_reads_replies_and_writes_the_votes(tmp_path, capsys):
     data, criterion, out = tmp_path / "log.jsonl.gz", tmp_path / "quality.json", tmp_path / "votes.parquet"
     data.write_bytes(gzip.compress("".join(json.dumps({"out": row}) + "\n" for row in REPLIES).encode()))
     criterion.write_text(QUALITY.model_dump_json())
-    arguments = ["read", str(data), "--replies", "out.reply", "--criteria", str(criterion), "--gold", "out/right"]
+    arguments = ["read-replies", str(data), "--replies", "out.reply", "--criteria", str(criterion)]
+    arguments += ["--gold-fields", "out/right"]
     assert main([*arguments, "--max-unscored", "1", "--out", str(out)]) == 0
     assert "How the 3 selections were read" in capsys.readouterr().out
     assert labels(evenhand.open(out)) == ["Good", "Fair", None, None, "Bad"]

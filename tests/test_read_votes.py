@@ -276,7 +276,7 @@ REFUSED = [
     ("grade_scores", [CHOICES[0]], {"aggregation": "mean"}, r"leave out aggregation"),
     ("grade_scores", [CHOICES[0]], {"prompts": "grade"}, r"prompts is 'grade', and recorded votes ask no judge"),
     ("reliability", GRADES, {"prompts": "all"}, "prompts is 'all', and recorded votes ask no judge"),
-    ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*, which belongs to panels"),
+    ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*every judge is reported by itself"),
     ("reliability", GRADES, {"criteria": [LEVELS, LEVELS]}, "recorded votes are about one criterion"),
     (
         "reliability",
