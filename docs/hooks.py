@@ -16,103 +16,35 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, InclusionLevel
 
 NAMES = {
-    "judging": (
-        "Judging and reading",
-        [
-            "Judge",
-            "judge",
-            "winrates",
-            "checklist",
-            "grade_scores",
-            "run_mode",
-            "reliability",
-            "read_replies",
-            "read_log",
-            "aggregate_votes",
-            "agreement",
-            "from_results",
-            "open",
-            "load",
-            "register",
-            "catalog_path",
-            "evaluation_module",
-            "match_closest_option",
-            "Mode",
-            "Subject",
-        ],
-    ),
-    "results": (
-        "Results",
-        [
-            "Results",
-            "ReliabilityReport",
-            "GoldComparison",
-        ],
-    ),
-    "labels": (
-        "Labels of people",
-        [
-            "correct",
-            "CorrectedScores",
-            "to_label",
-            "BlindSheet",
-            "read_labels",
-            "plan",
-            "Plan",
-            "alternative_annotator_test",
-        ],
-    ),
-    "engines": (
-        "Engines",
-        [
-            "OpenAICompatibleEngine",
-            "LiteLLMEngine",
-            "BaselineEngine",
-            "SimulatedEngine",
-            "ReplayEngine",
-            "UnitxtBridge",
-            "JudgeEngine",
-        ],
-    ),
-    "metrics": (
-        "Metrics of unitxt",
-        [
-            "DirectJudge",
-            "RubricJudge",
-            "ChecklistJudge",
-            "PairwiseJudge",
-            "BestOfJudge",
-            "GradeScore",
-            "ModeJudge",
-            "VoteAggregation",
-        ],
-    ),
-    "values": (
-        "Values",
-        [
-            "Criterion",
-            "Option",
-            "Rubric",
-            "Checklist",
-            "ChecklistItem",
-            "Question",
-            "Completion",
-            "Match",
-            "Vote",
-            "Verdict",
-            "EvenhandError",
-        ],
-    ),
+    "judging": ("Judging and reading", [
+        "Judge", "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
+        "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
+        "evaluation_module", "match_closest_option", "Mode", "Subject",
+    ]),
+    "results": ("Results", [
+        "Results", 
+        "ReliabilityReport", "GoldComparison",
+    ]),
+    "labels": ("Labels of people", [
+        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan",
+        "alternative_annotator_test",
+    ]),
+    "engines": ("Engines", [
+        "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine",
+        "UnitxtBridge", "JudgeEngine",
+    ]),
+    "metrics": ("Metrics of unitxt", [
+        "DirectJudge", "RubricJudge", "ChecklistJudge", "PairwiseJudge", "BestOfJudge", "GradeScore", "ModeJudge",
+        "VoteAggregation",
+    ]),
+    "values": ("Values", [
+        "Criterion", "Option", "Rubric", "Checklist", "ChecklistItem", "Question", "Completion", "Match", "Vote",
+        "Verdict", "EvenhandError",
+    ]),
 }
 """Page -> its title, and the public names on it."""
 
-FOLDERS = {
-    "criteria": "Criteria",
-    "rubrics": "Rubrics",
-    "checklists": "Checklists",
-    "engines": "Engines",
-    "metrics": "Metrics",
-}
+FOLDERS = {"criteria": "Criteria", "rubrics": "Rubrics", "checklists": "Checklists", "engines": "Engines", "metrics": "Metrics"}
 
 
 def on_files(files, config):
@@ -122,9 +54,7 @@ def on_files(files, config):
     for source in Path(config["docs_dir"]).glob("notebooks/*.ipynb"):
         pages[f"notebooks/{source.stem}.md"] = notebook(json.loads(source.read_text(encoding="utf-8")))
     for path, text in pages.items():
-        listed = (
-            InclusionLevel.NOT_IN_NAV if ".evenhand." in path else InclusionLevel.INCLUDED
-        )  # their index leads there
+        listed = InclusionLevel.NOT_IN_NAV if ".evenhand." in path else InclusionLevel.INCLUDED  # their index leads there
         files.append(File.generated(config, path, content=text, inclusion=listed))
     return files
 
@@ -204,7 +134,7 @@ def command_line():
 
     text = made().generate_docs(output_format="markdown")
     head, _, verbs = text.partition("\n## Table of Contents\n")
-    verbs = verbs[verbs.index("**Commands**") :]
+    verbs = verbs[verbs.index("**Commands**"):]
     return _escaped(head.replace("# evenhand", "# The command line", 1)) + "\n" + _escaped(verbs)
 
 
@@ -228,9 +158,7 @@ def options():
     for name, model in vars(declared).items():
         if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == declared.__name__):
             continue
-        own = {
-            field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})
-        }
+        own = {field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})}
         if own:
             summary = (model.__doc__ or "").strip().splitlines()[0]
             lines += ["", f"## {name}", "", _prose(summary), "", "| option | default | what it does |", "|---|---|---|"]
@@ -325,8 +253,7 @@ def _prose(text):
     text = re.sub(r":\w+:`(?:~[\w.]*\.)?([^`]+)`", r"`\1`", text).replace("``", "`")
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(
-        part if part.startswith("`") else re.sub(r"([\\*_\[\]#|])", r"\\\1", html.escape(part, quote=False))
-        for part in parts
+        part if part.startswith("`") else re.sub(r"([\\*_\[\]#|])", r"\\\1", html.escape(part, quote=False)) for part in parts
     )
 
 

@@ -44,7 +44,7 @@ class PageOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Results(JudgedResults):
+class ResultMethods(JudgedResults):
     """The result of judging a data set, with the functions of results that need labels, checks, pictures or pages."""
 
     by = by_group
@@ -111,3 +111,7 @@ class Results(JudgedResults):
             raise InvalidInputError(f"kind is {kind!r}, and a page has all tables: give no path, or no kind")
         write_report(path, self, **page)  # type: ignore[arg-type] # who gives no path is told so there
         return None
+
+
+Results = ResultMethods
+"""The name for users."""

@@ -31,6 +31,7 @@ from evenhand.results.vote_columns import (
     PLACES,
     PROMPTS,
     TEXTS,
+    TOLD,
     Cell,
     PromptsOfFile,
     abouts_of,
@@ -379,14 +380,20 @@ def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> py
     return table.select([CELL, *(name for name in names if name in table.column_names)])
 
 
-def read_schema(path: str | Path) -> pyarrow.Schema:
-    """The columns of a saved result in Parquet.
+def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
+    """Return the columns of a file that holds all these Parquet files, with or without the columns of verdicts.
 
     Raises:
-        InvalidInputError: If it cannot be read.
+        InvalidInputError: If a file cannot be read.
     """
-    with reading(path), opened_parquet(expanded(path)) as file:
-        return file.schema_arrow.remove_metadata()
+    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+
+    schemas = []
+    for path in paths:
+        with reading(path), opened_parquet(path) as file:
+            schemas.append(file.schema_arrow.remove_metadata())
+    united = pyarrow.unify_schemas(schemas)
+    return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
 
 
 def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

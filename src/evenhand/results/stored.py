@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evenhand.results.saved import OWN_LISTS, Parts, read, read_abouts, read_columns, read_schema, reading
-from evenhand.results.vote_columns import OF_VOTES, TOLD, BoolArray, Cell, VoteColumns
+from evenhand.results.saved import OWN_LISTS, Parts, read, read_abouts, read_columns, reading, schema_of
+from evenhand.results.vote_columns import OF_VOTES, BoolArray, Cell, VoteColumns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -135,11 +134,7 @@ class OnDisk:
 
     def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
         """Return the columns of a file that holds all parts, with or without the columns of verdicts."""
-        import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
-        schemas = map(read_schema, self.files.paths)
-        united = reduce(lambda one, other: pyarrow.unify_schemas([one, other]), schemas)
-        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
+        return schema_of(self.files.paths, verdicts=verdicts)
 
     def __len__(self) -> int:
         return sum(self.files.cells) if self.kept is None else sum(int(each.sum()) for each in self.kept)
