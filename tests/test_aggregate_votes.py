@@ -257,7 +257,7 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     assert rows[1] == {"instance": 1, "reference": "Good", "cluster": "a", **read}
     again = aggregate_votes(rows, "reply", QUALITY, gold_fields="reference", cluster_field="cluster")
     assert again.summary.comparison == table.summary.comparison
-    assert agreement(rows, "reply", "reference", QUALITY).pair("reply", "reference").num_compared == 3
+    assert agreement(rows, "reply", QUALITY, gold_fields="reference").pair("reply", "reference").num_compared == 3
     table.save(tmp_path / "read.parquet")
     assert evenhand.open(tmp_path / "read.parquet") == table
 
