@@ -97,8 +97,42 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
     assert [verdict.aggregated_value for verdict in table.verdicts] == [0.625, 0.125, 0.5, 0.625]
     assert table.references == ("Good", "Bad", "Fair", "Good")
     assert (table.ids, table.parameters["n"], table.parameters["votes"]) == (["p", "q"], 2, ["gpt", "llama"])
+    alder = table.summaries["alder"]
+    assert (alder.scores.score.estimate, alder.comparison.accuracy.estimate) == ((0.625 + 0.5) / 2, 1 / 2)
+    with pytest.raises(InvalidInputError, match=r"about \['alder', 'birch'\]: take summaries"):
+        _ = table.summary
+    assert [each.title for each in table.text_tables()][::2] == [
+        "clear of alder: mean of gpt, llama",
+        "clear of birch: mean of gpt, llama",
+    ]
+    assert table["1/birch"].verdict == table.filter(system="birch", instance=1).verdicts[0]
+    again = aggregate_votes(
+        table.to_rows(), "llama", LEVELS, gold_fields="reference", systems_field="system", id_field="instance"
+    )
+    assert again.summaries["birch"].comparison.num_compared == 2
     with pytest.raises(InvalidInputError, match=r"rows 0 and 1 both hold the vote of 'gpt' on 'p'"):
         aggregate_votes(rows, "said", LEVELS, **{**columns, "sample_field": None})
+
+
+def test_labels_correct_the_system_that_they_name(tmp_path):
+    rows = [
+        {"id": row, "model": system, "vote": row % 100 < yes}
+        for row in range(100)
+        for system, yes in (("alder", 60), ("birch", 40))
+    ]
+    table = aggregate_votes(rows, "vote", systems_field="model", id_field="id")
+    table.save(tmp_path / "votes.parquet")
+    for each in (table, evenhand.open(tmp_path / "votes.parquet")):
+        # of alder people say yes to half of what the judge does, and to nothing else: 0.6 / 2
+        labels = [
+            {"id": row, "system": "alder", "label": "yes" if row % 4 == 0 and row < 60 else "no"}
+            for row in range(0, 100, 2)
+        ]
+        with pytest.raises(InvalidInputError, match=r"there are no labels of \['birch'\]"):
+            evenhand.correct(each, labels, design="random")
+        (score,) = evenhand.correct(each.filter(system="alder"), labels, design="random").scores
+        assert (score.system, score.judge.estimate) == ("alder", pytest.approx(0.6))
+        assert score.corrected.estimate == pytest.approx(0.3)
 
 
 def test_what_cannot_be_aggregated_is_refused():

@@ -49,6 +49,7 @@ from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction, is_graded
 from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
+from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrate_tables import WinrateAnalysis
 from evenhand.options import (
     ChecklistArguments,
@@ -65,7 +66,6 @@ from evenhand.question import choice_criterion, comparison_criterion, swapped_in
 from evenhand.result_methods import Results
 from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing

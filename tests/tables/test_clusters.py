@@ -115,7 +115,7 @@ def test_recorded_votes_and_agreement_are_over_documents(tmp_path):
     assert table.summary.comparison.accuracy.n == 8
     assert table.summary.comparison.cohen_kappa.interval.n == 8
     assert widths(table.summary.comparison.accuracy, naive.summary.comparison.accuracy) > 1.7
-    assert ("clusters", "8") in table.text_table().rows
+    assert ("clusters", "8") in table.text_tables()[0].rows
     table.save(tmp_path / "votes.jsonl")
     assert evenhand.open(tmp_path / "votes.jsonl").summary == table.summary
     found = agreement(rows, ["a"], gold_fields="b", **options)

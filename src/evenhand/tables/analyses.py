@@ -9,9 +9,9 @@ from evenhand.modes.any_mode import ModeAnalysis
 from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.grade_scores import GradeAnalysis
 from evenhand.modes.judgements import JudgementAnalysis
+from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
 from evenhand.modes.winrate_tables import WinrateAnalysis
 from evenhand.results.analysis import Analysis
-from evenhand.tables.recorded_votes import AgreementAnalysis, VoteAnalysis
 
 ANALYSES: Final[Mapping[str, type[Analysis]]] = {
     analysis.kind: analysis
