@@ -79,7 +79,6 @@ from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
 from evenhand.tables.analyses import ANALYSES
 from evenhand.tables.responses import ResponseRows
-from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -88,6 +87,8 @@ from evenhand.unitxt.loading import (
     load_criterion,
     load_rubric,
     load_rubric_of_row,
+    resolve,
+    shown,
 )
 from evenhand.votes import is_missing
 

@@ -17,7 +17,7 @@ from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import local_entry, register_catalog
+from evenhand.unitxt.loading import local_entry, register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"

@@ -61,7 +61,7 @@ def answers_of(text):
 
 
 def test_options_that_do_not_fit_are_refused(direct, tmp_path):
-    with pytest.raises(InvalidInputError, match="None is no path"):
+    with pytest.raises(InvalidInputError, match="None is not the path"):
         direct.to_html(title="x")
     with pytest.raises(InvalidInputError, match="names is 'one'"):
         direct.to_html(tmp_path / "page.html", other=direct, names="one")

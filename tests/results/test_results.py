@@ -247,9 +247,9 @@ def test_a_link_and_permissions_outlive_a_save(name, judged, tmp_path):
     [
         ("/nowhere/at/all/result.jsonl", UnwritableFileError, "No such file or directory"),
         ("x" * 300 + ".parquet", UnwritableFileError, "File name too long"),
-        ("a\0b.jsonl", InvalidInputError, "is no path of a file"),
-        (5, InvalidInputError, "5 is no path of a file"),
-        (None, InvalidInputError, "None is no path of a file"),
+        ("a\0b.jsonl", InvalidInputError, "is not the path of a file"),
+        (5, InvalidInputError, "5 is not the path of a file"),
+        (None, InvalidInputError, "None is not the path of a file"),
     ],
 )
 def test_where_nothing_can_be_saved_is_told(path, error, message, judged):

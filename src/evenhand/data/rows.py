@@ -42,7 +42,7 @@ ACCEPTED = (
 
 
 def read_rows(data: object, split: str | None = None) -> list[Row]:
-    """The rows of a data set, all of them: see :func:`row_batches`.
+    """Return the rows of a data set, all of them: see :func:`row_batches`.
 
     Raises:
         InvalidInputError: As there.
@@ -65,7 +65,7 @@ class RowBatch(list[Row]):
         self.starts = list(starts)
 
     def name(self, place: int) -> str:
-        """What messages call a row: its number, from 0, among those of its file.
+        """Return what messages call a row: its number, from 0, among those of its file.
 
         >>> RowBatch([{}, {}, {}], [(0, "'a.csv'", 70), (1, "'b.csv'", 0)]).name(2)
         "row 1 of 'b.csv'"
@@ -78,8 +78,8 @@ class IdentifiedRows(list[Row]):
     """Rows whose ids are known, as those of a stream are.
 
     Attributes:
-        ids: One a row; of data with a row a response, one a prompt.
-        contents: Digits for all that each of these holds, one after the other.
+        ids: One per row, or per prompt where a row holds one response.
+        contents: The digests of what each of these holds, joined.
         id_field: The column that names a row; None where it is named by what it holds.
     """
 
@@ -89,7 +89,7 @@ class IdentifiedRows(list[Row]):
 
 
 def row_batches(data: object, split: str | None = None, *, rows: int = 1024, held: bool = False) -> Iterator[RowBatch]:
-    """The rows of a data set, so many at a time, of which no more are held.
+    """Yield the rows of a data set in batches; only one batch is held.
 
     Args:
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
@@ -123,7 +123,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
 
 
 def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """How many rows a data set has, where that is known without reading them; else None.
+    """Return how many rows a data set has, where that is known without reading them; else None.
 
     Of files that is known of Parquet.
 
@@ -143,7 +143,7 @@ def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN4
 
 
 def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
-    """The files, or the one data set, with the names that messages give them."""
+    """Yield the files, or the one data set, with the names that messages give them."""
     if isinstance(data, str | Path) or _are_paths(data):
         paths = [data] if isinstance(data, str | Path) else list(data)
         for path in [path for given in paths for path in files_named(given)]:
@@ -175,7 +175,7 @@ def _saved_set(path: Path) -> object:
 
 
 def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
-    """The rows of a file, which is no saved result."""
+    """Yield the rows of a file, and refuse a saved result."""
     rows = rows_of_file(path, held=held)
     for row in rows:
         saved = saved_kind(row)
@@ -190,7 +190,7 @@ def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
 
 
 def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN401 - of any library
-    """The rows of what is no file.
+    """Return the rows of an object that is not a path.
 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
@@ -244,7 +244,7 @@ def _rows_of_reader(reader: pyarrow.RecordBatchReader) -> Iterator[Any]:
 
 
 def _with_class_names(data: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
-    """The rows; a column of a Hugging Face data set that counts its classes holds their names.
+    """Return the rows; a column of a Hugging Face data set that counts its classes holds their names.
 
     Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
     """
@@ -266,7 +266,7 @@ def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:
 
 
 def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, Any]:
-    """What a result repeats of the ids of its rows: ``id_field`` and ``ids``; nothing where rows have none.
+    """Return ``id_field`` and ``ids``, as a result repeats them; empty if rows have no ids.
 
     Args:
         rows: The data.
@@ -292,7 +292,7 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
 
 
 def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
-    """The split of this name; without one, the only one that there is.
+    """Return the split of this name; without one, the only one that there is.
 
     Raises:
         InvalidInputError: If there is none such, or several without a name.
@@ -308,13 +308,13 @@ def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datase
 
 
 def read_file(path: str | Path, split: str | None = None) -> list[Row]:
-    """The rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
+    """Return the rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
-    shell has opened (``-`` for standard input, ``<(…)``) has no name that ends in a format: JSON lines, JSON and CSV
-    are told apart there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand
-    for the files one after the other.
+    shell has opened (``-`` for standard input, ``<(…)``) has no ending: JSON lines, JSON and CSV are distinguished
+    there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
+    one after the other.
 
     Raises:
         InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
@@ -324,7 +324,7 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
 
 
 def read_log(source: object) -> list[Row]:
-    """The rows of another tool's log, which is recognised by its shape; the tool need not be installed.
+    """Return the rows of another tool's log, which is recognised by its shape; the tool need not be installed.
 
     - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.logs.inspect_rows`
     - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.logs.lm_eval_rows`
@@ -376,7 +376,7 @@ class Prompt:
         id: As the data name it; None where they do not.
         fields: The columns that hold what all responses share.
         responses: System -> response; None where there is none.
-        data_classifications: Of all rows that hold it.
+        data_classifications: The classifications of all rows of the prompt.
     """
 
     id: str | None
@@ -395,7 +395,7 @@ class Layout:
         systems_field: Long data: the column that names the system.
         id_field: The column that names the prompt, which long data must have.
 
-    Systems and prompts of long data are told apart by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
+    Systems and prompts of long data are distinguished by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
     ``"2"`` are one prompt.
     """
 
@@ -454,7 +454,7 @@ class Layout:
             raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
 
     def prompts(self, rows: Sequence[Row], shared: Sequence[str] = ()) -> tuple[Prompt, ...]:
-        """The prompts, in the order of their first row.
+        """Return the prompts, in the order of their first row.
 
         Args:
             rows: The data.
@@ -577,7 +577,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
-    """The systems that every instance names, in the order of the first one.
+    """Return the systems that every instance names, in the order of the first one.
 
     Raises:
         InvalidInputError: If there are no instances, fewer than two systems, or an instance names others than the
