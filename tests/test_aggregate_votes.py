@@ -137,7 +137,7 @@ def test_labels_correct_the_system_that_they_name(tmp_path):
 
 def test_what_cannot_be_aggregated_is_refused():
     for message, case in {
-        "row 0: the judge 'gpt' voted 'Excellent', which is no option": (ROWS, JUDGES),
+        "row 0: the judge 'gpt' voted 'Excellent', which is not an option": (ROWS, JUDGES),
         "'majority' is not a rule for the scale 'ordinal'": (ROWS, JUDGES, LEVELS, "majority"),
         "'medain' is not a rule": (ROWS, JUDGES, LEVELS, "medain"),
         "votes names the column 'mistral'": (ROWS, ["mistral"], LEVELS),
@@ -354,7 +354,7 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
         ({"replies": []}, r"replies is \(\); name at least one column"),
         ({"replies": ["reply", "right"], "judge_field": "page"}, "judge_field='page' says that a row is one judge's"),
         ({"replies": "reply", "judge": "page"}, "there is no option 'judge'. Did you mean 'judge_field'"),
-        ({"replies": "reply", "swapped_field": "page"}, "row 0 has in 'page' 'a', which is no option of"),
+        ({"replies": "reply", "swapped_field": "page"}, "row 0 has in 'page' 'a', which is not an option of"),
         *[({"replies": "reply", "pattern": each}, "pattern is .*one") for each in ("(", r"\w+", r"(\w)(\w)", 3)],
     ],
 )
