@@ -10,8 +10,7 @@ from evenhand.engines.journal_tools import exported
 from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, RejectedRequestError
-from evenhand.judging.conversation import ask
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge

@@ -14,7 +14,7 @@ from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls, check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
 from evenhand.options import Grid
 from evenhand.question import Question

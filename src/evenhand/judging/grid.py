@@ -14,8 +14,7 @@ import numpy as np
 
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.conversation import Caller, ask
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Caller, Flow, ask
 from evenhand.judging.sheet import ask_sheet
 from evenhand.numbers import format_count
 from evenhand.options import Grid, Orders
@@ -112,7 +111,7 @@ class Sheet:
     async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
         """One vote per question."""
         shown = self.orders[order]
-        if self.together:
+        if self.questions[0].sheet:
             votes = await ask_sheet(flow, self.questions, shown, sample, caller, weight=weight)
             return [
                 vote.model_copy(update={"sample": sample + offset}) if offset else vote
@@ -120,11 +119,6 @@ class Sheet:
             ]
         question, behind = self.questions[0], self.behind
         return [await ask(flow, question, shown[0], sample, caller, weight=weight, behind=behind)]
-
-    @property
-    def together(self) -> bool:
-        """Whether one reply answers several questions."""
-        return bool(self.questions[0].sheet)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import EvenhandWarning, JournalError
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate_run
-from evenhand.judging.flow import Flow
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question

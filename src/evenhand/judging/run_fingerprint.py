@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from evenhand.engines.base import FreeEngine, JudgeEngine
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.question import Question
 from evenhand.results.made_by import DIGITS, digest, in_a_row
 from evenhand.version import __version__

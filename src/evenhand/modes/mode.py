@@ -19,8 +19,8 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
 from evenhand.judging.run import ask, estimate, parameters_of
 from evenhand.judging.run_fingerprint import fingerprint, made_by
 from evenhand.options import RunOptions, unknown_option

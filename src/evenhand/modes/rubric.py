@@ -28,8 +28,8 @@ from evenhand.aggregation import (
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.judging.conversation import Flow
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.flow import Flow
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
