@@ -43,8 +43,7 @@ from evenhand.judge_reliability.tables import (
 )
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.run import limits_after, parameters_of
-from evenhand.judging.run_fingerprint import made_by
+from evenhand.judging.run import limits_after, made_by, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes

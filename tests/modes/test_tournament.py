@@ -14,7 +14,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.design import Design, parse_design
+from evenhand.judging.grid import Design, parse_design
 from evenhand.modes.contest import presented_contests, resolve, winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.pairwise import PairwiseMode, summarize_contests

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 from evenhand.engines.base import Request, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
@@ -26,7 +26,6 @@ from evenhand.prompts import (
     PLACEHOLDERS,
     Behind,
     FirstStage,
-    PromptName,
     Subject,
     check_first_prompt,
     describes_options,
@@ -196,7 +195,7 @@ class Conversation:
         """Return the first message, and note how much of it other rows may share."""
         prompt, stage = self.flow.first_prompt(question), FIRST_STAGES[self.flow.flow]
         text = (
-            fill_prompt(cast(PromptName, prompt), values, behind)
+            fill_prompt(prompt, values, behind)
             if prompt in PLACEHOLDERS
             else render_own_prompt(prompt, subject, "sheet" if subject == "sheet" else stage, values)
         )
@@ -309,8 +308,9 @@ class _Choice(Conversation):
                 return found.match, None
             return found.match, own_probabilities(reply, self.shown, found.match, found.span)
 
-        self.match, self.probabilities = await self.read(reply, read, (UNREADABLE, None))
-        self.reason = self.match.reason
+        unscored: tuple[Match, tuple[float, ...] | None] = (UNREADABLE, None)
+        match, self.probabilities = await self.read(reply, read, unscored)
+        self.match, self.reason = match, match.reason
 
     async def summarize(self) -> None:
         """Ask for a summary of the assessment. The vote stands without one."""

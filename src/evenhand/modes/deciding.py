@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.judging.design import Pair
+from evenhand.judging.grid import Pair
 from evenhand.modes.contest import MOST_BATTLES, Contest, Tally, cluster_numbers, limits
 from evenhand.numbers import format_count
 from evenhand.options import Reduction
