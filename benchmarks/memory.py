@@ -32,7 +32,7 @@ os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 import pyarrow.parquet
 
 import evenhand
-from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.data.files import PARQUET_HEADER
 from evenhand.engines.base import Request
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.tables.judgements import JudgementTable

@@ -181,7 +181,6 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 
 LOCAL_IMPORTS = {
     "engines/journal.py": "the module resource is there on POSIX only",
-    "engines/litellm.py": "httpx is litellm's, and is there where litellm is",
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
 }
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""

@@ -41,8 +41,7 @@ def test_the_report_is_printed_and_written(kind, data, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "position consistency" in printed
     assert f"the report was written to {out}" in printed
-    text = out.read_text()
-    assert "position consistency" in text
+    assert "inconsistent towards the first" in out.read_text()
     if kind == "json":
         found = ReliabilityReport.load(out)
         assert found.of().num_samples == 3
@@ -60,8 +59,6 @@ def test_both_kinds_and_several_judges(data, capsys):
         "--response-fields",
         "answer",
         "other",
-        "--response-fields",
-        "answer",
         "--gold-fields",
         gold,
     ]
@@ -88,15 +85,15 @@ def test_all_prompts(data, capsys):
     assert report(data, *PAIRWISE[:2], *given) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for prompt in ("select", "evaluate_first", "avoid_order_bias", "grade"):
-        assert f"Grade Score, prompt '{prompt}': " in printed
-        assert f"Grade Score, prompt '{prompt}', with an unrelated candidate: " in printed
+        assert f" {prompt} no " in printed
+        assert f" {prompt} chosen " in printed
 
 
 def test_dry_run_makes_no_call(data, capsys):
-    assert report(data, *PAIRWISE, *DIRECT[2:], "--criteria", PAIRWISE[1], DIRECT[1], "--dry-run") == 0
+    assert report(data, "--criteria", PAIRWISE[1], DIRECT[1], *PAIRWISE[2:], "--dry-run") == 0
     printed = capsys.readouterr().out
-    # Four rows, both orders, a comparison and an assessment, two calls each.
-    assert "32" in printed
+    # Four rows, both orders, a comparison and two assessments, two calls each.
+    assert "48" in printed
 
 
 @pytest.mark.parametrize(
@@ -133,9 +130,9 @@ def test_an_option_reaches_the_function(arguments, name, value, data, monkeypatc
     [
         ([*PAIRWISE, "--out", "report.txt"], "Accepted: '.json', '.md', '.html'"),
         ([*PAIRWISE, "--out", "missing/report.json"], "its folder does not exist"),
-        (PAIRWISE[:2], "name two columns or more"),
+        (PAIRWISE[:2], "two or more for"),
         ([*PAIRWISE, "--stop-early"], "stop_early"),
-        ([*PAIRWISE, "--aggregation", "mean"], "belongs to panels"),
+        ([*PAIRWISE, "--aggregation", "mean"], "every judge is reported by itself"),
         ([*PAIRWISE, "--gold-fields", "a", "b"], "accepted: CRITERION=COLUMN"),
         ([*PAIRWISE, "--prompts", "best"], "prompts names 'best'"),
     ],

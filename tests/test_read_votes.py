@@ -258,7 +258,7 @@ REFUSED = [
         {},
         r"answers 'rude', which is not an item of the checklist 'mail'",
     ),
-    ("checklist", [{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is no option of 'polite'"),
+    ("checklist", [{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is not an option of 'polite'"),
     ("checklist", [ANSWERS[0], {**ANSWERS[0], "vote": "no"}], {}, r"rows 0 and 1 both hold the vote of 'gpt' on 'm0'"),
     ("checklist", [{"id": 0, "vote": "yes"}], {}, r"no column says which item that answers: name it with item_field"),
     ("checklist", [{"id": 0, "vote": ["yes"]}], {}, r"has 1 answer\(s\) for a checklist of 2 items"),

@@ -39,7 +39,6 @@ _HOMES = {
     "Plan": "evenhand.labels.plan",
     "Question": "evenhand.question",
     "ReliabilityReport": "evenhand.reliability_report",
-    "ReplayEngine": "evenhand.engines.replay",
     "Results": "evenhand.result_methods",
     "Rubric": "evenhand.criteria",
     "RubricJudge": "evenhand.metrics.judge_metrics",

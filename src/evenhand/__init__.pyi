@@ -13,7 +13,6 @@ from evenhand.engines.base import JudgeEngine as JudgeEngine
 from evenhand.engines.baseline import BaselineEngine as BaselineEngine
 from evenhand.engines.litellm import LiteLLMEngine as LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine as OpenAICompatibleEngine
-from evenhand.engines.replay import ReplayEngine as ReplayEngine
 from evenhand.engines.simulated import SimulatedEngine as SimulatedEngine
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.functions import checklist as checklist

@@ -38,11 +38,10 @@ from evenhand.data.fields import (
     named_groups,
     read_clusters,
     row_groups,
-    row_ids,
     text_of,
 )
 from evenhand.data.plain import briefly, held_in, number_of, plain_cell
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checklist import ChecklistMode

@@ -24,12 +24,20 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
-    row_ids,
     warn_of_left_out_context,
 )
 from evenhand.data.plain import briefly, plain_cell
-from evenhand.data.rows import Row, read_file, read_rows, row_batches, rows_known
-from evenhand.data.systems import Layout, Prompt, read_responses
+from evenhand.data.rows import (
+    Layout,
+    Prompt,
+    Row,
+    read_file,
+    read_responses,
+    read_rows,
+    row_batches,
+    row_ids,
+    rows_known,
+)
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -66,7 +74,6 @@ from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.mode_results import ModeResults
 from evenhand.tables.responses import ResponseRows
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
-from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -75,6 +82,8 @@ from evenhand.unitxt.loading import (
     load_criterion,
     load_rubric,
     load_rubric_of_row,
+    resolve,
+    shown,
 )
 from evenhand.votes import is_missing
 

@@ -353,7 +353,9 @@ class Stream:
             else:
                 count(held)
         if more := [number for number in numbers if number > last]:
-            lacking = "the data do not have" if self.limit is None else f"are not among the first {self.limit:,}"
+            lacking = (
+                "the data do not have" if self.limit is None else f"are not among the first {format_count(self.limit)}"
+            )
             warnings.warn(
                 f"{str(self.folder)!r} holds {format_count(len(more), 'part')} with rows that {lacking}, judged by an "
                 "earlier run: the result is of all that it holds",

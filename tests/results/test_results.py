@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.arrow_files import PARQUET_HEADER
+from evenhand.data.files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
@@ -249,9 +249,9 @@ def test_a_link_and_permissions_outlive_a_save(name, judged, tmp_path):
     [
         ("/nowhere/at/all/result.jsonl", UnwritableFileError, "No such file or directory"),
         ("x" * 300 + ".parquet", UnwritableFileError, "File name too long"),
-        ("a\0b.jsonl", InvalidInputError, "is no path of a file"),
-        (5, InvalidInputError, "5 is no path of a file"),
-        (None, InvalidInputError, "None is no path of a file"),
+        ("a\0b.jsonl", InvalidInputError, "is not the path of a file"),
+        (5, InvalidInputError, "5 is not the path of a file"),
+        (None, InvalidInputError, "None is not the path of a file"),
     ],
 )
 def test_where_nothing_can_be_saved_is_told(path, error, message, judged):

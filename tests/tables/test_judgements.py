@@ -285,7 +285,7 @@ def test_a_dry_run_asks_nothing():
         ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
         ({"gold_fields": {"tone": "gold"}}, InvalidInputError, "gold_fields names 'tone', which is not judged"),
         ({"gold_fields": {"level": "gold"}}, InvalidInputError, "'gold', which gold_fields names"),
-        ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is no option of 'polite'"),
+        ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is not an option of 'polite'"),
         ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),
         ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
         ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "no local catalog holds the criterion"),

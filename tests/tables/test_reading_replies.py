@@ -149,7 +149,7 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
     assert [verdict.selected_label for verdict in table.verdicts] == ["A", "tie", "tie"]
     assert [verdict.position_consistent for verdict in table.verdicts] == [True, False, True]
     assert table.to_rows()[1]["text_swapped"] == "B"
-    with pytest.raises(InvalidInputError, match="row 2 has in 'pair' 2, which is no option of 'swapped_field'"):
+    with pytest.raises(InvalidInputError, match="row 2 has in 'pair' 2, which is not an option of 'swapped_field'"):
         evenhand.read_replies(rows, "text", PAIR, swapped_field="pair")
     lopsided = PAIR.model_copy(update={"options": (*PAIR.options[:2], Option(label="B", value=0.4))})
     with pytest.raises(InvalidInputError, match="mirrors the options of 'better' by their values"):
@@ -163,7 +163,7 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
         ({"replies": []}, r"replies is \(\); name at least one column"),
         ({"replies": ["reply", "right"], "judge_field": "page"}, "judge_field='page' says that a row is one judge's"),
         ({"replies": "reply", "judge": "page"}, "there is no option 'judge'. Did you mean 'judge_field'"),
-        ({"replies": "reply", "gold_fields": "page"}, "is no option of 'quality'"),
+        ({"replies": "reply", "gold_fields": "page"}, "is not an option of 'quality'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_message(options, message):

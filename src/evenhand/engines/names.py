@@ -19,7 +19,6 @@ from evenhand.engines.calls import classifications_set
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError
@@ -28,7 +27,6 @@ TYPES: Final[Mapping[str, type[Engine]]] = {
     "baseline_engine": BaselineEngine,
     "lite_llm_engine": LiteLLMEngine,
     "open_ai_compatible_engine": OpenAICompatibleEngine,
-    "replay_engine": ReplayEngine,
     "simulated_engine": SimulatedEngine,
 }
 """``__type__`` in our catalog -> the engine."""
@@ -89,7 +87,7 @@ def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
     name = name.strip()
     if not _MODEL_NAME.fullmatch(name) or name.endswith(FILE_ENDINGS):
         return None
-    return LiteLLMEngine(**{"model": name, **read_brackets(name, bracket + rest)})
+    return LiteLLMEngine(**{"model": name, "direct": name.startswith("openai/"), **read_brackets(name, bracket + rest)})
 
 
 def engine_of(given: object) -> object:

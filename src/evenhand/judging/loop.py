@@ -80,16 +80,16 @@ class Run:
     async def cast_task(self, task: Task, calls: Calls, weight: float, budget: Budget, progress: Progress) -> None:
         """Ask one judge for the votes of a task, draw after draw, until no further one is needed."""
         sheet, draws = task.sheet, len(task.samples)
-        expected = self.flow.expected_calls(sheet=bool(sheet.questions[0].sheet))
+        limited = calls.budgeted and budget.limited
+        expected = self.flow.expected_calls(sheet=bool(sheet.questions[0].sheet)) if limited else 0
         for left, sample, place in zip(range(draws - 1, -1, -1), task.samples, task.places, strict=True):
-            if calls.budgeted:
-                share = budget.share(expected, (self.number, sheet.rows[0], place))
-                try:
-                    votes = await sheet.ask(self.flow, task.order, sample, calls.within(share), weight)
-                finally:
+            share = budget.share(expected) if limited else None
+            asked = calls if share is None else calls.within(share)
+            try:
+                votes = await sheet.ask(self.flow, task.order, sample, asked, weight)
+            finally:
+                if share is not None:
                     share.close()
-            else:
-                votes = await sheet.ask(self.flow, task.order, sample, calls, weight)
             if draws > 1:
                 stop = held_once(EarlyStop(planned=draws, confidence=self.grid.confidence))
                 votes = [vote.model_copy(update={"early_stop": stop}) for vote in votes]

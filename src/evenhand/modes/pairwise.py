@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.data.systems import common_systems
+from evenhand.data.rows import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.estimate import RunEstimate

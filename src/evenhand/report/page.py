@@ -120,58 +120,51 @@ def report_page(
     for each in leave_out:
         if each not in LEFT_OUT:
             raise InvalidInputError(f"leave_out names {each!r}. {did_you_mean(each, LEFT_OUT)}")
-    tables = found.text_tables()
-    page: dict[str, Any] = {
-        "title": visible_line(title or (tables[0].title if tables else type(found).__name__)),
-        "words": _column_class,
-        "version": __version__,
-        "sections": [_section(found, "")],
-        "pictures": _pictures(found, ""),
-        "verdicts": False,
-        **dict.fromkeys(("answers", "facts", "notes", "headlines", "corrected", "options", "parts"), ()),
-        **dict.fromkeys(("comparison", "changed"), ()),
-        **dict.fromkeys(("index", "changed_count", "unlisted", "bounds_note"), ""),
-    }
-    if not isinstance(found, Results):
-        if other is not None or data is not None or gold is not None or further:
-            raise InvalidInputError(
-                f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts "
-                "to show: give it alone"
-            )
-        return offline_page("evenhand.report", "report", **page)
-    comparison = None if other is None else found.compare(other)  # type: ignore[arg-type] # compare checks it
+    if not isinstance(found, Results) and (further or any(each is not None for each in (other, data, gold, design))):
+        raise InvalidInputError(
+            f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts to "
+            "show: give it alone"
+        )
+    comparison = found.compare(other) if isinstance(found, Results) and other is not None else None  # type: ignore[arg-type] # compare checks it
     called = [""] if comparison is None else _run_names(names)
-    shown: list[tuple[str, Results[Any]]] = [(called[0], found), *(("", each) for each in further)]
-    views = [list(each.verdict_views(data)) for _, each in shown]
-    if comparison is not None and isinstance(other, Results):
-        shown.append((called[1], other))
-        views.append(list(_in_place(found, other, data)))
-        page |= _changes(comparison)
+    shown: list[tuple[str, Any]] = [(called[0], found), *(("", each) for each in further)]
+    runs = shown if isinstance(found, Results) else []
+    views = [list(each.verdict_views(data)) for _, each in runs]
+    if comparison is not None and isinstance(found, Results):
+        runs.append((called[1], other))
+        views.append(list(_in_place(found, other, data)))  # type: ignore[arg-type] # as compare found
     if gold is not None:
-        labels = read_gold(found, gold)
+        labels = read_gold(found, gold)  # type: ignore[arg-type] # a result, as checked above
         views = [list(_with_labels(each, labels)) for each in views]
-    labelled = gold is not None or design is not None
-    corrected = correct(found, gold, design=design).text_tables() if labelled else ()
+    corrected = correct(found, gold, design=design).text_tables() if gold is not None or design is not None else ()  # type: ignore[arg-type] # as above
     packed = pack([list(chain.from_iterable(views))] if further else views, leave_out=leave_out)
-    named = [(name or (each.kind if further else ""), each) for name, each in shown]
+    named = [(name or (each.kind if further else ""), each) for name, each in runs]
     pictures = [picture for name, each in shown for picture in _pictures(each, name)]
     kinds = list(dict.fromkeys(picture["kind"] for picture in pictures))
-    page |= {
-        "answers": _answers([comparison] if comparison else [each for _, each in shown]),
-        "sections": [_section(each, name) for name, each in shown],
-        "pictures": sorted(pictures, key=lambda picture: kinds.index(picture["kind"])) if comparison else pictures,
-        "headlines": _headlines(shown),
-        "bounds_note": _BOUNDS_NOTE if any(each.bounds for _, run in shown for each in run.findings()) else "",
-        "notes": _notes(named, views, corrected=bool(corrected)),
-        "facts": _facts(named, packed.index["lists"]),
-        "corrected": corrected,
-        "options": list(_options(found.parameters, "")),
-        "verdicts": bool(packed.parts),
-        "left_out": f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
-        "index": data_element("index", {**packed.index, "called": called}),
-        "parts": [data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
-    }
-    return offline_page("evenhand.report", "report", **page)
+    if comparison is not None:
+        pictures.sort(key=lambda picture: kinds.index(picture["kind"]))
+    tables = found.text_tables()
+    return offline_page(
+        "evenhand.report",
+        "report",
+        title=visible_line(title or (tables[0].title if tables else type(found).__name__)),
+        words=_column_class,
+        version=__version__,
+        answers=_answers([comparison] if comparison else [each for _, each in runs]),
+        headlines=_headlines(runs),
+        bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
+        notes=_notes(named, views, corrected=bool(corrected)),
+        facts=_facts(named, packed.index["lists"]),
+        corrected=corrected,
+        pictures=pictures,
+        sections=[_section(each, name) for name, each in shown],
+        options=list(_options(found.parameters, "")) if isinstance(found, Results) else (),
+        verdicts=bool(packed.parts),
+        left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
+        index=data_element("index", {**packed.index, "called": called}),
+        parts=[data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
+        **_changes(comparison),
+    )
 
 
 def _section(found: PrintedTables, name: str) -> Mapping[str, Any]:
@@ -223,8 +216,10 @@ def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterato
         yield replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
 
 
-def _changes(comparison: RunComparison) -> dict[str, Any]:
-    count, most = format_count(len(comparison.changes)), comparison.changes[:MOST_LISTED]
+def _changes(comparison: RunComparison | None) -> dict[str, Any]:
+    if comparison is None:
+        return {"comparison": (), "changed": (), "changed_count": "", "unlisted": ""}
+    count = format_count(len(comparison.changes))
     more = f"The {MOST_LISTED} greatest; the list below has all of them as “changed between the runs”."
     return {
         "comparison": [table for table in comparison.text_tables() if table.kind != "changes"],
@@ -235,7 +230,7 @@ def _changes(comparison: RunComparison) -> dict[str, Any]:
                 "before": visible_line(each.before),
                 "after": visible_line(each.after),
             }
-            for each in most
+            for each in comparison.changes[:MOST_LISTED]
         ],
         "changed_count": f"{count} of {format_count(comparison.n_questions, 'verdict')} changed",
         "unlisted": more if len(comparison.changes) > MOST_LISTED else "",
@@ -617,10 +612,8 @@ class _Packer:
                 part["verdicts"][len(index)] = [held.question, held.context, responses, held.cluster, votes]
                 columns = [held.columns.get(run) for run in range(runs)]
                 index.append([visible_line(name), *held.about, len(parts) - 1, *columns])
-        return PackedVerdicts({"verdicts": index, "lists": self._lists_of_names(), "flags": FLAGS}, parts)
-
-    def _lists_of_names(self) -> dict[str, list[str]]:
-        return {name: list(known) for name, known in self._lists.items()}
+        lists = {name: list(known) for name, known in self._lists.items()}
+        return PackedVerdicts({"verdicts": index, "lists": lists, "flags": FLAGS}, parts)
 
 
 def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:

@@ -34,6 +34,7 @@ class Spending:
         cost_reserved: Of ``max_cost``, US dollars that the lost requests may have cost, and the unreported replies
             beyond their cost; None without.
         cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
+        unscored_from_journal: Unscored votes whose replies all came from the journal.
     """
 
     bought: int
@@ -48,6 +49,7 @@ class Spending:
     cost_left: float | None = measure("money")
     cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
+    unscored_from_journal: int = 0
 
     @classmethod
     def nothing(cls) -> Self:
@@ -82,6 +84,7 @@ class Spending:
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
             cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
             cached_tokens=used.cached_tokens,
+            unscored_from_journal=columns.unscored_from_journal,
         )
 
     def __str__(self) -> str:
@@ -94,6 +97,11 @@ class Spending:
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
             said.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost}, of which no vote came.")
+        if self.unscored_from_journal:
+            said.append(
+                f"{format_count(self.unscored_from_journal, 'unscored vote')} came from the journal, whose replies are "
+                "never asked for again: to ask again, name a new journal (journal=…, in the shell --journal)."
+            )
         said += self._uncertain()
         if self.cost_left is not None:
             said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self, overl
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
-from evenhand.data.arrow_files import PARQUET_HEADER, bounded_table, opened_parquet, parquet_file
+from evenhand.data.files import PARQUET_HEADER, bounded_table, opened_parquet, parquet_file
 from evenhand.data.rows import KINDS, SavedKind, saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.data.arrow_files import bounded_table
+from evenhand.data.files import bounded_table
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import (
     WITHHELD,
@@ -671,6 +671,12 @@ class VoteColumns:
         places = [place for place, field in enumerate(_USAGE) if field.field in {"requests", "cached"}]
         found: BoolArray = self.usage[:, places].max(axis=1) > 0
         return found
+
+    @property
+    def unscored_from_journal(self) -> int:
+        """The number of unscored votes whose replies all came from the journal."""
+        calls, cached = (self.usage[:, [field.field for field in _USAGE].index(name)] for name in ("calls", "cached"))
+        return int(((cached > 0) & (calls == 0) & self.replied & ~self.selected & ~self.na).sum())
 
     def because(self, reason: UnscoredReason) -> BoolArray:
         """Whether nothing was selected for this reason."""

@@ -14,10 +14,9 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
-    row_ids,
     text_of,
 )
-from evenhand.data.rows import Row
+from evenhand.data.rows import Row, row_ids
 from evenhand.modes.mode import Subject, subject_of_row
 from evenhand.options import ChecklistArguments, JudgeArguments, RunModeArguments
 from evenhand.votes import is_missing
