@@ -92,7 +92,7 @@ def report_page(
     found: PrintedTables,
     other: PrintedTables | None = None,
     *,
-    further: Sequence[Results[Any]] = (),
+    further: Sequence[Results] = (),
     data: object = None,
     gold: object = None,
     design: str | None = None,
@@ -209,7 +209,7 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterator[VerdictView]:
+def _in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """Yield the verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
@@ -240,7 +240,7 @@ def _changes(comparison: RunComparison | None) -> dict[str, Any]:
 # --- the answer, the scores and the notes ----------------------------------------------------------------------------
 
 
-def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
+def _answers(results: Sequence[Results | RunComparison]) -> list[str]:
     """Return the sentences that say what was found: who leads or what changed, by how much, with interval and p."""
     found = [sentence for each in results for sentence in _answers_of(each)]
     more = len(found) - MOST_ANSWERS
@@ -248,16 +248,19 @@ def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
     return [visible_line(sentence) for sentence in found[:MOST_ANSWERS] + rest]
 
 
-def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
+def _answers_of(results: Results | RunComparison) -> Iterator[str]:
     findings = {(each.name, each.of): each for each in results.findings()}
     if isinstance(results, RunComparison):
+        said = []
         for (name, of), each in findings.items():
             if name.endswith(".change"):
                 what = f"{name.removesuffix('.change')}{' of ' * bool(of)}{', '.join(of)}"
                 p_value = findings[f"{name}.p_value", of].value
                 change = replace(each, p_value=p_value if isinstance(p_value, float) else None)
                 rose = getattr(each.value, "estimate", 0.0) > 0
-                yield _state(change, f"{what} {'rose' if rose else 'fell'} by ", "change", f" in {what}", results.level)
+                leads = f"{what} {'rose' if rose else 'fell'} by "
+                said.append(_state(change, leads, "change", f" in {what}", results.level))
+        yield from sorted(said, key=lambda sentence: sentence.startswith("No "))
         return
     for name, scores in _leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]
@@ -267,13 +270,13 @@ def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
         difference = next((findings[each, of] for each in names if (each, of) in findings), None)
         if not known:
             yield f"There is no {name}: {getattr(scores[0].value, 'reason', '')}."
-        elif any(each.bounds for each in known):
-            yield f"Too many votes are unscored to give more than bounds of {name}: {'; '.join(values)}."
         elif difference is not None:
             scale = " in strength" if difference.name.startswith("strength") else ""
             leads = f"{of[0]} leads on {name} over {of[1]}{scale} by "
             level = results.parameters["level"]
             yield _state(difference, leads, "difference", f" in {name} between {of[0]} and {of[1]}", level)
+        elif any(each.bounds for each in known):
+            yield f"Too many votes are unscored to give more than bounds of {name}: {'; '.join(values)}."
         else:
             yield f"{name}: {'; '.join(values)}{'; differences were not tested' * (len(known) > 1)}."
 
@@ -281,8 +284,11 @@ def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
 def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> str:
     """Return what a difference of two systems, or a change between two runs, says."""
     p_value = "" if found.p_value is None else f", {state_p_value(found.p_value)}"
-    if found.bounds is not None:
+    bounds = found.bounds
+    if bounds is not None and bounds.interval_low <= 0 <= bounds.interval_high:
         return f"Too many votes are unscored to say whether there is a {noun}{where}: {found.written}."
+    if bounds is not None:
+        return f"{leads.removesuffix(' by ')}: {found.written.rpartition(', ')[0]} with bounds for the unscored votes."
     if isinstance(found.value, Missing):
         return f"There is no {noun}{where}: {found.value.reason}."
     if found.p_value is None or found.p_value > 1 - level or not isinstance(found.value, Interval):
@@ -291,7 +297,7 @@ def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> s
     return f"{leads}{format_interval(size)}{p_value}."
 
 
-def _leading_scores(results: Results[Any]) -> dict[str, list[Finding]]:
+def _leading_scores(results: Results) -> dict[str, list[Finding]]:
     """Return the scores that the other numbers are about, by name; else the first number with an interval."""
     reported = list(results.reported())
     named = [each for each in reported if each.name and len(each.of) < 2]
@@ -319,7 +325,7 @@ def _rank(score: Finding) -> float:
     return -float(value if isinstance(value, (int, float)) else value.estimate)
 
 
-def _headlines(runs: Iterable[tuple[str, Results[Any]]]) -> list[dict[str, Any]]:
+def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
     found: dict[str, dict[str, list[tuple[Finding, str]]]] = {}
     for name, run in runs:
@@ -352,7 +358,7 @@ def _card(score: Finding) -> dict[str, str]:
 
 
 def _notes(
-    runs: Sequence[tuple[str, Results[Any]]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
+    runs: Sequence[tuple[str, Results]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
 ) -> list[tuple[str, str]]:
     """Return what a reader must know, under five topics at most; a note that is not true of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
@@ -365,7 +371,7 @@ def _notes(
     ]
 
 
-def _notes_of(results: Results[Any], views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results, views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
     parameters, judges = results.parameters, results.parameters.get("judges", ())
     models = results.fingerprint.models
     for note in baseline_note(judges):
@@ -395,7 +401,7 @@ def _notes_of(results: Results[Any], views: Sequence[VerdictView], *, corrected:
         yield "People", f"{note}were chosen (design=…, in the shell --design)."
 
 
-def _facts(runs: Sequence[tuple[str, Results[Any]]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def _facts(runs: Sequence[tuple[str, Results]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Return what was judged, by whom, how, and what it cost; of later runs those facts that differ."""
     found: list[tuple[str, str]] = []
     for name, run in runs:
@@ -405,7 +411,7 @@ def _facts(runs: Sequence[tuple[str, Results[Any]]], lists: Mapping[str, Sequenc
     return found
 
 
-def _facts_of(results: Results[Any], lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _facts_of(results: Results, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     parameters = results.parameters
     judged = [format_count(parameters.get("n", lists["rows"]), "row")]
     for plural in ("systems", "criteria"):
