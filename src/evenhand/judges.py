@@ -247,7 +247,7 @@ def _end(panel: OpenPanel, held: ExitStack, process: int) -> None:
     """End a panel without waiting for what is under way."""
     if process != os.getpid():
         return
-    if panel.thread.is_here:  # where the garbage was collected: it cannot wait for itself
+    if threading.current_thread() is panel.thread:  # where the garbage was collected: it cannot wait for itself
         threading.Thread(target=_end, args=(panel, held, process), daemon=True).start()
         return
     panel.end()

@@ -40,10 +40,9 @@ from evenhand.judge_reliability.tables import (
     findings,
     judges_table,
 )
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
-from evenhand.judging.run import limits_after, parameters_of
-from evenhand.judging.run_fingerprint import made_by
+from evenhand.judging.run import limits_after, made_by, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.modes.contest import TIE
 from evenhand.modes.grade_scores import GradedInstance

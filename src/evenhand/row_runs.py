@@ -41,10 +41,10 @@ from evenhand.data.rows import (
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.design import parse_design
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
-from evenhand.judging.flow import Flow
+from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode

@@ -13,7 +13,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.design import parse_design
+from evenhand.judging.grid import parse_design
 from evenhand.modes.contest import Contest, presented_contests, winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.winrates import WinratesMode, summarize_contests

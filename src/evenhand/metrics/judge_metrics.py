@@ -13,8 +13,8 @@ from evenhand.data.fields import check_label_columns, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import report_of_run
-from evenhand.judging.design import parse_design
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
     JudgedInstance,
     JudgeMetric,

@@ -19,8 +19,8 @@ import numpy as np
 from evenhand.data.rows import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
-from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
 from evenhand.judging.run import ask, estimate, limits_after
 from evenhand.modes.contest import (
