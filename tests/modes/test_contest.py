@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.errors import InvalidInputError
 from evenhand.modes.contest import Contest, Showing, resolve
 from tests.modes.contests_by_hand import CHOICE, GRADED, TIES, contest, held, vote

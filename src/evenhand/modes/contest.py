@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Self, get_args
 
 import numpy as np
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, FrozenModel
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import Reduction
@@ -148,7 +148,7 @@ def resolve(
     criterion: Criterion,
     rules: VoteRules = DEFAULT_RULES,
 ) -> Contest:
-    """The contest with its verdict and showings, from the votes; see :func:`evenhand.aggregation.aggregate`.
+    """The contest with its verdict and showings, from the votes; see :func:`evenhand.aggregation.verdict.aggregate`.
 
     Stored votes can be resolved again under other rules, without a call::
 

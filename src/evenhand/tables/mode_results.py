@@ -9,7 +9,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Self, Unpack
 
-from evenhand.aggregation import VoteRules, rubric_range
+from evenhand.aggregation.rubric_score import rubric_range
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self
 
-from evenhand.aggregation import check_rule
+from evenhand.aggregation.verdict import check_rule
 from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     named_weights,
