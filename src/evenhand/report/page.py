@@ -251,13 +251,16 @@ def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
 def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
     findings = {(each.name, each.of): each for each in results.findings()}
     if isinstance(results, RunComparison):
+        said = []
         for (name, of), each in findings.items():
             if name.endswith(".change"):
                 what = f"{name.removesuffix('.change')}{' of ' * bool(of)}{', '.join(of)}"
                 p_value = findings[f"{name}.p_value", of].value
                 change = replace(each, p_value=p_value if isinstance(p_value, float) else None)
                 rose = getattr(each.value, "estimate", 0.0) > 0
-                yield _state(change, f"{what} {'rose' if rose else 'fell'} by ", "change", f" in {what}", results.level)
+                leads = f"{what} {'rose' if rose else 'fell'} by "
+                said.append(_state(change, leads, "change", f" in {what}", results.level))
+        yield from sorted(said, key=lambda sentence: sentence.startswith("No "))
         return
     for name, scores in _leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]
@@ -267,13 +270,13 @@ def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
         difference = next((findings[each, of] for each in names if (each, of) in findings), None)
         if not known:
             yield f"There is no {name}: {getattr(scores[0].value, 'reason', '')}."
-        elif any(each.bounds for each in known):
-            yield f"Too many votes are unscored to give more than bounds of {name}: {'; '.join(values)}."
         elif difference is not None:
             scale = " in strength" if difference.name.startswith("strength") else ""
             leads = f"{of[0]} leads on {name} over {of[1]}{scale} by "
             level = results.parameters["level"]
             yield _state(difference, leads, "difference", f" in {name} between {of[0]} and {of[1]}", level)
+        elif any(each.bounds for each in known):
+            yield f"Too many votes are unscored to give more than bounds of {name}: {'; '.join(values)}."
         else:
             yield f"{name}: {'; '.join(values)}{'; differences were not tested' * (len(known) > 1)}."
 
@@ -281,8 +284,11 @@ def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
 def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> str:
     """Return what a difference of two systems, or a change between two runs, says."""
     p_value = "" if found.p_value is None else f", {state_p_value(found.p_value)}"
-    if found.bounds is not None:
+    bounds = found.bounds
+    if bounds is not None and bounds.interval_low <= 0 <= bounds.interval_high:
         return f"Too many votes are unscored to say whether there is a {noun}{where}: {found.written}."
+    if bounds is not None:
+        return f"{leads.removesuffix(' by ')}: {found.written.rpartition(', ')[0]} with bounds for the unscored votes."
     if isinstance(found.value, Missing):
         return f"There is no {noun}{where}: {found.value.reason}."
     if found.p_value is None or found.p_value > 1 - level or not isinstance(found.value, Interval):
