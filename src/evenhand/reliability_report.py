@@ -48,14 +48,14 @@ from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
+from evenhand.result_methods import Results
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.grade_table import GradedInstance, GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.winrate_table import TIE, WinrateTable
+from evenhand.tables.grade_table import GradedInstance
+from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
@@ -331,12 +331,12 @@ def reliability(
     for run in runs:
         left = limits_after(given, cast)
         table = run(max_calls=left.max_calls, max_cost=left.max_cost)
-        if isinstance(table, GradeTable):
+        if table.kind == "grade_scores":
             choices += _choices(table)
             graded += table.instances
             cast += [vote for instance in table.instances for vote in instance.votes]
             continue
-        found = _assessments(table, rules, rows) if isinstance(table, JudgementTable) else [_comparisons(table, rules)]
+        found = _assessments(table, rules, rows) if table.kind == "judgements" else [_comparisons(table, rules)]
         questions += found
         cast += [vote for each in found for question in each.asked for vote in question.verdict.votes]
     spent = Spending.of(cast, dict(given))
@@ -516,7 +516,7 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
     return dict(gold_fields or {})
 
 
-def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
+def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
     """The assessments of a table, by criterion."""
     found = []
     for criterion in table.criteria:
@@ -532,7 +532,7 @@ def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -
     return found
 
 
-def _comparisons(table: WinrateTable, rules: VoteRules) -> Questions:
+def _comparisons(table: Results, rules: VoteRules) -> Questions:
     """The contests of a table."""
     named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
     clusters = _numbered([entry.contest.cluster for entry in table.contests])
@@ -553,7 +553,7 @@ def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
     return [None if name is None else numbers[name] for name in clusters]
 
 
-def _choices(table: GradeTable) -> list[ChoiceReliability]:
+def _choices(table: Results) -> list[ChoiceReliability]:
     """The Grade Score of every judge and prompt of a table."""
     return [
         ChoiceReliability(

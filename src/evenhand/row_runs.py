@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
@@ -48,7 +48,7 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import Contest, check_reduction
+from evenhand.modes.contest import check_reduction
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import UNRELATED, GradeMode, with_unrelated
 from evenhand.modes.known import find_mode
@@ -66,14 +66,14 @@ from evenhand.options import (
     WinratesArguments,
 )
 from evenhand.read_votes import answer_of, read_votes, refuse_vote_columns
+from evenhand.result_methods import Results
 from evenhand.results.made_by import JOBS, run_record
+from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
-from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
-from evenhand.tables.grade_table import GradedInstance, GradeTable
-from evenhand.tables.judgements import Judgement, JudgementTable
-from evenhand.tables.mode_results import ModeResults
+from evenhand.tables.analyses import ANALYSES
+from evenhand.tables.grade_table import GradeAnalysis, GradedInstance, about_instance
 from evenhand.tables.responses import ResponseRows
-from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
+from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -87,7 +87,6 @@ from evenhand.unitxt.loading import (
 )
 from evenhand.votes import is_missing
 
-Table = TypeVar("Table")
 Assessment = TypeVar("Assessment", bound=AssessmentOptions)
 
 
@@ -142,9 +141,7 @@ def call(name: str, dataset: object, given: Mapping[str, Any]) -> Any:
         split = job.options.split
         return judge_stream(job, row_batches(dataset, split), count=rows_known(dataset, split), record=record)
     result = job.function(dataset, **job.places, options=job.options)
-    if record is not None and name in JOBS:
-        object.__setattr__(result, "run_file", record)
-    return result
+    return result if record is None or name not in JOBS else replace(result, run_file=record)
 
 
 def run(
@@ -153,9 +150,9 @@ def run(
     judges: Sequence[JudgeEngine],
     *,
     options: FunctionArguments,
+    systems: Sequence[str],
     parameters: Mapping[str, Any],
-    table: Callable[[Mapping[str, Any]], Table],
-) -> Table | RunEstimate:
+) -> Results | RunEstimate:
     """Judge subjects by a mode, or estimate what that takes.
 
     Args:
@@ -163,12 +160,21 @@ def run(
         subjects: What is judged.
         judges: Who judges.
         options: Whether it is only estimated.
+        systems: Whose responses are judged.
         parameters: What the result repeats of the data and the options.
-        table: Has the subjects judged, and makes the result, of all its parameters.
     """
     if options.dry_run:
         return mode.estimate(subjects, judges)
-    return table({**mode.made_by(judges, subjects), **parameters})
+    judged: list[Any] = []
+    places: dict[int, int] = {}
+    for each in (about.judged for about in subjects):
+        if id(each) not in places:
+            judged += [] if each in judged else [each]
+            places[id(each)] = judged.index(each)
+    parameters = {**mode.made_by(judges, subjects), **parameters}
+    cells = mode.judged_cells(subjects, judges, [places[id(about.judged)] for about in subjects])
+    header = {**mode.judged_by(judged, systems), "parameters": parameters}
+    return Results.of_cells(ANALYSES[mode.saved_as], header, cells)
 
 
 RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
@@ -181,9 +187,7 @@ RUBRIC_DEFAULTS: Final[Mapping[str, Any]] = {
 FOR_RUBRICS: Final = ("calls", "na_strategy", "na_partial", "length_penalty")
 
 
-def _judge(
-    dataset: object, criteria: object, engine: object, options: JudgeArguments
-) -> JudgementTable | ModeResults | RunEstimate:
+def _judge(dataset: object, criteria: object, engine: object, options: JudgeArguments) -> Results | RunEstimate:
     rows, own = read_rows(dataset, options.split), options.rubric_field
     if own is not None:
         _refuse_with_own_rubrics(own, criteria=criteria, gold_fields=options.gold_fields, examples=options.examples)
@@ -267,56 +271,51 @@ def _by_the_same(
     rubric: Rubric | None,
     judges: Sequence[JudgeEngine],
     options: JudgeArguments,
-) -> JudgementTable | RunEstimate:
+) -> Results | RunEstimate:
     """Judge all responses by the same criteria, which may be those of a rubric."""
     gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
     with_examples = options.examples is not None or options.label_fields is not None
     pools = example_pools(criteria, options, data, gold_fields) if with_examples else {}
-    cells = [(system, criterion) for criterion in criteria for system in data.systems]
-    gold = [
-        _gold_labels(data, system, criterion, gold_fields[criterion.name], options)
+    gold = {
+        (system, criterion.name): _gold_labels(data, system, criterion, gold_fields[criterion.name], options)
+        for criterion in criteria
+        for system in data.systems
         if criterion.name in gold_fields
-        else [None] * len(data.rows)
-        for system, criterion in cells
-    ]
+    }
     clusters = data.clusters(options.cluster_field, labels=gold_fields.values())
     penalties = {} if options.length_penalty is None else _length_penalties(data, options)
     places = range(len(data.rows))
+
+    def known(row: int, system: str) -> dict[str, Any]:
+        labels = {
+            criterion.name: gold[system, criterion.name][row]
+            for criterion in criteria
+            if (system, criterion.name) in gold
+        }
+        return {"gold": labels, "cluster": clusters[row]}
+
     mode: Mode[Any]
     if rubric is None:
         mode = DirectMode(options, pools)
-        subjects = [data.subject(row, *cell) for cell in cells for row in places]
+        cells = product(criteria, data.systems, places)
+        subjects = [data.subject(row, system, each, **known(row, system)) for each, system, row in cells]
     else:  # response by response, so that a budget that runs out leaves whole responses
         mode = RubricMode(options, pools, together=options.calls == "per_item")
-        responses = [(row, system) for row in places for system in data.systems]
-        subjects = [_subject_of_rubric(data, *response, rubric, penalties.get(response)) for response in responses]
+        subjects = [
+            replace(_subject_of_rubric(data, row, system, rubric, penalties.get((row, system))), **known(row, system))
+            for row in places
+            for system in data.systems
+        ]
     mode.check_rules(criteria)
     for each in criteria:
         warn_of_left_out_context(each, data.context_fields)
-
-    def table(parameters: Mapping[str, Any]) -> JudgementTable:
-        verdicts: list[Any] = mode.judge(subjects, judges)
-        if rubric is not None:
-            results = dict(zip(responses, verdicts, strict=True))
-            verdicts = [
-                results[row, system].verdicts[criterion]
-                for criterion, system, row in product(range(len(criteria)), data.systems, places)
-            ]
-        judgements = (
-            Judgement(row, system, criterion.name, verdict, label, clusters[row], penalties.get((row, system)))
-            for ((system, criterion), row), verdict, label in zip(
-                product(cells, places), verdicts, chain.from_iterable(gold), strict=True
-            )
-        )
-        return JudgementTable(tuple(judgements), criteria, data.systems, parameters=parameters, rubric=rubric)
-
     parameters = {
         **data.parameters(),
         "gold_fields": gold_fields,
         **_assessment_parameters(options, rubric=rubric is not None),
         **mode.run_parameters(),
     }
-    return run(mode, subjects, judges, options=options, parameters=parameters, table=table)
+    return run(mode, subjects, judges, options=options, systems=data.systems, parameters=parameters)
 
 
 def _refuse_with_own_rubrics(rubric_field: str, **others: object) -> None:
@@ -330,7 +329,7 @@ def _refuse_with_own_rubrics(rubric_field: str, **others: object) -> None:
 
 def _by_own_rubrics(
     data: ResponseRows, field: str, judges: Sequence[JudgeEngine], options: JudgeArguments
-) -> ModeResults | RunEstimate:
+) -> Results | RunEstimate:
     """Judge each response by the rubric that its row holds or names."""
     rubrics = loaded_of_rows(
         data.rows,
@@ -353,26 +352,8 @@ def _by_own_rubrics(
     for each in criteria:
         warn_of_left_out_context(each, data.context_fields)
     parameters = {**data.parameters(), "rubric_field": field, **_assessment_parameters(options, rubric=True)}
-    systems = [system for _, system in places]
-    return _mode_results(mode, subjects, systems, judges, options=options, parameters=parameters)
-
-
-def _mode_results(
-    mode: Mode[Any],
-    subjects: Sequence[Subject],
-    systems: Sequence[str],
-    judges: Sequence[JudgeEngine],
-    *,
-    options: FunctionArguments,
-    parameters: Mapping[str, Any],
-) -> ModeResults | RunEstimate:
-    """Judge subjects, each of which is about the response of a system."""
-
-    def table(parameters: Mapping[str, Any]) -> ModeResults:
-        return ModeResults.judged_now(mode, subjects, systems, judges, parameters)
-
-    said = {**parameters, **mode.parameters()}
-    return run(mode, subjects, judges, options=options, parameters=said, table=table)
+    parameters |= mode.parameters()
+    return run(mode, subjects, judges, options=options, systems=data.systems, parameters=parameters)
 
 
 def _subject_of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: float | None) -> Subject:
@@ -474,7 +455,7 @@ def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str
 
 def _checklist(
     dataset: object, checklist: object, engine: object, options: ChecklistArguments
-) -> ChecklistTable | RunEstimate:
+) -> Results | RunEstimate:
     gold_fields = options.gold_fields
     if options.votes is not None:
         if gold_fields is not None and not isinstance(gold_fields, str):
@@ -483,8 +464,8 @@ def _checklist(
                 "to the item of the row"
             )
         given = None if checklist is None else load_checklist(checklist)
-        answers: ChecklistTable = read_votes(dataset, "checklist", options, given, engine=engine)
-        return answers
+        recorded: Results = read_votes(dataset, "checklist", options, given, engine=engine)
+        return recorded
     refuse_vote_columns(options)
     rows = read_rows(dataset, options.split)
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
@@ -497,24 +478,18 @@ def _checklist(
     judges = judges_of(engine, options.model, batch=options.batch)
     if isinstance(gold_fields, Mapping):
         check_label_columns(gold_fields, [item.name for each in checklists for item in each.items], "gold_fields")
-    cells = [(row, system) for system in data.systems for row in range(len(rows))]
-    gold = [_gold_answers(data, *cell, checklists[checklist_of[cell[0]]], gold_fields) for cell in cells]
     named = [] if gold_fields is None else [gold_fields] if isinstance(gold_fields, str) else gold_fields.values()
     clusters = data.clusters(
         options.cluster_field, labels=named, others=[options.checklist_field] if options.checklist_field else []
     )
-    subjects = [data.subject(*cell, checklists[checklist_of[cell[0]]]) for cell in cells]
+    subjects = []
+    for system, row in product(data.systems, range(len(rows))):
+        own = checklists[checklist_of[row]]
+        answers = _gold_answers(data, row, system, own, gold_fields)
+        gold = dict(zip((item.name for item in own.items), answers, strict=True))
+        subjects.append(data.subject(row, system, own, gold=gold, cluster=clusters[row]))
     for each in checklists:
         warn_of_left_out_context(each, data.context_fields)
-
-    def table(parameters: Mapping[str, Any]) -> ChecklistTable:
-        results = mode.judge(subjects, judges)
-        responses = (
-            CheckedResponse(row, system, checklist_of[row], result.verdicts, answers, clusters[row])
-            for (row, system), result, answers in zip(cells, results, gold, strict=True)
-        )
-        return ChecklistTable(tuple(responses), checklists, data.systems, parameters=parameters)
-
     parameters = {
         **data.parameters(),
         "checklist_field": options.checklist_field,
@@ -522,7 +497,7 @@ def _checklist(
         "guidelines": options.guidelines,
         **mode.parameters(),
     }
-    return run(mode, subjects, judges, options=options, parameters=parameters, table=table)
+    return run(mode, subjects, judges, options=options, systems=data.systems, parameters=parameters)
 
 
 def _gold_answers(
@@ -575,12 +550,10 @@ def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> lis
     )
 
 
-def _winrates(
-    dataset: object, criteria: object, engine: object, options: WinratesArguments
-) -> WinrateTable | RunEstimate:
+def _winrates(dataset: object, criteria: object, engine: object, options: WinratesArguments) -> Results | RunEstimate:
     if options.votes is not None:
         given = None if criteria is None else read_comparison(criteria, options)
-        found: WinrateTable = read_votes(dataset, "winrates", options, given, options.systems, engine=engine)
+        found: Results = read_votes(dataset, "winrates", options, given, options.systems, engine=engine)
         return found
     refuse_vote_columns(options, "systems_field")
     options = options.holding_at_any_time()
@@ -624,15 +597,11 @@ def _winrates(
             data_classifications=prompt.data_classifications,
             row_id=prompt.id or "",
             cluster=None if clusters is None else clusters[place],
+            gold=gold[place],
         )
         for place, prompt in enumerate(prompts)
     ]
     warn_of_left_out_context(criterion, context)
-
-    def table(parameters: Mapping[str, Any]) -> WinrateTable:
-        contests = chain.from_iterable(mode.judge(subjects, judges))
-        entries = tuple(_contest_entry(contest, prompts[contest.instance], gold) for contest in contests)
-        return WinrateTable(entries, criterion, names, parameters=parameters)
 
     parameters = {
         "n": len(prompts),
@@ -651,11 +620,11 @@ def _winrates(
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }
-    return run(mode, subjects, judges, options=options, parameters=parameters, table=table)
+    return run(mode, subjects, judges, options=options, systems=names, parameters=parameters)
 
 
-def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> dict[tuple[int, str, str], str]:
-    """(Instance, first system, second system) -> the system preferred, or ``"tie"``; nothing where there is no label.
+def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> list[dict[tuple[str, str], str]]:
+    """Read for each prompt (first system, second system) -> the system preferred, or ``"tie"``; only labelled pairs.
 
     Args:
         prompts: All with the same systems.
@@ -664,14 +633,12 @@ def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> dict
     Raises:
         InvalidInputError: If there is no such column, or a label names neither system of the pair.
     """
-    if gold_fields is None:
-        return {}
-    found = {}
-    for instance, prompt in enumerate(prompts):
-        for first, second in combinations(prompt.responses, 2):
-            preference = _preference(prompt, instance, (first, second), gold_fields)
+    found: list[dict[tuple[str, str], str]] = [{} for _ in prompts]
+    for instance, prompt in enumerate(prompts if gold_fields is not None else ()):
+        for pair in combinations(prompt.responses, 2):
+            preference = _preference(prompt, instance, pair, str(gold_fields))
             if preference is not None:
-                found[instance, first, second] = preference
+                found[instance][pair] = preference
     return found
 
 
@@ -695,16 +662,6 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
             + did_you_mean(value, (*pair, TIE))
         )
     return named[0]
-
-
-def _contest_entry(contest: Contest, prompt: Prompt, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
-    first, second = (prompt.responses[system] for system in (contest.first, contest.second))
-    return ContestEntry(
-        contest=contest,
-        prompt_id=prompt.id,
-        lengths=(None if first is None else len(first), None if second is None else len(second)),
-        gold=gold.get((contest.instance, contest.first, contest.second)),
-    )
 
 
 def _only_criterion(criteria: object, result: str, function: str) -> object:
@@ -739,10 +696,10 @@ def read_comparison(criteria: object, options: ContestOptions) -> Criterion:
 
 def _grade_scores(
     dataset: object, criteria: object, engine: object, options: GradeScoresArguments
-) -> GradeTable | RunEstimate:
+) -> Results | RunEstimate:
     if options.votes is not None:
         given = None if criteria is None else _choice_criterion(criteria)
-        choices: GradeTable = read_votes(dataset, "grade_scores", options, given, options.systems, engine=engine)
+        choices: Results = read_votes(dataset, "grade_scores", options, given, options.systems, engine=engine)
         return choices
     refuse_vote_columns(options)
     if options.systems is not None:
@@ -784,10 +741,10 @@ def _grade_scores(
     subjects = with_unrelated(subjects, seed=options.seed) if options.unrelated_option else subjects
     if options.dry_run:
         return RunEstimate.total([mode.estimate(subjects, judges) for mode in modes])
-    return GradeTable(
-        instances=tuple(_graded_instances(subjects, judges, options, names)),
-        criterion=criterion,
-        parameters={
+    graded = _graded_instances(subjects, judges, options, names)
+    header = {
+        "criterion": criterion.model_dump(mode="json"),
+        "parameters": {
             **modes[0].made_by(judges, subjects, modes[1:]),
             "prompts": list(names),
             "n": len(rows),
@@ -798,7 +755,8 @@ def _grade_scores(
             "reference_field": reference,
             **parameters_of(options, modes[0].rules, Flow.of(options)),
         },
-    )
+    }
+    return Results.of_cells(GradeAnalysis, header, [Cell(about_instance(each), each.votes) for each in graded])
 
 
 def _with_prompt(options: GradeScoresArguments, name: str) -> GradeScoresArguments:
@@ -869,7 +827,7 @@ def _choice_prompts(prompts: str | tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArguments) -> ModeResults | RunEstimate:
+def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArguments) -> Results | RunEstimate:
     rows, kind = read_rows(dataset, options.split), find_mode(mode)
     if kind.function != "run_mode":
         raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
@@ -885,13 +843,12 @@ def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArg
             "or more: name their columns"
         )
     clusters = data.clusters(options.cluster_field)
-    systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
-    places = [(system, row) for system in systems for row in range(len(rows))]
-    subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for (_, named), row in places]
+    systems = [data.systems] if kind.compares else [(system,) for system in data.systems]
+    places = product(systems, range(len(rows)))
+    subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for named, row in places]
     judges = judges_of(engine, options.model, batch=options.batch)
-    parameters = {**data.parameters(), "guidelines": options.guidelines}
-    names = [system for (system, _), _ in places]
-    return _mode_results(way, subjects, names, judges, options=options, parameters=parameters)
+    parameters = {**data.parameters(), "guidelines": options.guidelines, **way.parameters()}
+    return run(way, subjects, judges, options=options, systems=data.systems, parameters=parameters)
 
 
 ROW_FUNCTIONS: Final[Mapping[str, RowFunction]] = {

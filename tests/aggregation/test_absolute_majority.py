@@ -66,7 +66,7 @@ def test_recorded_votes_of_every_kind_take_the_rule():
     judges = ["gpt", "llama", "ann"]
     table = evenhand.aggregate_votes(rows, judges)
     assert table.summary.scores.score.estimate == 1.0
-    of_all = table.rescore("absolute_majority")
+    of_all = table.rescore(rule="absolute_majority")
     assert [verdict.selected_label for verdict in of_all.verdicts] == ["No", "Yes"]
     pairs = [{"gpt": "small", "llama": None, "ann": None}]
     won = evenhand.winrates(pairs, systems=["small", "large"], votes=judges)

@@ -43,7 +43,7 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
         assert refusal in capsys.readouterr().err
     runs.aggregated_votes().save("votes.jsonl")
     assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
-    assert "cannot be compared with a VoteTable" in capsys.readouterr().err
+    assert "cannot be compared with those that hold aggregated votes" in capsys.readouterr().err
     label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
     Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")
     assert main(["report", "run.parquet", "--gold", "gold.jsonl", "--out", "report.html"]) == 2

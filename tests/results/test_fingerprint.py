@@ -147,7 +147,5 @@ def test_the_models_are_those_that_replies_name():
     first = cells[0].votes[0]
     dated = first.model_copy(update={"completion": first.completion.model_copy(update={"model": "m-2026-01"})})
     one = judged()
-    other = type(one).of_cells(
-        {**one.judged(), "parameters": one.parameters}, [cells[0]._replace(votes=(dated,)), *cells[1:]]
-    )
+    other = one.remade({**one.judged(), "parameters": one.parameters}, [cells[0]._replace(votes=(dated,)), *cells[1:]])
     assert "m-2026-01" in of(other).models

@@ -5,12 +5,12 @@ import json
 import datasets
 import pytest
 
+import evenhand
 from evenhand.aggregation.verdict import aggregate
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.read_votes import aggregate_votes, agreement
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [
@@ -100,7 +100,7 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
         for part in ("clear: median of gpt, llama, qwen", "abstentions", "quadratic-weighted kappa", "unscored"):
             assert part in text
     assert "Accuracy if every instance without a verdict were wrong or right: 25 % to 50 %." in str(table)
-    assert repr(table).startswith("<VoteTable of 3 judges and 4 instances>")
+    assert repr(table).startswith("<Results: 4 aggregated votes>")
     assert list(table.to_pandas()["match"]) == [False, True, False, None]
     table.save(tmp_path / "votes.jsonl")
     header, *rows = [json.loads(line) for line in (tmp_path / "votes.jsonl").read_text().splitlines()]
@@ -129,23 +129,11 @@ def test_a_saved_table_comes_back_whole(tmp_path):
         aggregate_votes(numbered, JUDGES, LEVELS, gold_fields="human", as_index=True, resamples=50),
     ):
         table.save(path)
-        loaded = VoteTable.load(path)
+        loaded = evenhand.open(path)
         assert loaded == table
         assert str(loaded) == str(table)
         assert loaded.to_markdown() == table.to_markdown()
     assert loaded.notes  # numbers were read as places of options
-
-
-def test_another_saved_table_is_refused_by_name(tmp_path):
-    path = tmp_path / "agreement.jsonl"
-    agreement(ROWS, JUDGES, criteria=LEVELS, resamples=50).save(path)
-    message = "not a saved table of aggregated_votes: it holds the agreement of raters, which AgreementTable.load reads"
-    with pytest.raises(InvalidInputError, match=message):
-        VoteTable.load(path)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines[:-1]))
-    with pytest.raises(InvalidInputError, match=r"agreement\.jsonl' is not a saved result, or not a whole one"):
-        AgreementTable.load(path)
 
 
 def test_one_judge_has_no_alpha_and_the_table_says_so():

@@ -69,7 +69,7 @@ def test_what_was_read_is_saved_with_its_texts_and_scored_by_other_rules(suffix,
     table.save(tmp_path / f"read.{suffix}")
     opened = evenhand.open(tmp_path / f"read.{suffix}")
     assert opened == table
-    assert [verdict.selected_label for verdict in opened.rescore("min").verdicts] == ["Bad", "Fair"]
+    assert [verdict.selected_label for verdict in opened.rescore(rule="min").verdicts] == ["Bad", "Fair"]
 
 
 def test_long_data_name_the_judge_and_the_instance():

@@ -15,7 +15,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 
 if TYPE_CHECKING:
-    from evenhand.result_methods import ResultMethods
+    from evenhand.result_methods import Results
 
 
 def stand_in(
@@ -121,7 +121,7 @@ def correct(
     return EXIT_CHECK_FAILED if failed else 0
 
 
-def opened(path: str) -> ResultMethods[Any]:
+def opened(path: str) -> Results:
     """A saved result."""
     from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
 
 import pyarrow
 
@@ -181,8 +181,8 @@ def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
         saved = saved_kind(row)
         if saved is not None:
             raise InvalidInputError(
-                f"{str(path)!r} is a saved result, not a data set: it holds {saved.holds}, which "
-                f"evenhand.{saved.class_name}.load reads; give the rows that it was made from"
+                f"{str(path)!r} is a saved result, not a data set: it holds {saved}, which "
+                "evenhand.open reads; give the rows that it was made from"
             )
         yield row
         break
@@ -342,35 +342,23 @@ def read_log(source: object) -> list[Row]:
     return rows_of_log(read_rows(source), repr(str(source)) if isinstance(source, (str, Path)) else "the log")
 
 
-class SavedKind(NamedTuple):
-    """What a saved result is.
-
-    Attributes:
-        holds: What its rows are, for messages.
-        class_name: Of the result.
-    """
-
-    holds: str
-    class_name: str
-
-
-KINDS = {
-    "judgements": SavedKind("judgements", "JudgementTable"),
-    "winrates": SavedKind("contests", "WinrateTable"),
-    "checklist": SavedKind("checked responses", "ChecklistTable"),
-    "grade_scores": SavedKind("graded instances", "GradeTable"),
-    "mode_results": SavedKind("results of a mode", "ModeResults"),
-    "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
-    "agreement": SavedKind("the agreement of raters", "AgreementTable"),
+KINDS: Final[Mapping[str, str]] = {
+    "judgements": "judgements",
+    "winrates": "contests",
+    "checklist": "checked responses",
+    "grade_scores": "graded instances",
+    "mode_results": "results of a mode",
+    "aggregated_votes": "aggregated votes",
+    "agreement": "the agreement of raters",
 }
-"""What the header of a saved result calls it -> what it is."""
+"""Kind of a saved result in its header -> what it holds, for messages."""
 
 
-def saved_kind(header: object) -> SavedKind | None:
+def saved_kind(header: object) -> str | None:
     """Return what a saved result holds, by its header; None for anything else.
 
     >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
-    SavedKind(holds='contests', class_name='WinrateTable')
+    'contests'
     >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
     True
     """

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from evenhand.aggregation.verdict import REDRAW, WEIGHTED_RULES, VoteRules, check_rule, stopped_early
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
-from evenhand.modes.checklist import ChecklistResult
 from evenhand.numbers import Missing, format_level, format_percent
 from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
@@ -440,30 +439,6 @@ def report_of_run(
         return None
     planned = planned_votes(verdicts, samples)
     return panel_report(verdicts, criterion, rules, reference=reference, planned_votes=planned, level=level, seed=seed)
-
-
-def item_panels(
-    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: Level = 0.95, seed: int = 0
-) -> dict[str, PanelReport]:
-    """Item name -> the report on the judges that answered it; empty where each response had its own checklist.
-
-    Empty too where one judge was asked once, which says nothing about judges.
-
-    Args:
-        results: One a response.
-        rules: The rules that made the verdicts.
-        samples: Draws of each prompt that the run was to make at most.
-        level: Of the intervals.
-        seed: Of the intervals that are drawn.
-    """
-    if not results or any(result.checklist != results[0].checklist for result in results):
-        return {}
-    asked = zip(results[0].checklist.items, zip(*(result.verdicts for result in results), strict=True), strict=True)
-    reports = {
-        item.name: report_of_run(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
-        for item, own in asked
-    }
-    return {name: report for name, report in reports.items() if report is not None}
 
 
 def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:

@@ -299,7 +299,7 @@ def _number(cell: object, row: int, column: VoteColumn, kind: str) -> float | No
     return number
 
 
-def said_of_results(results: Results[Any], labels: Labels, scoring: Literal["auto"] | Scoring) -> list[Said]:
+def said_of_results(results: Results, labels: Labels, scoring: Literal["auto"] | Scoring) -> list[Said]:
     """Take what the judge of a result and several annotators said, by criterion; the rows of all systems together.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ ContrastName = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class GroupedScores(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.ResultMethods.by`.
+    """The result of :meth:`~evenhand.result_methods.Results.by`.
 
     Attributes:
         by: What groups the rows.
@@ -149,7 +149,7 @@ class GroupedScores(PrintedTables):
 
 
 def by_group(
-    results: Results[Any],
+    results: Results,
     by: object,
     *,
     data: object = None,

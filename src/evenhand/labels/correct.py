@@ -465,7 +465,7 @@ def _table(
 
 
 def correct(
-    results: Results[Any],
+    results: Results,
     gold: object = None,
     *,
     design: str | None = None,

@@ -122,7 +122,7 @@ class Paired:
 
 
 def read_gold(
-    results: Results[Any],
+    results: Results,
     gold: object = None,
     *,
     label_field: str | None = None,
@@ -161,7 +161,7 @@ def read_gold(
     return found
 
 
-def _check_about_judged(results: Results[Any], labels: Labels) -> None:
+def _check_about_judged(results: Results, labels: Labels) -> None:
     """Check that labels that name questions name some that were judged, by the criterion that people were shown."""
     cells = {results.question_name(cell): cell for cell in results.cells()}
     names = [each.name for each in labels.entries]
@@ -179,7 +179,7 @@ def _check_about_judged(results: Results[Any], labels: Labels) -> None:
             )
 
 
-def _warn_of_other_rows(results: Results[Any], labels: Labels) -> None:
+def _warn_of_other_rows(results: Results, labels: Labels) -> None:
     """Warn of labels of a sheet whose rows show something else than those of the results, as far as both say."""
     then = labels.parameters.get("shown", {})
     now = {name: results.fingerprint.shown_of(name[0], [str(part) for part in name[1:]]) for name in then}
@@ -194,12 +194,12 @@ def _warn_of_other_rows(results: Results[Any], labels: Labels) -> None:
         )
 
 
-def holds_labels(results: Results[Any]) -> bool:
+def holds_labels(results: Results) -> bool:
     """Whether a result holds gold labels."""
     return next(_held(results), None) is not None
 
 
-def _held(results: Results[Any]) -> Iterator[Label]:
+def _held(results: Results) -> Iterator[Label]:
     """The gold labels that a result holds."""
     for cell in results.cells():
         given = cell.about.get("gold", cell.about.get("reference"))
@@ -219,7 +219,7 @@ def _read(criterion: Criterion, given: object, where: str) -> str:
 class _GoldReader:
     """Reads labels for what a result judged."""
 
-    def __init__(self, results: Results[Any], **fields: str | None) -> None:
+    def __init__(self, results: Results, **fields: str | None) -> None:
         self.results, self.fields = results, fields
         self.design: str | None = None
         self.cells: dict[QuestionName, Cell] = {results.question_name(cell): cell for cell in results.cells()}
@@ -368,7 +368,7 @@ def _by_row(names: Iterable[QuestionName]) -> dict[int, list[QuestionName]]:
     return found
 
 
-def _wholes(results: Results[Any]) -> dict[QuestionName, Outcomes]:
+def _wholes(results: Results) -> dict[QuestionName, Outcomes]:
     """What names a response as a whole -> the score that is made of all questions about it."""
     return {
         (row.instance, each.system): each
@@ -378,7 +378,7 @@ def _wholes(results: Results[Any]) -> dict[QuestionName, Outcomes]:
     }
 
 
-def as_judge(results: Results[Any], labels: Labels) -> Results[Any]:
+def as_judge(results: Results, labels: Labels) -> Results:
     """The result of the same kind in which each question has the vote of the people, and no other.
 
     Questions without a label have no vote. Of several people the label that most of them give counts; where as many say
@@ -399,7 +399,7 @@ def as_judge(results: Results[Any], labels: Labels) -> Results[Any]:
         vote = Vote(judge_id="people", order=order, selected_index=place, value=option.value, na=option.na)
         return cell._replace(votes=(vote,))
 
-    return type(results).of_cells(results.by_people(), map(voted, results.cells()))
+    return results.remade(results.by_people(), map(voted, results.cells()))
 
 
 def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
@@ -416,7 +416,7 @@ def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
     return found
 
 
-def paired(results: Results[Any], labels: Labels) -> tuple[Paired, ...]:
+def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
     """The outcomes of a result, each beside what people say of the same rows."""
     majority = _majority(labels)
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}

@@ -127,7 +127,7 @@ def _assumed(asked: PlanOptions) -> _Ground:
     )
 
 
-def _of_pilot(results: Results[Any], asked: PlanOptions, gold: object) -> _Ground:
+def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
     """What a pilot says."""
     for name in asked.model_fields_set.intersection(OF_A_PILOT):
         raise InvalidInputError(f"{name} is {getattr(asked, name)!r}, and the pilot tells it: leave it out")
@@ -192,7 +192,7 @@ def _labelled(judged: FloatArray, human: FloatArray, clusters: IntArray) -> tupl
 
 
 @takes(PlanOptions)
-def plan(pilot: Results[Any] | None = None, *, gold: object = None, **options: Any) -> Plan:  # noqa: ANN401 - declared
+def plan(pilot: Results | None = None, *, gold: object = None, **options: Any) -> Plan:  # noqa: ANN401 - declared
     """Say before any call or label how many rows and labels it takes, or what a given number can show.
 
     ``half_width`` asks for the rows with which the interval of a score is that narrow; ``difference`` for those with

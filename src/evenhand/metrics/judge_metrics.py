@@ -12,7 +12,7 @@ from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.fields import check_label_columns, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError
-from evenhand.judge_reliability.panel_report import item_panels, report_of_run
+from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.judging.design import parse_design
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
 from evenhand.metrics.metric import (
@@ -24,6 +24,7 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
+from evenhand.modes.checked import item_panels
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
 from evenhand.modes.direct_assessment import DirectMode

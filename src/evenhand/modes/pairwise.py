@@ -43,7 +43,7 @@ from evenhand.numbers import Missing
 from evenhand.options import Reduction
 from evenhand.question import Question
 from evenhand.results.measures import UnscoredCounts, known, measure
-from evenhand.results.vote_columns import VerdictColumns, VoteColumns
+from evenhand.results.vote_columns import Cell, VerdictColumns, VoteColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
@@ -141,12 +141,20 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         del place
         for contest in result:
             first, second = (about.texts[system] for system in (contest.first, contest.second))
-            named = {"first": contest.first, "second": contest.second, "round": contest.round}
+            named = {name: getattr(contest, name) for name in ("instance", "first", "second", "round", "cluster")}
             lengths = {
                 "first_length": None if first is None else len(first),
                 "second_length": None if second is None else len(second),
             }
-            yield {**named, "prompt_id": None, **lengths, "gold": None}, contest.verdict.votes
+            gold = about.gold.get((contest.first, contest.second))
+            yield {**named, "prompt_id": about.row_id or None, **lengths, "gold": gold}, contest.verdict.votes
+
+    def judged_cells(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
+    ) -> list[Cell]:
+        """Judge the pairs of the design, and return the votes on each contest."""
+        held = zip(subjects, self.judge(subjects, judges), places, strict=True)
+        return [Cell(about, tuple(votes)) for each in held for about, votes in self.cells(*each)]
 
     @property
     def saved_as(self) -> str:

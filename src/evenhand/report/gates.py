@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
 from evenhand.labels.correct import Corrected, CorrectedScores, correct
@@ -126,7 +126,7 @@ class CheckedCondition:
 
 @dataclass(frozen=True)
 class CheckReport(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.ResultMethods.check`.
+    """The result of :meth:`~evenhand.result_methods.Results.check`.
 
     Attributes:
         conditions: In the order given.
@@ -164,14 +164,14 @@ class CheckReport(PrintedTables):
 
 
 def check(
-    results: Results[Any] | RunComparison,
+    results: Results | RunComparison,
     conditions: Sequence[str],
     *,
     gold: object = None,
     design: str | None = None,
     corrected: CorrectedScores | None = None,
 ) -> CheckReport:
-    """Check conditions: see :meth:`~evenhand.result_methods.ResultMethods.check`.
+    """Check conditions: see :meth:`~evenhand.result_methods.Results.check`.
 
     Args:
         results: The result, or what changed between two.
@@ -339,7 +339,7 @@ def _resolve(condition: Condition, known: Mapping[str, list[NamedMeasure]], rang
     return measure
 
 
-def _ranges_of(results: Results[Any] | RunComparison) -> Ranges:
+def _ranges_of(results: Results | RunComparison) -> Ranges:
     """Return the ranges of the scores of a result."""
     if isinstance(results, RunComparison):
         return results.ranges()

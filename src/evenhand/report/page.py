@@ -92,7 +92,7 @@ def report_page(
     found: PrintedTables,
     other: PrintedTables | None = None,
     *,
-    further: Sequence[Results[Any]] = (),
+    further: Sequence[Results] = (),
     data: object = None,
     gold: object = None,
     design: str | None = None,
@@ -209,7 +209,7 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterator[VerdictView]:
+def _in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """Yield the verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
@@ -240,7 +240,7 @@ def _changes(comparison: RunComparison | None) -> dict[str, Any]:
 # --- the answer, the scores and the notes ----------------------------------------------------------------------------
 
 
-def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
+def _answers(results: Sequence[Results | RunComparison]) -> list[str]:
     """Return the sentences that say what was found: who leads or what changed, by how much, with interval and p."""
     found = [sentence for each in results for sentence in _answers_of(each)]
     more = len(found) - MOST_ANSWERS
@@ -248,7 +248,7 @@ def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
     return [visible_line(sentence) for sentence in found[:MOST_ANSWERS] + rest]
 
 
-def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
+def _answers_of(results: Results | RunComparison) -> Iterator[str]:
     findings = {(each.name, each.of): each for each in results.findings()}
     if isinstance(results, RunComparison):
         said = []
@@ -297,7 +297,7 @@ def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> s
     return f"{leads}{format_interval(size)}{p_value}."
 
 
-def _leading_scores(results: Results[Any]) -> dict[str, list[Finding]]:
+def _leading_scores(results: Results) -> dict[str, list[Finding]]:
     """Return the scores that the other numbers are about, by name; else the first number with an interval."""
     reported = list(results.reported())
     named = [each for each in reported if each.name and len(each.of) < 2]
@@ -325,7 +325,7 @@ def _rank(score: Finding) -> float:
     return -float(value if isinstance(value, (int, float)) else value.estimate)
 
 
-def _headlines(runs: Iterable[tuple[str, Results[Any]]]) -> list[dict[str, Any]]:
+def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
     found: dict[str, dict[str, list[tuple[Finding, str]]]] = {}
     for name, run in runs:
@@ -358,7 +358,7 @@ def _card(score: Finding) -> dict[str, str]:
 
 
 def _notes(
-    runs: Sequence[tuple[str, Results[Any]]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
+    runs: Sequence[tuple[str, Results]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
 ) -> list[tuple[str, str]]:
     """Return what a reader must know, under five topics at most; a note that is not true of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
@@ -371,7 +371,7 @@ def _notes(
     ]
 
 
-def _notes_of(results: Results[Any], views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results, views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
     parameters, judges = results.parameters, results.parameters.get("judges", ())
     models = results.fingerprint.models
     for note in baseline_note(judges):
@@ -401,7 +401,7 @@ def _notes_of(results: Results[Any], views: Sequence[VerdictView], *, corrected:
         yield "People", f"{note}were chosen (design=…, in the shell --design)."
 
 
-def _facts(runs: Sequence[tuple[str, Results[Any]]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def _facts(runs: Sequence[tuple[str, Results]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Return what was judged, by whom, how, and what it cost; of later runs those facts that differ."""
     found: list[tuple[str, str]] = []
     for name, run in runs:
@@ -411,7 +411,7 @@ def _facts(runs: Sequence[tuple[str, Results[Any]]], lists: Mapping[str, Sequenc
     return found
 
 
-def _facts_of(results: Results[Any], lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _facts_of(results: Results, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     parameters = results.parameters
     judged = [format_count(parameters.get("n", lists["rows"]), "row")]
     for plural in ("systems", "criteria"):

@@ -535,10 +535,10 @@ Findings = Mapping[tuple[str, tuple[str, ...]], Finding]
 """(Name, of whom) -> the number."""
 
 
-def _outcomes(results: Results[Any]) -> tuple[Outcomes, ...]:
+def _outcomes(results: Results) -> tuple[Outcomes, ...]:
     """Return the scores of each system on each criterion; none for a result without scores."""
     try:
-        return results.outcomes()
+        return tuple(results.outcomes())
     except InvalidInputError:
         return ()
 
@@ -659,7 +659,7 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
     if len(systems) < 2 or not hasattr(results, "ranking"):
         return None
     table, shown = results, systems[:MOST_SYSTEMS]
-    contests = [entry.contest for entry in table.scored_entries]
+    contests = [entry.contest for entry in table.entries]
     leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
@@ -863,7 +863,7 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
             yield Picture(kind, visible_line(title), visible_line(caption), panels)
 
 
-def _about(results: Results[Any]) -> str:
+def _about(results: Results) -> str:
     """Who judged, how much, and what is unscored."""
     parameters = results.parameters
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())

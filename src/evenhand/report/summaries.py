@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree as Xml
 
 from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
@@ -40,7 +40,7 @@ class Summary:
         report: The conditions; none if it was not checked.
     """
 
-    results: Results[Any] | RunComparison
+    results: Results | RunComparison
     report: CheckReport
 
     def to_json(self) -> str:

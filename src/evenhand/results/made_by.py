@@ -16,7 +16,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from hashlib import blake2s
 from pathlib import Path
@@ -254,10 +254,8 @@ def remembers(function: Function) -> Function:
     @wraps(function)
     def remembered(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
         result = function(*given, **keyed)
-        if hasattr(result, "run_file"):
-            arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
-            object.__setattr__(result, "run_file", run_record(JOBS[function.__name__], arguments))
-        return result
+        arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
+        return replace(result, run_file=run_record(JOBS[function.__name__], arguments))
 
     return cast(Function, remembered)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
@@ -19,12 +19,11 @@ from evenhand.numbers import (
     format_percent,
     format_range,
 )
-from evenhand.result_methods import ResultMethods
+from evenhand.results.analysis import Analysis
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Column, Reported, measures_table
 from evenhand.results.notes import baseline_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import check_same_rows, part_by_part, with_ids
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics import Uniformity
@@ -61,40 +60,37 @@ _ABOUT = ("instance", "prompt", "with_unrelated", "unrelated", "cluster")
 """What an instance is told apart by, and what is plain of it."""
 
 
-@dataclass(frozen=True)
-class GradeTable(ResultMethods[GradedInstance]):
-    """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt.
-
-    Attributes:
-        instances: Ordered by prompt, by run (without the unrelated option first), and by row.
-        criterion: What makes a candidate the best.
-    """
-
-    instances: Sequence[GradedInstance]
-    criterion: Criterion
+class GradeAnalysis(Analysis):
+    """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt."""
 
     kind: ClassVar = "grade_scores"
+    judged: ClassVar = ("criterion",)
     names: ClassVar = ("prompt", "with_unrelated", "instance")
     rows_by: ClassVar = ("judge", "prompt", "unrelated_option", "instance")
     compared: ClassVar = ("grade_score", "grade_score")
     same_rows: ClassVar = ("prompt", "with_unrelated")
 
+    def read(self, cells: Iterable[Cell]) -> Iterator[GradedInstance]:
+        """Make an instance, under one prompt, of each cell."""
+        return map(_instance_of, cells)
+
     @property
-    def entries(self) -> Sequence[GradedInstance]:
-        """The instances, once for each prompt and run."""
-        return self.instances
+    def instances(self) -> tuple[GradedInstance, ...]:
+        """The entries, ordered by prompt, by run (without the unrelated option first), and by row."""
+        return self.entries
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """What makes a candidate the best."""
+        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
         """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
-        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.scored_entries)
+        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.entries)
         return {
             (judge, prompt, unrelated): grade(
-                [
-                    each.votes
-                    for each in self.scored_entries
-                    if (each.prompt, each.with_unrelated) == (prompt, unrelated)
-                ],
+                [each.votes for each in self.entries if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
                 judge,
                 level=self._interval_level,
                 seed=self.parameters["seed"],
@@ -106,8 +102,8 @@ class GradeTable(ResultMethods[GradedInstance]):
     @property
     def _interval_level(self) -> IntervalLevel:
         """The level of intervals over the rows, with their clusters."""
-        runs = [(each.prompt, each.with_unrelated) for each in self.scored_entries]
-        own = [each.cluster for each, run in zip(self.scored_entries, runs, strict=True) if run == runs[0]]
+        runs = [(each.prompt, each.with_unrelated) for each in self.entries]
+        own = [each.cluster for each, run in zip(self.entries, runs, strict=True) if run == runs[0]]
         return self.level_over(own)
 
     @cached_property
@@ -127,10 +123,9 @@ class GradeTable(ResultMethods[GradedInstance]):
         for run, effect in self.unrelated_effects.items():
             yield Reported("unrelated", run, effect, effect.num_paired)
 
-    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The choices of each run, which come to no verdict."""
-        for each in self.scored_entries:
+        for each in self.entries:
             run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
             unrelated = ("(unrelated)",) if each.unrelated is not None else ()
             names = (*each.candidates, *unrelated)
@@ -154,10 +149,6 @@ class GradeTable(ResultMethods[GradedInstance]):
             tables.append(self._effects_table())
         return (*tables, self._places_table())
 
-    def judged(self) -> dict[str, Any]:
-        """The criterion."""
-        return {"criterion": self.criterion.model_dump(mode="json")}
-
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` is what was shown, by name.
 
@@ -166,15 +157,15 @@ class GradeTable(ResultMethods[GradedInstance]):
         Raises:
             InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot tell apart.
         """
-        runs = {(each.prompt, each.with_unrelated) for each in self.scored_entries}
+        runs = {(each.prompt, each.with_unrelated) for each in self.entries}
         if len(runs) > 1 or any(unrelated for _, unrelated in runs):
             raise InvalidInputError(
                 f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
                 "such an option: filter(prompt=…, with_unrelated=False) first"
             )
         found: list[dict[str, Any]] = []
-        for each in self.scored_entries:
-            about = {"id": self.ids[each.instance] if self.ids else str(each.instance)}
+        for each in self.entries:
+            about = {"id": self.row_name(each.instance)}
             about |= {} if each.cluster is None else {"cluster": each.cluster}
             nobody = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
             for vote in each.votes:
@@ -183,32 +174,6 @@ class GradeTable(ResultMethods[GradedInstance]):
                 found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
             found += [] if each.votes else [{**about, **nobody, "unscored_reason": "missing_response"}]
         return found
-
-    @part_by_part
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each instance under each prompt, with and without an unrelated option."""
-        for each in self.scored_entries:
-            about = {name: getattr(each, name) for name in _ABOUT}
-            yield Cell({**about, "candidates": list(each.candidates), "missing": list(each.missing)}, each.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The instances that these votes are about.
-
-        Raises:
-            InvalidInputError: If a row is left for some prompts or runs only.
-        """
-        cells = list(cells)
-        check_same_rows((cell.about for cell in cells), *cls.same_rows)
-        criterion = Criterion.model_validate(header["criterion"])
-        instances = tuple(map(_instance_of, cells))
-        return cls(instances=instances, criterion=criterion, parameters=header["parameters"])
-
-    def __repr__(self) -> str:
-        return (
-            f"<GradeTable of {len(self.parameters['judges'])} judge(s), {len(self.parameters['prompts'])} prompt(s) "
-            f"and {self.parameters['n']} instances>\n{self}"
-        )
 
     @property
     def _level(self) -> str:
@@ -307,12 +272,10 @@ class GradeTable(ResultMethods[GradedInstance]):
             yield GRADED_ON_OTHERS
         yield from baseline_note(self.parameters["judges"])
 
-    @part_by_part
-    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each judge, prompt, run and instance."""
         asked: dict[tuple[str, bool], list[GradedInstance]] = {}
-        for each in self.scored_entries:
+        for each in self.entries:
             asked.setdefault((each.prompt, each.with_unrelated), []).append(each)
         for (judge, prompt, unrelated), grading in self.gradings.items():
             for each, one in zip(asked[prompt, unrelated], grading.instances, strict=True):
@@ -337,6 +300,12 @@ class GradeTable(ResultMethods[GradedInstance]):
                 if votes:
                     record["votes"] = [vote_row(vote) for vote in each.votes if vote.judge_id == judge]
                 yield record
+
+
+def about_instance(each: GradedInstance) -> dict[str, Any]:
+    """Return what a cell is about."""
+    about = {name: getattr(each, name) for name in _ABOUT}
+    return {**about, "candidates": list(each.candidates), "missing": list(each.missing)}
 
 
 def _instance_of(cell: Cell) -> GradedInstance:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar
 
-from evenhand.aggregation.verdict import check_rule
+from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     named_weights,
@@ -31,13 +31,13 @@ from evenhand.judge_reliability.against_people import (
 )
 from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
-from evenhand.result_methods import ResultMethods
+from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import with_ids
-from evenhand.results.vote_columns import Cell, vote_row
+from evenhand.results.stored import Stored
+from evenhand.results.vote_columns import Cell
 from evenhand.scoring import count_readings, readings_note
 from evenhand.votes import Verdict
 
@@ -66,34 +66,47 @@ class RecordedInstance:
     system: str = ""
 
 
-@dataclass(frozen=True)
-class VoteTable(ResultMethods[RecordedInstance]):
-    """The result of :func:`aggregate_votes`.
-
-    Attributes:
-        instances: In the order of the rows.
-        criterion: Whose options were voted on.
-        notes: What the reader must know about how the votes were read.
-    """
-
-    instances: tuple[RecordedInstance, ...]
-    criterion: Criterion
-    notes: tuple[str, ...] = ()
+class VoteAnalysis(Analysis):
+    """The result of :func:`aggregate_votes`."""
 
     kind: ClassVar = "aggregated_votes"
+    judged: ClassVar = ("criterion", "notes")
     names: ClassVar = ("instance",)
     compared: ClassVar = ("aggregated_value", "selected_option")
-    tells_verdicts: ClassVar = True
+    has_verdicts: ClassVar = True
+
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Check the weights."""
+        check_weights(header["parameters"]["weights"])
+        return super().check(header, abouts)
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[RecordedInstance]:
+        """Make an instance of each cell."""
+        rule, weights = self.parameters["rule"], self.parameters["weights"]
+        for cell in cells:
+            verdict = recorded_verdict(cell.votes, self.criterion, rule, weights)
+            yield RecordedInstance(**cell.about, verdict=verdict)
 
     @property
-    def entries(self) -> tuple[RecordedInstance, ...]:
-        """The instances."""
-        return self.instances
+    def instances(self) -> tuple[RecordedInstance, ...]:
+        """The entries, in the order of the rows."""
+        return self.entries
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion whose options were voted on."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know about how the votes were read."""
+        return tuple(self.header["notes"])
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict on each instance."""
-        return tuple(each.verdict for each in self.instances)
+        """The verdict on each cell."""
+        return tuple(each.verdict for each in self.entries)
 
     @property
     def references(self) -> tuple[str | None, ...]:
@@ -122,21 +135,6 @@ class VoteTable(ResultMethods[RecordedInstance]):
         yield Reported(self.criterion.name, (), scores, n, scores.unscored_counts)
         yield Reported("", (), self.summary, n, scores.unscored_counts)
 
-    def asked(self) -> Iterator[QuestionAsked]:
-        """The verdicts as they are held."""
-        for each in self.instances:
-            yield QuestionAsked(
-                name=str(each.instance),
-                criterion=self.criterion.name,
-                question=self.criterion.description,
-                options=self.criterion.labels,
-                judged=(),
-                selected=each.verdict.selected_label,
-                score=each.verdict.aggregated_value,
-                verdict=each.verdict,
-                gold=each.reference,
-            )
-
     def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
         """The criterion."""
         return self.criterion
@@ -152,7 +150,7 @@ class VoteTable(ResultMethods[RecordedInstance]):
         """What the verdicts come to."""
         said, labels = self.parameters, self.criterion.labels
         return summarize_votes(
-            self.verdicts,
+            list(self.verdicts),
             self.criterion,
             [None if label is None else labels.index(label) for label in self.references],
             level=self.level_over([each.cluster for each in self.instances]),
@@ -214,9 +212,9 @@ class VoteTable(ResultMethods[RecordedInstance]):
             seed=said["seed"],
         )
 
-    def rescore(
+    def rescored(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
-    ) -> VoteTable:
+    ) -> dict[str, Any]:
         """The same votes under another rule.
 
         Args:
@@ -228,15 +226,11 @@ class VoteTable(ResultMethods[RecordedInstance]):
             InvalidInputError: Weights that do not fit the judges or the rule.
         """
         said = self.parameters
-        changed = {
+        changed: dict[str, Any] = {
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
             "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
         }
-        return type(self).of_cells({**self.judged(), "parameters": {**said, **changed}}, self.cells())
-
-    def judged(self) -> dict[str, Any]:
-        """The criterion, and how the votes were read."""
-        return {"criterion": self.criterion.model_dump(mode="json"), "notes": list(self.notes)}
+        return {**self.header, "parameters": {**said, **changed}}
 
     def overview(self) -> dict[str, Any]:
         """The fields of the summary."""
@@ -263,33 +257,6 @@ class VoteTable(ResultMethods[RecordedInstance]):
             found.append(row)
         return found
 
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each instance."""
-        for each in self.instances:
-            about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
-            yield Cell(about, each.verdict.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The instances that these votes come to."""
-        criterion, said = Criterion.model_validate(header["criterion"]), header["parameters"]
-        return cls(
-            instances=tuple(
-                RecordedInstance(
-                    **cell.about,
-                    verdict=recorded_verdict(cell.votes, criterion, said["rule"], said["weights"]),
-                )
-                for cell in cells
-            ),
-            criterion=criterion,
-            parameters=said,
-            notes=tuple(header["notes"]),
-        )
-
-    def __repr__(self) -> str:
-        return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.instances)} instances>\n{self}"
-
-    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each instance."""
         for each in self.instances:
@@ -307,34 +274,50 @@ class VoteTable(ResultMethods[RecordedInstance]):
                 if reference is None or verdict.selected_label is None
                 else verdict.selected_label == reference,
             }
-            yield {**record, "votes": [vote_row(vote) for vote in verdict.votes]} if votes else record
+            yield with_votes(record, [verdict], votes=votes)
 
 
-@dataclass(frozen=True)
-class AgreementTable(ResultMethods[RaterPair]):
+class AgreementAnalysis(Analysis):
     """The result of :func:`agreement`.
 
     Attributes:
         pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
         panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
-        criterion: Whose options were chosen; made of the labels that occur where none was given.
         missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
         not_asked: Rater -> those of them on which the rater was not asked.
-        instances: The votes of all raters on each instance.
-        parameters: What made the table: columns, n, level, resamples, seed, version.
     """
 
-    pairs: tuple[RaterPair, ...]
-    panels: tuple[PanelAgreement, ...]
-    criterion: Criterion
-    missing: Mapping[str, int]
-    not_asked: Mapping[str, int] = field(default_factory=dict)
-    instances: tuple[Cell, ...] = ()
-
     kind: ClassVar = "agreement"
+    judged: ClassVar = ("criterion",)
     names: ClassVar = ("first", "second")
 
-    @property
+    def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
+        super().__init__(header, parameters, stored)
+        said, cells = parameters, list(stored.cells())
+        cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
+        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
+        level = self.level_over([cell.about["cluster"] for cell in cells])
+        drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
+        scale = Scale.of(self.criterion)
+        self.pairs: tuple[RaterPair, ...] = all_pairs(raters, scale, **drawn)
+        self.panels: tuple[PanelAgreement, ...] = panels(raters, scale, **drawn)
+        self.missing = {rater.name: rater.selected.count(None) for rater in raters}
+        self.not_asked = {rater.name: sum(rater.name not in votes for votes in cast) for rater in raters}
+
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Count the clusters."""
+        said = header["parameters"]
+        level = clustered_level(said["level"], [about["cluster"] for about in abouts], said["interval"])
+        return {**header, "parameters": {**said, "num_clusters": level.n_clusters}}
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """Whose options were chosen; made of the labels that occur if none was given."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @cached_property
     def entries(self) -> tuple[RaterPair, ...]:
         """The pairs of raters."""
         return self.pairs
@@ -387,71 +370,30 @@ class AgreementTable(ResultMethods[RaterPair]):
             yield Reported("", (panel.name,), alpha)
 
     def asked(self) -> Iterator[QuestionAsked]:
-        """The votes of all raters on each instance, which come to no verdict."""
-        for cell in self.instances:
-            yield QuestionAsked(
-                name=str(cell.about["instance"]),
-                criterion=self.criterion.name,
-                question=self.criterion.description,
-                options=self.criterion.labels,
-                judged=(),
-                selected=None,
-                score=None,
-                verdict=NO_VERDICT,
-            )
+        """Give the votes of all raters on each instance, which make no verdict."""
+        return (replace(asked, selected=None, score=None, verdict=NO_VERDICT) for asked in super().asked())
+
+    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
+        """Return the criterion."""
+        return self.criterion
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """No verdict on each cell."""
+        return (NO_VERDICT,) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """A row for each pair; a measure is its estimate, with its limits beside it."""
         yield from map(_pair_record, self.pairs)
 
-    def cells(self) -> Iterator[Cell]:
-        """The votes of all raters on each instance."""
-        return iter(self.instances)
-
-    def judged(self) -> dict[str, Any]:
-        """The criterion, and what was measured of the raters."""
+    def overview(self) -> dict[str, Any]:
+        """Return what was measured of the raters."""
         return {
-            "criterion": self.criterion.model_dump(mode="json"),
             "missing": dict(self.missing),
             "not_asked": dict(self.not_asked),
             "panels": plain(self.panels, reasons=True),
             "pairs": plain(self.pairs, reasons=True),
         }
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The agreement of the raters who cast these votes."""
-        instances, said = tuple(cells), header["parameters"]
-        criterion = Criterion.model_validate(header["criterion"])
-        level = clustered_level(said["level"], [cell.about["cluster"] for cell in instances], said["interval"])
-        cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in instances]
-        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
-        drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
-        scale = Scale.of(criterion)
-        return cls(
-            pairs=all_pairs(raters, scale, **drawn),
-            panels=panels(raters, scale, **drawn),
-            criterion=criterion,
-            missing={rater.name: rater.selected.count(None) for rater in raters},
-            parameters={**said, "num_clusters": level.n_clusters},
-            not_asked={rater.name: sum(rater.name not in votes for votes in cast) for rater in raters},
-            instances=instances,
-        )
-
-    def compare(self, other: Self) -> NoReturn:
-        """Not for agreement, whose rows are pairs of raters and not instances.
-
-        Raises:
-            InvalidInputError: Always.
-        """
-        raise InvalidInputError(
-            f"two tables of agreement have no rows to pair, such as {self.names} and {other.names}: give the votes of "
-            "both runs to one agreement(…), or compare two results with verdicts"
-        )
-
-    def __repr__(self) -> str:
-        return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
 
 
 def _pair_record(pair: RaterPair) -> dict[str, Any]:

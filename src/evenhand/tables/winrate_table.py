@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, compare_with_gold
@@ -45,7 +44,7 @@ from evenhand.numbers import (
 )
 from evenhand.options import Reduction
 from evenhand.question import comparison_criterion, swapped_index
-from evenhand.result_methods import ResultMethods
+from evenhand.results.analysis import Analysis, Rules
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -61,7 +60,6 @@ from evenhand.results.measures import (
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, part_by_part
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
@@ -140,35 +138,47 @@ class ContestEntry:
         return (self.contest.winner or TIE) == self.gold
 
 
-@dataclass(frozen=True)
-class WinrateTable(ResultMethods[ContestEntry]):
-    """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely.
-
-    Attributes:
-        contests: Ordered by prompt and pair.
-        criterion: What was compared.
-        systems: In the order asked for.
-    """
-
-    contests: Sequence[ContestEntry]
-    criterion: Criterion
-    systems: tuple[str, ...]
+class WinrateAnalysis(Analysis):
+    """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely."""
 
     kind: ClassVar = "winrates"
+    judged: ClassVar = ("systems", "criterion")
     names: ClassVar = ("instance", "first", "second")
     compared: ClassVar = ("score", "score")
     labelled_by: ClassVar = ("first", "second")
 
+    def read(self, cells: Iterable[Cell]) -> Iterator[ContestEntry]:
+        """Make a contest of each cell."""
+        for about, votes, _ in cells:
+            named = {name: about[name] for name in _CONTEST}
+            contest = Contest.between(criterion=self.criterion, **named)
+            yield ContestEntry(
+                contest=resolve(contest, votes, self.criterion, self.rules),
+                prompt_id=about["prompt_id"],
+                lengths=(about["first_length"], about["second_length"]),
+                gold=about["gold"],
+            )
+
     @property
-    def entries(self) -> Sequence[ContestEntry]:
-        """The contests."""
-        return self.contests
+    def contests(self) -> tuple[ContestEntry, ...]:
+        """The entries, ordered by prompt and pair."""
+        return self.entries
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """What was compared."""
+        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def summary(self) -> ContestSummary:
         """Winrates under the reduction asked for, ties, unscored contests, and how far the judge can be trusted."""
         summary = summarize_contests(
-            [entry.contest for entry in self.scored_entries],
+            [entry.contest for entry in self.entries],
             self.systems,
             reduction=self.reduction,
             level=self._level,
@@ -203,12 +213,12 @@ class WinrateTable(ResultMethods[ContestEntry]):
         Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
         contest once, whatever the grades.
         """
-        contests = [entry.contest for entry in self.scored_entries]
+        contests = [entry.contest for entry in self.entries]
         ranking = rank_systems(
             resolved_contests(contests, self.systems, self.reduction),
             presented=presented_contests(contests, self.systems) if self._orders_known else None,
             rounds=[contest.round for contest in contests],
-            length_difference=[entry.length_difference for entry in self.scored_entries],
+            length_difference=[entry.length_difference for entry in self.entries],
             level=self._level,
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
@@ -219,7 +229,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
     def outcomes(self) -> tuple[Outcomes, ...]:
         """The winrate of each system, and where there are more than two that against each other one."""
         held: dict[frozenset[str], list[ContestEntry]] = {}
-        for each in self.scored_entries:
+        for each in self.entries:
             for sides in ((each.first,), (each.second,), (each.first, each.second)):
                 held.setdefault(frozenset(sides), []).append(each)
         name = self.criterion.name
@@ -245,7 +255,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
-        contests = [entry.contest for entry in self.scored_entries]
+        contests = [entry.contest for entry in self.entries]
         leading = unscored_pairs(contests, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
@@ -265,12 +275,11 @@ class WinrateTable(ResultMethods[ContestEntry]):
         if (agrees := self.gold_agreement()) is not None:
             yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
 
-    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The contests as they are held; the score is that of the first system."""
         graded = is_graded(self.criterion)
         named = {1.0: "first", 0.0: "second"}
-        for entry in self.scored_entries:
+        for entry in self.entries:
             contest, sides = entry.contest, {"first": entry.first, "second": entry.second}
             sided = [TIE if option.value == 0.5 else named.get(option.value, "") for option in self.criterion.options]  # type: ignore[arg-type]
             options = [sides.get(side, side or label) for side, label in zip(sided, self.criterion.labels, strict=True)]
@@ -288,9 +297,9 @@ class WinrateTable(ResultMethods[ContestEntry]):
                 offered=self.criterion.labels,
             )
 
-    def turned_in(self, other: Self) -> frozenset[tuple[str, ...]]:
+    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
         """The pairs whose contests are those of the second against the first here."""
-        own, theirs = ({(about["first"], about["second"]) for about in each.abouts()} for each in (self, other))
+        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
         return frozenset(pair for pair in theirs - own if pair[::-1] in own)
 
     def criterion_of(self, cell: Cell) -> Criterion:
@@ -314,14 +323,14 @@ class WinrateTable(ResultMethods[ContestEntry]):
         Valid at all looks together, whatever the unscored votes would have said; see
         :func:`~evenhand.modes.deciding.decisions`.
         """
-        contests = [entry.contest for entry in self.scored_entries]
+        contests = [entry.contest for entry in self.entries]
         return decisions(contests, 1 - self.parameters["level"], reduction=self.reduction)
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
         """System -> mean characters of its responses, a prompt counted once; None without a response."""
         lengths: dict[str, dict[int, int]] = {system: {} for system in self.systems}
-        for entry in self.scored_entries:
+        for entry in self.entries:
             contest = entry.contest
             for system, length in zip((contest.first, contest.second), entry.lengths, strict=True):
                 if length is not None:
@@ -364,8 +373,8 @@ class WinrateTable(ResultMethods[ContestEntry]):
     def gold_agreement(self) -> Interval | None:
         """The share of the contests with a person's preference and a score in which both prefer the same."""
         hits: dict[int, list[bool]] = {}
-        numbers = cluster_numbers([entry.contest for entry in self.scored_entries])
-        for entry, number in zip(self.scored_entries, numbers, strict=True):
+        numbers = cluster_numbers([entry.contest for entry in self.entries])
+        for entry, number in zip(self.entries, numbers, strict=True):
             if entry.agrees_with_gold is not None:
                 hits.setdefault(number, []).append(entry.agrees_with_gold)
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
@@ -397,7 +406,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
             raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
         sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
         return compare_with_gold(
-            [_judged_contest(entry) for entry in self.scored_entries if system in {None, entry.first, entry.second}],
+            [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}],
             Categories(self.criterion, (sides[0], sides[1])).scale,
             title=f"{self.criterion.name}: {', '.join(self.parameters['judges'])} against gold",
             level=self._level,
@@ -407,8 +416,8 @@ class WinrateTable(ResultMethods[ContestEntry]):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, **rules: Unpack[Rules]) -> Self:
-        """The same votes under other rules, without a call.
+    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules, without a call.
 
         Args:
             **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
@@ -418,9 +427,9 @@ class WinrateTable(ResultMethods[ContestEntry]):
             UnknownRuleError: A rule that does not exist or does not fit a comparison.
             InvalidInputError: ``scoring="expected"`` of draws that could stop early.
         """
-        changed = changed_rules(self.parameters, rules)
+        changed = self.changed_rules(rules)
         changed.check(self.criterion.scale)
-        return self.rescored(changed)
+        return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""
@@ -436,18 +445,14 @@ class WinrateTable(ResultMethods[ContestEntry]):
 
         return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])
 
-    def judged(self) -> dict[str, Any]:
-        """The systems and the criterion."""
-        return {"systems": list(self.systems), "criterion": self.criterion.model_dump(mode="json")}
-
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` names a system, ``tie`` or an option.
 
         A contest of which a response is missing is a row without a judge.
         """
         found = []
-        for entry in self.scored_entries:
-            about = {name: value for name, value in _about(entry).items() if value is not None}
+        for entry in self.entries:
+            about = {name: value for name, value in about_contest(entry).items() if value is not None}
             about |= {"id": entry.prompt_id or str(entry.instance)}
             votes = entry.contest.verdict.votes
             if not votes:
@@ -470,47 +475,12 @@ class WinrateTable(ResultMethods[ContestEntry]):
         shown = vote.selected_index
         return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
 
-    @part_by_part
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each contest."""
-        for entry in self.scored_entries:
-            yield Cell(_about(entry), entry.contest.verdict.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The contests that these votes come to."""
-        criterion = Criterion.model_validate(header["criterion"])
-        rules = VoteRules.from_parameters(header["parameters"])
-        return cls(
-            contests=tuple(
-                ContestEntry(
-                    contest=resolve(
-                        Contest.between(criterion=criterion, **{name: about[name] for name in _CONTEST}),
-                        votes,
-                        criterion,
-                        rules,
-                    ),
-                    prompt_id=about["prompt_id"],
-                    lengths=(about["first_length"], about["second_length"]),
-                    gold=about["gold"],
-                )
-                for about, votes, _ in cells
-            ),
-            criterion=criterion,
-            systems=tuple(header["systems"]),
-            parameters=header["parameters"],
-        )
-
-    def __repr__(self) -> str:
-        return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"
-
-    @part_by_part
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each contest."""
-        for entry in self.scored_entries:
+        for entry in self.entries:
             contest, verdict = entry.contest, entry.contest.verdict
             record: dict[str, Any] = {
-                **_about(entry),
+                **about_contest(entry),
                 "score": contest.score,
                 "grade": contest.grade,
                 "winner": contest.winner,
@@ -526,7 +496,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
 _CONTEST = ("instance", "first", "second", "round", "cluster")
 
 
-def _about(entry: ContestEntry) -> dict[str, Any]:
+def about_contest(entry: ContestEntry) -> dict[str, Any]:
     """What names a contest, and what is known of it before it is judged."""
     contest, (first, second) = entry.contest, entry.lengths
     return {
@@ -596,7 +566,7 @@ def _side(system: str, name: str, contests: Sequence[ContestEntry]) -> Outcomes:
     return Outcomes(system, name, tuple(rows), (0.0, 1.0), tuple(_SIDES.values()), tuple(_SIDES))
 
 
-def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
+def winrate_tables(table: WinrateAnalysis) -> tuple[TextTable, ...]:
     """The systems; and, for a field that fits on a page, the matrix and the pairs, or else where these are."""
     systems = _systems_table(table)
     if len(table.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
@@ -610,16 +580,16 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
     return (replace(systems, notes=(*systems.notes, note)),)
 
 
-def tables_of_pairs(table: WinrateTable) -> tuple[TextTable, TextTable]:
+def tables_of_pairs(table: WinrateAnalysis) -> tuple[TextTable, TextTable]:
     """The matrix and the pairs."""
-    contests = [entry.contest for entry in table.scored_entries]
+    contests = [entry.contest for entry in table.entries]
     leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
     rate = table.rate_name
     return matrix_table(table.ranking, leading, rate), pairs_table(table.ranking, leading, decided, rate)
 
 
-def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
+def system_record(table: WinrateAnalysis, system: SystemSummary) -> dict[str, Any]:
     """One system's numbers under flat names; what does not exist is None."""
     return {
         "system": system.system,
@@ -639,9 +609,9 @@ def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
     }
 
 
-def _asked(table: WinrateTable) -> int:
+def _asked(table: WinrateAnalysis) -> int:
     """The prompts that were asked, where not all need be."""
-    instances = {entry.instance for entry in table.scored_entries}
+    instances = {entry.instance for entry in table.entries}
     return len(instances) if table.parameters.get("stop") else table.parameters["n"]
 
 
@@ -649,7 +619,7 @@ def _of_all(some: int, total: int, noun: str) -> str:
     return format_count(total, noun) if some == total else f"{format_count(some)} of {format_count(total, noun)}"
 
 
-def _anytime_notes(table: WinrateTable) -> tuple[str, ...]:
+def _anytime_notes(table: WinrateAnalysis) -> tuple[str, ...]:
     """After how much it was decided, and what numbers are that hold at any time."""
     if not table.ranking.anytime:
         return ()
@@ -662,7 +632,7 @@ def _anytime_notes(table: WinrateTable) -> tuple[str, ...]:
     return (_stopped(table), said) if table.parameters.get("stop") else (said,)
 
 
-def _stopped(table: WinrateTable) -> str:
+def _stopped(table: WinrateAnalysis) -> str:
     """After how much of the data a comparison was decided that stops then."""
     known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
     after = [one.prompts for one in known if one.decided]
@@ -690,7 +660,7 @@ def _interval(system: SystemSummary, name: str) -> dict[str, float | None]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), limits, strict=True))
 
 
-def _systems_table(table: WinrateTable) -> TextTable:
+def _systems_table(table: WinrateAnalysis) -> TextTable:
     level, balanced = format_level(table.parameters["level"]), table.ranking.balanced
     columns = (
         Column(
@@ -709,7 +679,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     )
     title = (
         f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table), 'contest')}"
+        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.entries), 'contest')}"
     )
     return measures_table(
         title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table), kind="scores"
@@ -857,7 +827,7 @@ def _cycles_note(ranking: Ranking) -> list[str]:
     return [f"Preferences in a circle: {found} triples of systems{within}."]
 
 
-def _notes(table: WinrateTable) -> tuple[str, ...]:
+def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     notes = [
         *_anytime_notes(table),
         "Lengths are mean characters."
@@ -898,7 +868,7 @@ def _reduction_note(ranking: Ranking) -> str:
     return f"{weighed} weigh a win by its grade; {once} and the orders count every contest once."
 
 
-def _order_note(table: WinrateTable) -> str:
+def _order_note(table: WinrateAnalysis) -> str:
     summary = table.summary
     position = summary.position
     if isinstance(position, Missing) or not summary.positional_bias:
@@ -918,7 +888,7 @@ def _order_note(table: WinrateTable) -> str:
     return note + "."
 
 
-def _unscored_notes(table: WinrateTable) -> list[str]:
+def _unscored_notes(table: WinrateAnalysis) -> list[str]:
     notes = [*unscored_note(table.unscored_counts)]
     if table.summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
@@ -933,7 +903,7 @@ def _unscored_notes(table: WinrateTable) -> list[str]:
     return notes
 
 
-def _unscored_bounds_notes(table: WinrateTable) -> tuple[str, ...]:
+def _unscored_bounds_notes(table: WinrateAnalysis) -> tuple[str, ...]:
     """As beneath other scores; and what else rests on the scored votes alone."""
     said = unscored_bounds_note({one.system: one.unscored_bounds for one in table.summary.systems})
     if not said:
