@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
 from evenhand.aggregation.checklist_score import Answer
-from evenhand.aggregation.verdict import VoteRules, check_rule
+from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.cells import (
     NOT_ASKED,
@@ -47,8 +47,10 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
 from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction, is_graded
-from evenhand.modes.grade_scores import GradeMode
+from evenhand.modes.contest import TIE, check_reduction, is_graded
+from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
+from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
+from evenhand.modes.winrate_tables import WinrateAnalysis
 from evenhand.options import (
     ChecklistArguments,
     ChecklistOptions,
@@ -64,9 +66,6 @@ from evenhand.question import choice_criterion, comparison_criterion, swapped_in
 from evenhand.result_methods import Results
 from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.grade_table import GradeAnalysis
-from evenhand.tables.recorded_votes import AgreementAnalysis, VoteAnalysis
-from evenhand.tables.winrate_table import TIE, WinrateAnalysis
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing
@@ -1084,6 +1083,10 @@ def _table_of_votes(
 ) -> Results:
     """Return the verdicts that recorded votes give."""
     ids = row_ids(read.rows, None) if None in read.ids else {"ids": list(read.ids)}
+    weights = named_weights(parameters["weights"], read.judges)
+    lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
+    if lacking and parameters["rule"] in WEIGHTED_RULES:
+        raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
     parameters = {
         "evenhand_version": __version__,
         "n": len(read.ids),
@@ -1092,7 +1095,7 @@ def _table_of_votes(
         **ids,
         **read.groups(parameters["group_fields"]),
         **parameters,
-        "weights": named_weights(parameters["weights"], read.judges),
+        "weights": weights,
     }
     header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
     found = Results.of_cells(VoteAnalysis, header, cells)

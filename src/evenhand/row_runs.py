@@ -41,20 +41,27 @@ from evenhand.data.rows import (
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.design import parse_design
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
-from evenhand.judging.flow import Flow
+from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction
+from evenhand.modes.contest import TIE, check_reduction
 from evenhand.modes.direct_assessment import DirectMode
-from evenhand.modes.grade_scores import UNRELATED, GradeMode, with_unrelated
+from evenhand.modes.grade_scores import (
+    UNRELATED,
+    GradeAnalysis,
+    GradedInstance,
+    GradeMode,
+    about_instance,
+    with_unrelated,
+)
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, subject_of_row
-from evenhand.modes.pairwise import PairwiseMode
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
+from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     AssessmentOptions,
     ChecklistArguments,
@@ -71,9 +78,7 @@ from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
 from evenhand.tables.analyses import ANALYSES
-from evenhand.tables.grade_table import GradeAnalysis, GradedInstance, about_instance
 from evenhand.tables.responses import ResponseRows
-from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -572,7 +577,7 @@ def _winrates(dataset: object, criteria: object, engine: object, options: Winrat
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     shared += [options.cluster_field] if isinstance(options.cluster_field, str) else []
     shared += group_columns(options.group_fields)
-    mode = PairwiseMode(
+    mode = WinratesMode(
         options,
         parse_design(options.design, seed=options.seed),
         check_reduction(options.reduction, graded=len(values) > 3),

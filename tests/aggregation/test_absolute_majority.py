@@ -70,4 +70,4 @@ def test_recorded_votes_of_every_kind_take_the_rule():
     assert [verdict.selected_label for verdict in of_all.verdicts] == ["No", "Yes"]
     pairs = [{"gpt": "small", "llama": None, "ann": None}]
     won = evenhand.winrates(pairs, systems=["small", "large"], votes=judges)
-    assert (won[0].contest.score, won.rescore(aggregation="absolute_majority")[0].contest.score) == (1.0, 0.5)
+    assert (won[0].score, won.rescore(aggregation="absolute_majority")[0].score) == (1.0, 0.5)

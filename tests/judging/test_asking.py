@@ -8,7 +8,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import default_journal_path
 from evenhand.errors import InvalidInputError, UnknownRuleError
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.run import ask, estimate, parameters_of
 from evenhand.options import RunOptions
 from tests.judging.test_run import questions

@@ -128,7 +128,7 @@ def test_verdicts_against_gold_are_counted():
     picture = only(winrates(), "gold")
     (panel,) = picture.panels
     table = winrates()
-    sides = [(entry.gold, entry.contest.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
+    sides = [(entry.gold, entry.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
     named = [
         ({first: "first", second: "second"}.get(gold, "tie"), {first: "first", second: "second"}.get(won, "tie"))
         for gold, won, first, second in sides

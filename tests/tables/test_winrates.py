@@ -53,10 +53,7 @@ def flat(table):
 
 
 def scores(table):
-    return [
-        (entry.contest.instance, entry.contest.first, entry.contest.second, entry.contest.score)
-        for entry in table.contests
-    ]
+    return [(entry.instance, entry.first, entry.second, entry.score) for entry in table.contests]
 
 
 class TestByHand:
@@ -111,7 +108,7 @@ class TestByHand:
         quality = "criteria.evenhand.pairwise.overall_quality"
         graded = {"scale": "graded", "systems": ("a", "b"), "engine": engine, "criteria": quality}
         plain, weighted = compare(**graded), compare(**graded, reduction="weighted_win_rate")
-        grades = [entry.contest.grade for entry in weighted.contests]
+        grades = [entry.grade for entry in weighted.contests]
         wins, battles = sum(max(g, 0) if g else 1 for g in grades), sum(abs(g) if g else 2 for g in grades)
         assert weighted.winrate("a").estimate == pytest.approx(wins / battles)
         assert plain.winrate("a").estimate == pytest.approx(np.mean([(np.sign(g) + 1) / 2 for g in grades]))
@@ -130,10 +127,7 @@ class TestLongData:
     def test_rows_of_a_prompt_may_stand_apart(self):
         mixed = [LONG[place] for place in (8, 0, 4, 7, 2, 1, 6, 3, 5)]
         table = winrates(mixed, BETTER, judge_of(), systems=["a", "b", "c"], **LONG_FIELDS, progress=False)
-        by_id = {
-            (entry.prompt_id, entry.contest.first, entry.contest.second): entry.contest.score
-            for entry in table.contests
-        }
+        by_id = {(entry.prompt_id, entry.first, entry.second): entry.score for entry in table.contests}
         assert by_id["p1", "a", "b"] == 0
         assert table.winrate("a").estimate == pytest.approx(5 / 6)
 
@@ -362,9 +356,9 @@ class TestFiles:
         table = compare(engine=judge_of(refusal_rate=0.3), design="swiss:2")
         table.save(tmp_path / "contests.parquet")
         assert evenhand.open(tmp_path / "contests.parquet") == table
-        assert table["0/a/b"].contest.instance == 0
+        assert table["0/a/b"].instance == 0
         some = table.filter(instance=[0, 2])
-        assert {entry.contest.instance for entry in some} == {0, 2}
+        assert {entry.instance for entry in some} == {0, 2}
         assert some.parameters["n"] == 2
 
     @pytest.mark.parametrize(
@@ -549,4 +543,4 @@ def test_the_data_frame_has_a_row_for_each_contest_as_every_result_has_for_its_v
     table = compare()
     frame = table.to_pandas()
     assert len(frame) == len(table) == len(table.contests)
-    assert frame["score"].tolist() == [entry.contest.score for entry in table]
+    assert frame["score"].tolist() == [entry.score for entry in table]

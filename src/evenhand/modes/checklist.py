@@ -30,7 +30,7 @@ from evenhand.aggregation.checklist_score import (
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidPromptError
-from evenhand.judging.flow import TOP_LOGPROBS, Flow
+from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing
 from evenhand.options import ChecklistMetric as Metric

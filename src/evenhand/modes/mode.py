@@ -19,10 +19,9 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
-from evenhand.judging.run import ask, estimate, parameters_of
-from evenhand.judging.run_fingerprint import fingerprint, made_by
+from evenhand.judging.run import ask, estimate, fingerprint, made_by, parameters_of
 from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain

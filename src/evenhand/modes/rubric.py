@@ -21,8 +21,8 @@ from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.judging.conversation import Flow
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.flow import Flow
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question, judgement_about
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons

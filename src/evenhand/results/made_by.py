@@ -1,7 +1,7 @@
 """How a result was made: digits that two results are compared by, and the run that makes it again.
 
 The parameters of a result hold digits that stand for the judges, the prompts and what was shown of each row, computed
-when judges are asked (:mod:`evenhand.judging.run_fingerprint`). The names of the models are those that the replies
+when judges are asked (:mod:`evenhand.judging.run`). The names of the models are those that the replies
 bring; the options are the parameters themselves.
 
 The run is what ``evenhand run`` reads. Paths in it are absolute in memory, and relative to the file that holds it on
