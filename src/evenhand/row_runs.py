@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-from evenhand.aggregation import Answer
+from evenhand.aggregation.checklist_score import Answer
 from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
 from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing
 from evenhand.data.fields import (
