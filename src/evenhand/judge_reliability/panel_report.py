@@ -15,8 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.aggregation import REDRAW, VoteRules, check_rule, stopped_early
-from evenhand.aggregation.rules import WEIGHTED_RULES
+from evenhand.aggregation.verdict import REDRAW, WEIGHTED_RULES, VoteRules, check_rule, stopped_early
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.numbers import Missing, format_level, format_percent
@@ -203,13 +202,13 @@ def panel_report(
 
     The stability of draws compares all pairs, unless draws could stop early, or the questions put to the judge had
     different numbers of draws: then only the first two of each, since how many draws there are depends on what they
-    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.early_stop`).
+    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.verdict`).
 
     Args:
         verdicts: One per instance, each with all its votes.
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts; None for the defaults.
-        weights: As they were given to `evenhand.aggregation.aggregate`.
+        weights: As they were given to `evenhand.aggregation.verdict.aggregate`.
         planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
@@ -220,10 +219,10 @@ def panel_report(
     Raises:
         InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
             than planned.
-        UnknownRuleError: As `evenhand.aggregation.aggregate`.
+        UnknownRuleError: As `evenhand.aggregation.verdict.aggregate`.
 
     Example:
-        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.aggregation.verdict import aggregate
         >>> from evenhand.criteria import yes_no_criterion
         >>> from evenhand.votes import Vote
         >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
@@ -468,7 +467,7 @@ class PanelRule:
     Attributes:
         criterion: Whose options were voted on.
         rules: The rules.
-        weights: As they were given to `evenhand.aggregation.aggregate`.
+        weights: As they were given to `evenhand.aggregation.verdict.aggregate`.
     """
 
     criterion: Criterion
