@@ -35,7 +35,6 @@ def judge(data: str, folder: Path, workers: int, address: str, in_flight: int) -
     """Judge once, in this process; what it took, and digits for the verdicts."""
     begun = time.time()
     import evenhand  # noqa: PLC0415 - the imports are measured
-    from evenhand import distributed  # noqa: PLC0415 - as above
     from evenhand.engines.openai_compatible import OpenAICompatibleEngine  # noqa: PLC0415 - as above
     from evenhand.engines.simulated import SimulatedEngine  # noqa: PLC0415 - as above
 
@@ -46,7 +45,9 @@ def judge(data: str, folder: Path, workers: int, address: str, in_flight: int) -
     how |= {"progress": False, "stream_to": folder, "journal": folder.parent / f"{folder.name}.sqlite3"}
     how |= {"include_prompts_in_result": False}
     if workers:
-        table = distributed.judge(data, "Is it helpful?", engine, workers=workers, **how)
+        from evenhand.integrations import ray_data  # noqa: PLC0415 - as above
+
+        table = ray_data.judge(data, "Is it helpful?", engine, workers=workers, **how)
     else:
         table = evenhand.judge(data, "Is it helpful?", engine, **how)
     ended = time.time()

@@ -3,8 +3,11 @@
 They are not written down anywhere: what they show is read from the catalog and the package.
 """
 
+import dataclasses
 import html
+import importlib
 import json
+import pkgutil
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -18,16 +21,13 @@ NAMES = {
         "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
         "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
-    "results": ("Results", [
-        "Results", "JudgementTable", "WinrateTable", "ChecklistTable", "GradeTable", "VoteTable", "AgreementTable",
-        "ModeResults", "ReliabilityReport", "GoldComparison",
-    ]),
+    "results": ("Results", ["Results", "ReliabilityReport", "GoldComparison"]),
     "labels": ("Labels of people", [
         "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan",
         "alternative_annotator_test",
     ]),
     "engines": ("Engines", [
-        "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine", "ReplayEngine",
+        "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine",
         "UnitxtBridge", "JudgeEngine",
     ]),
     "metrics": ("Metrics of unitxt", [
@@ -54,6 +54,33 @@ def on_files(files, config):
         listed = InclusionLevel.NOT_IN_NAV if ".evenhand." in path else InclusionLevel.INCLUDED  # their index leads there
         files.append(File.generated(config, path, content=text, inclusion=listed))
     return files
+
+
+def on_page_markdown(markdown, page, **_):
+    """Append the names of all measures to the page about them."""
+    return f"{markdown}\n{measure_tables()}" if page.file.src_uri == "measures.md" else markdown
+
+
+def measure_tables():
+    """Return one table per result class: the name, the kind and the meaning of each declared measure."""
+    import evenhand
+
+    lines = []
+    for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
+        if module.name.split(".")[1] not in {"modes", "results", "labels", "judge_reliability"}:
+            continue
+        for owner in vars(importlib.import_module(module.name)).values():
+            if not (isinstance(owner, type) and owner.__module__ == module.name and dataclasses.is_dataclass(owner)):
+                continue
+            declared = {field.name: field.metadata["measure"] for field in dataclasses.fields(owner) if "measure" in field.metadata and field.name in owner.__annotations__}
+            if declared:
+                meanings = dict(re.findall(r"^ {8}(\w+): (.*(?:\n {9,}.*)*)", owner.__doc__ or "", re.MULTILINE))
+                lines += ["", f"### {owner.__name__}", "", "| name | kind | meaning |", "|---|---|---|"]
+                lines += [
+                    f"| `{name if each.name is None else each.name or 'the score itself'}` | {each.kind} | {_cell(_prose(meanings.get(name, '')))} |"
+                    for name, each in declared.items()
+                ]
+    return "\n".join(lines) + "\n"
 
 
 def notebook(given):
@@ -93,7 +120,7 @@ def python_pages():
     functions = "\n".join(f"::: evenhand.statistics.{name}\n" for name in statistics.__all__)
     pages["statistics"] = (
         "# Statistics\n\nArrays in, frozen results out; each says its formula, its source and what it makes of ties "
-        f"and of what is missing. In words: [every measure](../explanation/measures.md).\n\n{functions}"
+        f"and of what is missing. In words: [every measure](../measures.md).\n\n{functions}"
     )
     return pages
 

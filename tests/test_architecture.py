@@ -70,7 +70,7 @@ def test_no_modules_import_each_other():
 
 BY_STRING = {
     "__init__.py": "the facade imports a name when it is first used",
-    "cli/verbs.py": "--mode MODULE:CLASS is a class of the user's",
+    "cli/run_file.py": "--mode MODULE:CLASS is a class of the user's",
 }
 
 
@@ -122,11 +122,11 @@ LIGHT = [
     "evenhand.data.documents",
     "evenhand.data.fields",
     "evenhand.data.rows",
-    "evenhand.tables",
+    "evenhand.annotator_test",
     "evenhand.unitxt.loading",
     "evenhand.judges",
     "evenhand.judging.run",
-    "evenhand.modes.pairwise",
+    "evenhand.modes.winrates",
     "evenhand.modes.checklist",
     "evenhand.judge_reliability",
     "evenhand.engines.names",
@@ -181,15 +181,13 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 
 LOCAL_IMPORTS = {
     "engines/journal.py": "the module resource is there on POSIX only",
-    "engines/litellm.py": "httpx is litellm's, and is there where litellm is",
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
 }
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""
 
 TO_DO = {
-    *("distributed/__init__.py", "distributed/cluster.py", "distributed/sources.py"),
-    *("results/looking.py", "results/made_by.py", "results/results.py", "results/resumed.py", "results/saved.py"),
-    *("results/vote_columns.py", "tables/checklist_table.py", "tables/winrate_table.py"),
+    *("results/looking.py", "results/made_by.py", "results/results.py", "results/saved.py"),
+    *("results/vote_columns.py", "tables/checklist_table.py", "modes/winrate_tables.py"),
 }
 """Files whose imports still stand in functions without a reason."""
 
@@ -250,7 +248,7 @@ def artifacts_in(path):
 
 def test_artifacts_are_found_through_their_bases():
     assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "EngineArtifact"} <= artifact_names()
-    assert not {"Flow", "JudgementTable", "FreeEngine"} & artifact_names()
+    assert not {"Flow", "Results", "FreeEngine"} & artifact_names()
 
 
 def test_no_module_that_defines_artifacts_postpones_its_annotations():

@@ -386,7 +386,7 @@ def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
         ("winrates", ["--gold-fields", "best"], "no field 'best', which gold_fields names"),
         ("checklist", ["--checklist", "criteria.evenhand.direct.relevance"], "not a checklist"),
         ("reliability", ["--out", "report.txt"], "Accepted: '.json', '.md', '.html'"),
-        ("reliability", ["--aggregation", "mean"], "belongs to panels"),
+        ("reliability", ["--aggregation", "mean"], "every judge is reported by itself"),
         ("reliability", ["--require", "x > 1"], "which takes no --require"),
     ],
 )

@@ -14,7 +14,7 @@ def run(tmp_path_factory):
 
 
 def test_the_notebooks_run_and_show_what_is_stored(run):
-    assert len(NOTEBOOKS) == 3
+    assert len(NOTEBOOKS) == 1
     for path, done in zip(NOTEBOOKS, run, strict=True):
         for number, (stored, now) in enumerate(zip(shown(read(path)), shown(done), strict=True)):
             assert stored == now, f"{path.name}, cell {number}: python -m tests.support.notebooks writes it anew"

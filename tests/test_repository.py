@@ -54,4 +54,4 @@ def test_who_downloads_the_source_gets_the_documentation_and_can_build_it(tmp_pa
     with tarfile.open(built) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {"mkdocs.yml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "docs/index.md"}
-    assert wanted | {"docs/hooks.py", "docs/notebooks/recipe.ipynb", "docs/tutorials/recipe.md"} <= names
+    assert wanted | {"docs/hooks.py", "docs/notebooks/comparison.ipynb", "docs/tutorials/recipe.md"} <= names

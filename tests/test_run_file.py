@@ -129,7 +129,10 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
         ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None for all rows"),
         ({"orders": "bth"}, "run.yaml, line 7: orders is 'bth'. Did you mean 'both'?"),
         ({"check_positional_bias": 2}, "line 7: check_positional_bias is 2; give True, False, or a share"),
-        ({"response_fields": 5}, "run.yaml, line 4: response_fields is 5; give the name of a column, or several, each once"),
+        (
+            {"response_fields": 5},
+            "run.yaml, line 4: response_fields is 5; give the name of a column",
+        ),
         ({"job": "jugde"}, "run.yaml, line 2: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
         (

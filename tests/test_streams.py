@@ -3,6 +3,7 @@
 import json
 import pickle
 import signal
+import sys
 
 import pyarrow
 import pyarrow.parquet
@@ -11,12 +12,11 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.data.fields import RepeatedColumnWarning
-from evenhand.data.identified import IdentifiedRow, as_rows
+from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
-from evenhand.judging.loop import Judging
-from evenhand.results.resumed import held_alone
+from evenhand.judging.loop import OpenPanel
 from evenhand.row_runs import job_of
-from evenhand.streams import StreamedRowsWarning
+from evenhand.streams import StreamedRowsWarning, held_alone
 from tests.support.judges import ScriptedJudge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer
@@ -78,20 +78,11 @@ def test_parts_number_their_rows_as_the_whole_run_does(tmp_path):
     assert index_and_id(folder) == expected
     for number in (1, 4):
         (folder / f"part-{number:06}.parquet").unlink()
-    again = evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=3)  # whose parts have other bounds
+    again = evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=7)
     assert index_and_id(folder) == expected
     assert list(again.ids) == [row["id"] for row in rows()]
     one = evenhand.open(folder / "part-000003.parquet")
     assert [about["instance"] for about in one.abouts()] == list(range(7))  # of a part alone
-
-
-def test_rows_that_come_before_those_of_an_earlier_run_get_indices_of_their_own(tmp_path):
-    folder, how = tmp_path / "to", {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
-    evenhand.judge(rows(20)[10:], CRITERION, noisy(), **how)
-    found = evenhand.judge(rows(20), CRITERION, noisy(), **how)
-    held = index_and_id(folder)
-    assert {row for row, _ in held} == set(range(20))
-    assert held == {(row, name) for row, name in enumerate(found.ids)}
 
 
 def crit_judge(**how):
@@ -113,9 +104,9 @@ def test_a_run_goes_on_from_the_parts_that_are_there(tmp_path):
     assert told(again) == told(whole)
 
 
-def test_rows_whose_votes_failed_are_judged_again_and_stand_once(tmp_path):
+def test_parts_with_failed_votes_are_judged_again_and_rows_stand_once(tmp_path):
     folder, broken = tmp_path / "to", {"r3", "r20"}
-    how = {**HOW, "journal": None, "stream_to": folder, "part_rows": 7, "max_failure_rate": 1.0}
+    how = {**HOW, "journal": tmp_path / "journal.sqlite3", "stream_to": folder, "part_rows": 7, "max_failure_rate": 1.0}
 
     def reply(request):
         asked = request.question.draw_key
@@ -128,11 +119,13 @@ def test_rows_whose_votes_failed_are_judged_again_and_stand_once(tmp_path):
     second = evenhand.judge(rows(), CRITERION, judge, **how)
     assert {request.question.draw_key for request in judge.requests} == {"r3", "r20"}
     assert [row["id"] for row in second.records()] == [f"r{n}" for n in range(40)]
-    assert told(second) == told(evenhand.judge(rows(), CRITERION, crit_judge(), **{**HOW, "journal": None}))
+    at_once = evenhand.judge(rows(), CRITERION, crit_judge(), **HOW, journal=None)
+    assert [row["selected_option"] for row in second.records()] == [row["selected_option"] for row in at_once.records()]
 
 
 def test_a_budget_that_runs_out_is_over_all_parts_and_a_raised_one_goes_on(tmp_path):
-    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7, "check_positional_bias": False}
+    how = {**HOW, "journal": tmp_path / "journal", "stream_to": tmp_path / "to", "part_rows": 7}
+    how["check_positional_bias"] = False
     judge = crit_judge()
     first = evenhand.judge(rows(), CRITERION, judge, **how, max_calls=10)
     assert len(judge.requests) == 10
@@ -169,7 +162,7 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("years")
     with pytest.raises(InvalidInputError, match=r"holds 'thesis\.tex' and no part of a result"):
         evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path)
-    with pytest.raises(InvalidInputError, match="which is no folder"):
+    with pytest.raises(InvalidInputError, match="which is not a folder"):
         evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path / "thesis.tex")
     with held_alone(tmp_path / "to"), pytest.raises(InvalidInputError, match="another run is writing"):
         evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path / "to")
@@ -181,22 +174,23 @@ def test_ids_are_unique_and_rows_of_an_id_stay_what_they_were(tmp_path):
         evenhand.judge([*rows(), rows()[3]], CRITERION, noisy(), **how)
     assert len(parts_of(tmp_path / "to")) == 5  # what came before it was judged
     changed = [{**row, "response": "Otherwise."} if row["id"] == "r9" else row for row in rows()]
-    with pytest.raises(InvalidInputError, match="row 9 of the data set has the id 'r9', and holds something else"):
+    with pytest.raises(
+        InvalidInputError, match=r"part-000001\.parquet' holds other rows than the data from row 7 of the data set on"
+    ):
         evenhand.judge(changed, CRITERION, noisy(), **how)
     assert len(evenhand.judge(rows(), CRITERION, noisy(), **how)) == 40
 
 
-def test_rows_without_ids_are_named_by_what_they_hold(tmp_path):
-    """The same in every order of columns, so that a run goes on; rows that hold the same are counted."""
-    given = [{"question": "q", "response": text} for text in ("a", "b", "a", "a")]
-    how = {"flow": "one_step", "progress": False, "context_fields": ["question"], "stream_to": tmp_path / "to"}
-    first = evenhand.judge(given, CRITERION, noisy(), **how, part_rows=2)
-    a, b, again, third = first.ids
-    assert (again, third) == (f"{a}-2", f"{a}-3")
-    assert len({a, b}) == 2
+def test_rows_without_ids_are_judged_as_at_once(tmp_path):
+    """The index in the whole run is the key of all draws; rows may hold the same."""
+    given = [{"question": "q", "response": text} for text in "abaabbab"]
+    how = {"flow": "one_step", "progress": False, "context_fields": ["question"], "orders": "shuffled"}
+    streamed = evenhand.judge(iter(given), CRITERION, noisy(), **how, stream_to=tmp_path / "to", part_rows=3)
+    assert list(streamed.ids) == [str(place) for place in range(8)]
+    assert told(streamed)[1] == told(evenhand.judge(given, CRITERION, noisy(), **how))[1]
     (tmp_path / "to" / "part-000001.parquet").unlink()
-    turned = [dict(reversed(row.items())) for row in given]
-    assert list(evenhand.judge(turned, CRITERION, noisy(), **how, part_rows=2).ids) == [a, b, again, third]
+    again = evenhand.judge(iter(given), CRITERION, noisy(), **how, stream_to=tmp_path / "to", part_rows=3)
+    assert told(again) == told(streamed)
 
 
 def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
@@ -263,11 +257,12 @@ def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
     assert not (tmp_path / "to").exists()
 
 
-def test_rows_that_the_data_no_longer_have_are_warned_of(tmp_path):
+def test_data_may_grow_and_rows_that_they_no_longer_have_are_warned_of(tmp_path):
     how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
     evenhand.judge(rows(10), CRITERION, noisy(), **how)
-    with pytest.warns(StreamedRowsWarning, match="holds 4 rows that the data do not have"):
-        assert len(evenhand.judge(rows(6), CRITERION, noisy(), **how)) == 10
+    assert len(evenhand.judge(rows(14), CRITERION, noisy(), **how)) == 14
+    with pytest.warns(StreamedRowsWarning, match="holds 1 part with rows that the data do not have"):
+        assert len(evenhand.judge(rows(7), CRITERION, noisy(), **how)) == 14
 
 
 def test_a_dry_run_counts_what_is_left_and_writes_nothing(tmp_path):
@@ -291,9 +286,8 @@ def test_a_warning_is_given_once_and_not_once_a_part(tmp_path):
 def test_a_job_is_the_same_in_another_process():
     job = job_of("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
     other = pickle.loads(pickle.dumps(job))
-    stream = [IdentifiedRow(row["id"], "0" * 16, 10, (row,), "row") for row in rows(5)]
-    assert told(other.judge(as_rows(stream, "id"))) == told(job.judge(as_rows(stream, "id")))
-    assert job.judges is job.judges
+    block = IdentifiedRows(rows(5), [row["id"] for row in rows(5)], "0" * 80, "id")
+    assert told(other.run(block, other.judges())) == told(job.run(block, job.judges()))
 
 
 @pytest.mark.parametrize(
@@ -392,7 +386,7 @@ def test_a_run_that_is_asked_to_end_says_how_to_go_on_and_buys_nothing_twice(tmp
         run.wait_until(lambda: len(parts_of(folder)) >= 2)
         run.send(signal.SIGTERM)
         assert run.wait() == 128 + signal.SIGTERM
-        assert f"'{folder}' holds {len(parts_of(folder))} parts: the same run again goes on from there" in run.told
+        assert f"'{folder}' holds {len(parts_of(folder))} parts: the same run again continues from there" in run.told
         assert len(parts_of(folder)) < 6
         assert start("again.txt").wait() == 0
         asked = asked_of(server)
@@ -401,16 +395,21 @@ def test_a_run_that_is_asked_to_end_says_how_to_go_on_and_buys_nothing_twice(tmp
 
 
 def test_progress_knows_how_many_votes_are_to_come(tmp_path, monkeypatch):
-    """Of a list, and of Parquet, whose rows are counted without reading them; of an iterator nobody knows."""
-    told = []
-    monkeypatch.setattr(Judging, "expect", lambda judging, votes: told.append(votes))
-    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7}
-    evenhand.judge(rows(), CRITERION, crit_judge(), **how)
-    (tmp_path / "to" / "part-000002.parquet").unlink()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows()), tmp_path / "rows.parquet")
+    """Of a list, and of Parquet, whose rows are counted without reading them; for an iterator it is unknown."""
+    totals, expect = [], OpenPanel.expect
+
+    def noted(panel, votes):
+        totals.extend([votes] if panel.many and sys._getframe(1).f_globals["__name__"] == "evenhand.streams" else [])
+        expect(panel, votes)
+
+    monkeypatch.setattr(OpenPanel, "expect", noted)
+    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 40}
+    evenhand.judge(rows(80), CRITERION, crit_judge(), **how)
+    (tmp_path / "to" / "part-000001.parquet").unlink()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows(80)), tmp_path / "rows.parquet")
     evenhand.judge(tmp_path / "rows.parquet", CRITERION, crit_judge(), **how)
-    evenhand.judge(iter(rows()), CRITERION, crit_judge(), **{**how, "stream_to": tmp_path / "other"})
-    assert told == [80, 0, 14, 0, 0, 0]
+    evenhand.judge(iter(rows(40)), CRITERION, crit_judge(), **{**how, "stream_to": tmp_path / "other"})
+    assert totals == [160, 0, 160, 80, 0, 0, 0]
 
 
 def test_rows_that_fail_again_are_few_among_all_that_were_judged(tmp_path):
@@ -423,7 +422,7 @@ def test_rows_that_fail_again_are_few_among_all_that_were_judged(tmp_path):
     for _ in range(2):
         table = evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **how)
         assert [row["id"] for row in table.records() if row["unscored_reason"]] == ["r30"]
-    with pytest.raises(TooManyFailuresError, match="2 of 80 votes failed"):
+    with pytest.raises(TooManyFailuresError, match=r"2 of [78]0 votes failed"):
         evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **{**how, "max_failure_rate": 0.02})
 
 
@@ -483,12 +482,13 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     first = parts_of(folder)
     capsys.readouterr()
     assert main([*asked, "--dry-run"]) == 0
-    assert "votes: 40" in capsys.readouterr().out
+    assert "votes: 52" in capsys.readouterr().out
     assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--require", "unscored <= 0"]) == 0
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
-    assert {name: held for name, held in parts_of(folder).items() if name in first} == first
+    whole = ["part-000000.parquet", "part-000001.parquet"]  # the third one had room for another row
+    assert [parts_of(folder)[name] for name in whole] == [first[name] for name in whole]
     assert main(["show", str(folder)]) == 0
-    assert "a saved JudgementTable, 40 entries" in capsys.readouterr().out
+    assert "a saved result, 40 judgements" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
 

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypedDict, Unpack
 
-from evenhand.aggregation import LengthPenalty
+from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
 from evenhand.data.plain import briefly
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import check_classified
 from evenhand.engines.names import judges_of
 from evenhand.errors import InvalidInputError, UnscoredError, ungrouped
-from evenhand.judging.grid import checked_weights
-from evenhand.judging.loop import Panel, Run, StandingLoop
-from evenhand.judging.run import as_asked, journal_for, warn_of_alike_draws, warn_of_missing_logprobs
+from evenhand.judging.grid import checked_weights, sheets_of
+from evenhand.judging.loop import OpenPanel
+from evenhand.judging.run import as_asked, opened_journal, warn_of_alike_draws, warn_of_missing_logprobs
 from evenhand.modes.checklist import ChecklistMode, ChecklistResult
 from evenhand.modes.contest import Contest
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
-from evenhand.modes.pairwise import PairwiseMode
 from evenhand.modes.rubric import RubricMode, RubricResult
+from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     GUIDELINES,
     AssessmentOptions,
@@ -34,6 +38,7 @@ from evenhand.options import (
     ContestOptions,
     GroupOptions,
     IntervalOptions,
+    RunOptions,
     unknown_option,
 )
 from evenhand.question import Question
@@ -108,17 +113,17 @@ class Judge:
     def __init__(self, criteria: object, engine: object, *, strict: bool = False, **options: Any) -> None:  # noqa: ANN401 - each option says its own type
         self._task = _Task.of(criteria, options)
         self._options, self._flow = self._task.mode.options, self._task.mode.flow
-        judges = judges_of(engine, self._options.model)
-        self._panel = Panel(judges, checked_weights(judges, self._options.judge_weights), self._options)
+        self._judges = judges_of(engine, self._options.model)
         self._budget = Budget(self._options.max_calls, self._options.max_cost)
         self._strict = strict
         self._lock = threading.Lock()
-        self._loop: StandingLoop | None = None
-        self._run_of(self._questions(self._task.example()))
-        warn_of_alike_draws(judges, self._options.samples)
+        self._opened: _Opened | None = None
+        checked_weights(self._judges, self._options.judge_weights)
+        sheets_of(self._questions(self._task.example()), self._options, block=True)
+        warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
-        return f"Judge({self.name!r}, {[judge.judge_id for judge in self._panel.judges]!r})"
+        return f"Judge({self.name!r}, {[judge.judge_id for judge in self._judges]!r})"
 
     @property
     def name(self) -> str:
@@ -162,9 +167,9 @@ class Judge:
             JournalError: Calls were not made, because their replies could not be recorded.
         """
         with self._lock:
-            loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.close()
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -177,21 +182,18 @@ class Judge:
     def _begin(self, given: SubjectFields) -> tuple[Subject, Future[Votes]]:
         about = self._task.subject(given)
         questions = self._questions(about)
-        check_classified(questions, self._panel.judges)
-        run = self._run_of(questions)
+        check_classified(questions, self._judges)
         with self._lock:
-            if self._loop is None or self._loop.over:
-                if self._loop is not None:  # an engine or the journal failed, which may be over by now
-                    threading.Thread(target=self._loop.leave, daemon=True).start()
+            if self._opened is None or self._opened.over:
+                if self._opened is not None:  # an engine or the journal failed, which may be over by now
+                    threading.Thread(target=self._opened.leave, daemon=True).start()
                 self._budget = self._budget.left()
-                self._loop = StandingLoop(self, self._budget, journal_for(self._panel.judges, self._options))
-            return about, self._loop.ask(run, self._panel)
+                self._opened = _Opened(self, self._judges, self._options, self._budget)
+            panel = self._opened.panel
+            return about, panel.ask(panel.run_of(questions, self._options, self._flow))
 
     def _questions(self, about: Subject) -> Sequence[Question]:
         return as_asked(self._task.mode.questions(about), self._options, self._flow)
-
-    def _run_of(self, questions: Sequence[Question]) -> Run:
-        return Run.of(questions, self._options, self._flow, len(self._panel.judges), block=True)
 
     def _result(self, about: Subject, votes: Votes) -> Result:
         if self._flow.logprobs:
@@ -203,6 +205,53 @@ class Judge:
             told = "; ".join(errors) or "strict=False returns such results"
             raise UnscoredError(f"{self.name!r} has no score ({result.unscored_reason}): {told}", result)
         return result
+
+
+class _Opened:
+    """A panel that stays open between calls: until it is closed, its owner is collected, or the process ends.
+
+    Raises:
+        JournalError: If the journal cannot be opened.
+    """
+
+    def __init__(self, owner: object, judges: Sequence[JudgeEngine], options: RunOptions, budget: Budget) -> None:
+        self._held, self._process = ExitStack(), os.getpid()
+        journal = self._held.enter_context(opened_journal(judges, options))
+        self.panel = OpenPanel(judges, options, journal, options.judge_weights, budget=budget, many=True)
+        self._end = weakref.finalize(owner, _end, self.panel, self._held, self._process)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more can be asked here."""
+        return self._process != os.getpid() or self.panel.over
+
+    def close(self) -> None:
+        """Wait for what is under way, and close the engines and the journal.
+
+        Raises:
+            JournalError: Calls were not made, because their replies could not be recorded.
+        """
+        if self._process == os.getpid():  # a fork has no thread to wait for
+            try:
+                self.panel.close()
+            finally:
+                self._end()
+
+    def leave(self) -> None:
+        """Close it after a failure that was reported."""
+        with suppress(Exception):
+            self.close()
+
+
+def _end(panel: OpenPanel, held: ExitStack, process: int) -> None:
+    """End a panel without waiting for what is under way."""
+    if process != os.getpid():
+        return
+    if threading.current_thread() is panel.thread:  # where the garbage was collected: it cannot wait for itself
+        threading.Thread(target=_end, args=(panel, held, process), daemon=True).start()
+        return
+    panel.end()
+    held.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +291,7 @@ class _Task:
         if isinstance(judged, Criterion) and judged.scale == "pairwise":
             asked = ContestOptions(**given)
             criterion = read_comparison(criteria, asked)
-            mode = PairwiseMode(asked)
+            mode = WinratesMode(asked)
             mode.check_rules([criterion])
             return cls(mode, criterion, criterion.context_fields)
         return cls._of_assessment(judged, AssessmentOptions(**given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -12,12 +12,11 @@ from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
 from evenhand.data.rows import Row, read_rows
-from evenhand.engines.base import JudgeEngine
 from evenhand.engines.names import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_layout, read_bytes, write_as_it_ends
@@ -41,22 +40,21 @@ from evenhand.judge_reliability.tables import (
     findings,
     judges_table,
 )
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
-from evenhand.judging.run import limits_after, parameters_of
-from evenhand.judging.run_fingerprint import made_by
+from evenhand.judging.run import limits_after, made_by, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
+from evenhand.modes.contest import TIE
+from evenhand.modes.grade_scores import GradedInstance
 from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
+from evenhand.result_methods import Results
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.grade_table import GradedInstance, GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
@@ -185,7 +183,7 @@ class ReliabilityReport(PrintedTables):
         return f"<ReliabilityReport on {len(self.judges)} judge(s) and {len(self.criteria)} criterion/criteria>\n{self}"
 
 
-OF_PANELS = ("aggregation", "judge_weights")
+OF_PANELS = ("aggregation", "judge_weights", "stop_early")
 """Options that judges by themselves do not take."""
 
 NOT_OF_CHOICES = (
@@ -197,7 +195,8 @@ NOT_OF_CHOICES = (
     "scoring",
     "min_mass",
     "on_position_bias",
-    *OF_PANELS,
+    "aggregation",
+    "judge_weights",
 )
 """Options that a Grade Score has of its own, or not at all."""
 
@@ -271,6 +270,7 @@ def reliability(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     given = ReliabilityOptions.of_call(options, signature(reliability).parameters)
+    _refuse({name: getattr(given, name) for name in OF_PANELS}, "every judge is reported by itself, with all its draws")
     if votes is not None:
         asking = {"engine": engine, "dry_run": dry_run or None, "response_fields": response_fields}
         asking |= {"context_fields": context_fields, "reference_field": reference_field, "prompts": prompts}
@@ -284,21 +284,20 @@ def reliability(
     rows = read_rows(data, split)
     judges = judges_of(engine, given.model, batch=given.batch)
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
-    if systems is not None:
-        raise InvalidInputError(
-            f"systems is {list(systems)!r}, which chooses among the systems of recorded votes, and there are no votes: "
-            "name the columns with the responses with response_fields=[…]"
-        )
+    _refuse({"systems": systems}, "it chooses among the systems of recorded votes; responses are in response_fields")
     fields = (response_fields,) if isinstance(response_fields, str) else tuple(response_fields or ())
-    _check_subjects(assessed, compared, fields)
-    if not compared and (allow_ties or scale != "choice"):
+    if len(fields) < 1 + bool(compared):
+        needing = [each.name for each in compared or assessed]
         raise InvalidInputError(
-            f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
-            "them out"
+            f"response_fields names {list(fields)!r}; name one column or more, and two or more for {needing!r} if "
+            "they are pairwise"
         )
-    rules = _check_options(given, (*assessed, *compared), confidences=confidences)
-    gold = _gold_columns(gold_fields, [*assessed, *compared])
-    asked = _choice_prompts(prompts, fields if compared else (), unrelated_option=unrelated_option)
+    if not compared:
+        of_pairs: dict[str, object] = {"allow_ties": allow_ties, "scale": scale if scale != "choice" else None}
+        of_pairs |= {"prompts": prompts, "unrelated_option": unrelated_option}
+        _refuse(of_pairs, "no criterion is pairwise")
+    choice_prompts = _choice_prompts(prompts, fields, unrelated_option=unrelated_option) if compared else ()
+    rules = VoteRules.from_parameters(dict(given))
     columns = {
         "response_fields": fields,
         "context_fields": context_fields,
@@ -309,23 +308,76 @@ def reliability(
         "n": len(rows),
         "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
         **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
-        "gold_fields": gold,
+        "gold_fields": _gold_columns(gold_fields, [*assessed, *compared]),
         "as_index": as_index,
         "allow_ties": allow_ties,
         "scale": scale,
         "confidences": confidences,
-        "prompts": list(asked),
+        "prompts": list(choice_prompts),
         "unrelated_option": unrelated_option,
         "resamples": given.resamples,
         **parameters_of(given, rules, Flow.of(given)),
     }
-    runs = _runs(rows, judges, assessed, compared, parameters)
-    plan = _ReliabilityPlan(rows, runs, given, rules, parameters, confidences=confidences)
-    if dry_run:
-        return plan.estimate()
-    if len(plan.runs) > 1:  # what a later run cannot use is an error before the first; one alone checks by itself
-        plan.estimate()
-    return plan.report()
+    runs = _runs((rows, list(judges)), assessed, compared, parameters, _of_runs(given))
+    if dry_run or len(runs) > 1:  # what a later run refuses is refused before the first; one alone checks by itself
+        estimate = RunEstimate.total([run(dry_run=True) for run in runs])
+        if dry_run:
+            return estimate
+    questions: list[Questions] = []
+    choices: list[ChoiceReliability] = []
+    graded: list[GradedInstance] = []
+    cast: list[Vote] = []
+    for run in runs:
+        left = limits_after(given, cast)
+        table = run(max_calls=left.max_calls, max_cost=left.max_cost)
+        if table.kind == "grade_scores":
+            choices += _choices(table)
+            graded += table.instances
+            cast += [vote for instance in table.instances for vote in instance.votes]
+            continue
+        found = _assessments(table, rules, rows) if table.kind == "judgements" else [_comparisons(table, rules)]
+        questions += found
+        cast += [vote for each in found for question in each.asked for vote in question.verdict.votes]
+    spent = Spending.of(cast, dict(given))
+    parameters |= {} if spent is None else {"spending": asdict(spent)}
+    return _reported(questions, choices, parameters, given, graded)
+
+
+def _choice_prompts(
+    prompts: str | Sequence[str] | None, fields: Sequence[str], *, unrelated_option: bool
+) -> tuple[str, ...]:
+    """The prompts that ask for the best of all systems; none if that is not asked for."""
+    if prompts is None:
+        return ("evaluate_first",) if unrelated_option or len(fields) > 2 else ()
+    if not prompts and unrelated_option:
+        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
+    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
+
+
+def _runs(
+    about: tuple[Sequence[Row], list[Any]],
+    assessed: Sequence[Criterion],
+    compared: Sequence[Criterion],
+    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> list[Callable[..., Any]]:
+    """The runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take limits."""
+    (rows, judges), gold = about, asked["gold_fields"]
+    shared = {name: asked[name] for name in ("response_fields", "context_fields", "reference_field")} | dict(options)
+    shared |= {"scoring": "expected"} if asked["confidences"] else {}
+    runs: list[Callable[..., Any]] = []
+    if assessed:
+        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
+        runs.append(partial(judge, rows, list(assessed), judges, gold_fields=own, as_index=asked["as_index"], **shared))
+    for criterion in compared:
+        meet = (rows, criterion, judges)
+        pairs = {name: asked[name] for name in ("allow_ties", "scale")}
+        runs.append(partial(winrates, *meet, gold_fields=gold.get(criterion.name), **pairs, **shared))
+        if asked["prompts"]:
+            how = {name: value for name, value in shared.items() if name not in NOT_OF_CHOICES}
+            how |= {name: asked[name] for name in ("prompts", "unrelated_option")}
+            runs.append(partial(grade_scores, *meet, **how))
+    return runs
 
 
 def _recorded_report(
@@ -337,7 +389,6 @@ def _recorded_report(
 ) -> ReliabilityReport:
     """The report on the judges who cast recorded votes."""
     data, votes, split = recorded
-    _refuse_panels(how)
     given = list(listed(criteria)) if criteria is not None else []
     if len(given) > 1:
         raise InvalidInputError(
@@ -422,12 +473,11 @@ def _reported(
     return ReliabilityReport(results, tuple(choices), agreements, parameters, counts)
 
 
-def _refuse_panels(options: RunOptions) -> None:
-    for name in OF_PANELS:
-        if (value := getattr(options, name)) is not None:
-            raise InvalidInputError(
-                f"{name} is {value!r}, which belongs to panels; here every judge is reported by itself: leave it out"
-            )
+def _refuse(given: Mapping[str, object], why: str) -> None:
+    """Refuse the options that are given."""
+    for name, value in given.items():
+        if value:
+            raise InvalidInputError(f"{name} is {value!r}, and {why}: leave it out")
 
 
 def _sorted_criteria(
@@ -445,56 +495,10 @@ def _sorted_criteria(
     return tuple(assessed), tuple(compared)
 
 
-def _check_subjects(assessed: Sequence[Criterion], compared: Sequence[Criterion], fields: Sequence[str]) -> None:
-    """Check that the columns that the criteria need are named."""
-    for criteria, need, what in (
-        (assessed, 1, "have options and assess responses, but response_fields names none; name their columns"),
-        (compared, 2, "are pairwise, but response_fields names {}; name two columns or more, one per system"),
-    ):
-        if criteria and len(fields) < need:
-            raise InvalidInputError(f"the criteria {[each.name for each in criteria]!r} {what.format(list(fields))}")
-
-
-def _choice_prompts(
-    prompts: str | Sequence[str] | None, fields: Sequence[str], *, unrelated_option: bool
-) -> tuple[str, ...]:
-    """The prompts that ask for the best of all systems; none where nobody wants to know."""
-    if not fields and (prompts is not None or unrelated_option):
-        raise InvalidInputError(
-            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several responses: "
-            "give a pairwise criterion and name their columns with response_fields=[…], or leave both out"
-        )
-    if prompts is None:
-        return ("evaluate_first",) if unrelated_option or len(fields) > 2 else ()
-    if not prompts and unrelated_option:
-        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
-    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
-
-
 def _of_runs(options: ReliabilityOptions) -> dict[str, Any]:
     """Return the options that were given, as the functions that judge take them with the engines built."""
     given = options.model_fields_set & RunOptions.model_fields.keys() - {"model", "batch"}
     return {name: getattr(options, name) for name in sorted(given)}
-
-
-def _check_options(options: RunOptions, criteria: Sequence[Criterion], *, confidences: bool) -> VoteRules:
-    """Check that the options fit a report on these criteria, and return the rules."""
-    without = [criterion.name for criterion in criteria if not criterion.has_values]
-    if confidences and without:
-        raise InvalidInputError(
-            f"confidences=True needs a value for each option, as scoring='expected' does, and the criteria "
-            f"{without!r} have options without one: give them values, or leave confidences out"
-        )
-    if options.stop_early:
-        raise InvalidInputError(
-            "stop_early=True leaves out draws because of what the others say, and the agreement of draws is measured "
-            "here; leave it out"
-        )
-    _refuse_panels(options)
-    rules, has_values = VoteRules.from_parameters(dict(options)), all(criterion.has_values for criterion in criteria)
-    for scale in dict.fromkeys(criterion.scale for criterion in criteria):
-        rules.check(scale, has_values=has_values)
-    return rules
 
 
 def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequence[Criterion]) -> dict[str, str]:
@@ -511,92 +515,7 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
     return dict(gold_fields or {})
 
 
-def _runs(
-    rows: Sequence[Row],
-    judges: tuple[JudgeEngine, ...],
-    assessed: Sequence[Criterion],
-    compared: Sequence[Criterion],
-    asked: Mapping[str, Any],
-) -> tuple[Callable[..., Any], ...]:
-    """The runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take the options."""
-
-    def given(*names: str) -> dict[str, Any]:
-        return {name: asked[name] for name in ("context_fields", "reference_field", *names)}
-
-    def choose(*about: Any, **options: Any) -> Any:
-        run: Callable[..., Any] = grade_scores
-        return run(*about, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
-
-    runs: list[Callable[..., Any]] = []
-    gold, fields = asked["gold_fields"], {"response_fields": asked["response_fields"]}
-    if assessed:
-        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
-        columns = {**given("response_fields", "as_index"), "gold_fields": own}
-        runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
-    for criterion in compared:
-        columns = {**given("allow_ties", "scale"), **fields, "gold_fields": gold.get(criterion.name)}
-        runs.append(partial(winrates, rows, criterion, list(judges), **columns))
-        if asked["prompts"]:
-            columns = {**given("prompts", "unrelated_option"), **fields}
-            runs.append(partial(choose, rows, criterion, list(judges), **columns))
-    return tuple(runs)
-
-
-@dataclass(frozen=True, slots=True)
-class _ReliabilityPlan:
-    """What :func:`reliability` asks.
-
-    Attributes:
-        rows: The data.
-        runs: What is asked, one run after the other.
-        options: Of the runs.
-        rules: How the votes on a question become a verdict.
-        parameters: What the report repeats.
-        confidences: Log-probabilities are wanted.
-    """
-
-    rows: Sequence[Row]
-    runs: tuple[Callable[..., Any], ...]
-    options: ReliabilityOptions
-    rules: VoteRules
-    parameters: Mapping[str, Any]
-    _: KW_ONLY
-    confidences: bool
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of each run."""
-        return {**_of_runs(self.options), **({"scoring": "expected"} if self.confidences else {})}
-
-    def estimate(self) -> RunEstimate:
-        """Calls, tokens and cost of all runs; what cannot be used is an error."""
-        return RunEstimate.total([run(**self.keywords, dry_run=True) for run in self.runs])
-
-    def report(self) -> ReliabilityReport:
-        """Ask, one run after the other within one budget, and report."""
-        rules = self.rules
-        questions: list[Questions] = []
-        choices: list[ChoiceReliability] = []
-        votes: list[Vote] = []
-        graded: list[GradedInstance] = []
-        for run in self.runs:
-            left = limits_after(self.options, votes)
-            table = run(**{**self.keywords, "max_calls": left.max_calls, "max_cost": left.max_cost})
-            if isinstance(table, GradeTable):
-                choices += _choices(table)
-                graded += table.instances
-                votes += [vote for instance in table.instances for vote in instance.votes]
-                continue
-            assessed = isinstance(table, JudgementTable)
-            found = _assessments(table, rules, self.rows) if assessed else [_comparisons(table, rules)]
-            questions += found
-            votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
-        spent = Spending.of(votes, dict(self.options))
-        parameters = self.parameters if spent is None else {**self.parameters, "spending": asdict(spent)}
-        return _reported(questions, choices, parameters, self.options, graded)
-
-
-def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
+def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
     """The assessments of a table, by criterion."""
     found = []
     for criterion in table.criteria:
@@ -612,13 +531,13 @@ def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -
     return found
 
 
-def _comparisons(table: WinrateTable, rules: VoteRules) -> Questions:
+def _comparisons(table: Results, rules: VoteRules) -> Questions:
     """The contests of a table."""
     named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
-    clusters = _numbered([entry.contest.cluster for entry in table.contests])
+    clusters = _numbered([entry.cluster for entry in table.contests])
     asked = []
     for entry, cluster in zip(table.contests, clusters, strict=True):
-        contest, (first, second) = entry.contest, entry.lengths
+        contest, (first, second) = entry, entry.lengths
         sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
         label = None if entry.gold is None else sides[entry.gold]
         lengths = None if first is None or second is None else (first, second)
@@ -633,7 +552,7 @@ def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
     return [None if name is None else numbers[name] for name in clusters]
 
 
-def _choices(table: GradeTable) -> list[ChoiceReliability]:
+def _choices(table: Results) -> list[ChoiceReliability]:
     """The Grade Score of every judge and prompt of a table."""
     return [
         ChoiceReliability(

@@ -1,66 +1,68 @@
-"""Judging rows that are never held whole: some at a time, each time as any rows are judged, a part of the result each.
+"""Streams: runs over rows that are never held all at once, written into a folder as numbered parts.
 
-A block of rows is judged by the very function that judges them all; so scores and verdicts are those that it gives, and
-all that is here is which rows make a block, and which were judged before. Rows have ids, which are the keys of all
-draws, so that nothing depends on the block in which a row is judged.
+Rows are read in blocks. A block is judged by the function that judges all rows, and its result is written as one part
+(Parquet), as a whole or not at all. A part that holds the rows of its block is skipped, so the same run again
+continues; a part with votes that failed, or that were not asked for, is judged again, and the journal answers what it
+holds.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import chain, groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
-from evenhand.data.rows import IdentifiedRows, RowBatch
+import pyarrow
+import pyarrow.compute
+from filelock import FileLock, Timeout
+
+from evenhand.data.fields import row_id, text_of
+from evenhand.data.rows import IdentifiedRows, Row, RowBatch
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.names import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.loop import shared_judging
+from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
+from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
 from evenhand.options import FunctionArguments
 from evenhand.results.made_by import write_run
+from evenhand.results.measures import as_json
 from evenhand.results.notes import LIMITS
 from evenhand.results.results import Results
-from evenhand.results.resumed import (
-    RUN_FILE,
-    check_same_run,
-    held_alone,
-    part_numbers,
-    part_path,
-    rows_of_part,
-    with_rows,
-    write_part,
-)
-from evenhand.results.saved import header_of
-
-__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "write_part"]
+from evenhand.results.saved import OF_ROWS, header_of, read_columns
 
 BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096
 FEWEST_ROWS: Final = 16
+MOST_CHARACTERS: Final = 64_000_000
+"""The most characters that a block of several rows has."""
+RUN_FILE: Final = "run.yaml"
+NOT_JUDGED: Final = ("budget", "engine_error", "offline")
+"""Why a vote is missing that the same run asks for again."""
 _FIRST_ROWS: Final = 8
-"""So many rows are looked at before the first call."""
-
+_DIGITS: Final = 16
+_NAME: Final = re.compile(r"part-(\d{6,})\.parquet")
 _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
     "design": lambda given: str(given).partition(":")[0] not in {"all", "baseline"},
     "stop": bool,
     "unrelated_option": bool,
     "votes": lambda given: given is not None,
 }
-"""Arguments of functions that judge -> whether what is given needs all rows at once."""
+"""Arguments of functions that judge -> whether a value needs all rows at once."""
 
 
 class StreamedRowsWarning(EvenhandWarning):
@@ -69,7 +71,7 @@ class StreamedRowsWarning(EvenhandWarning):
 
 @dataclass(frozen=True)
 class Job:
-    """The call of a function over rows, with all that it is given but the rows. It can be pickled.
+    """The call of a function over rows, with all its arguments but the rows. It can be pickled.
 
     Attributes:
         name: Of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
@@ -86,44 +88,32 @@ class Job:
     def __reduce__(self) -> tuple[Any, ...]:
         return Job, (self.name, self.function, dict(self.places), self.options)
 
-    @cached_property
-    def judges(self) -> tuple[JudgeEngine, ...]:
-        """Who judges: the same engines, with their connections, for all blocks."""
-        return judges_of(self.places["engine"], self.options.model, batch=self.options.batch)
-
-    @property
-    def id_field(self) -> str | None:
-        """The column that names a row."""
-        return self.options.id_field
-
     @property
     def is_long(self) -> bool:
         """Whether a row of the data is one response, and those of a prompt belong together."""
         return getattr(self.options, "systems_field", None) is not None
 
-    def judge(self, rows: IdentifiedRows) -> Results[Any]:
-        """Judge some of the rows."""
-        result: Results[Any] = self._run_block(rows)
-        said = {name: value for name, value in result.parameters.items() if name not in LIMITS}
-        said["fingerprint"] = {**said["fingerprint"], "contents": rows.contents}
-        return replace(result, parameters=said)
+    def judges(self) -> Sequence[JudgeEngine]:
+        """Return the judges."""
+        return judges_of(self.places["engine"], self.options.model, batch=self.options.batch)
 
-    def estimate(self, rows: IdentifiedRows, **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
-        """Estimate what judging some of the rows would take."""
-        return cast("RunEstimate", self._run_block(rows, dry_run=True, **changes))
+    def run(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> Any:  # noqa: ANN401 - options, and as the function returns it
+        """Call the function on some of the rows."""
+        options = self.options.model_copy(update={"model": None, "dry_run": False, **changes})
+        return self.function(rows, **{**self.places, "engine": judges}, options=options)
 
-    def unasked(self, rows: IdentifiedRows) -> Results[Any]:
-        """Return the same result without a call: what was judged, and how."""
+    def estimate(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
+        """Estimate what judging some of the rows takes."""
+        return cast("RunEstimate", self.run(rows, judges, dry_run=True, **changes))
+
+    def unasked(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine]) -> Results:
+        """Return a result of some rows without a call: what was judged, and how."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenhandWarning)
-            return cast("Results[Any]", self._run_block(rows, offline=True, journal=None, progress=False))
-
-    def changed(self, **options: Any) -> Job:  # noqa: ANN401 - as above
-        """Return the same call with other options."""
-        return replace(self, options=self.options.model_copy(update=options))
+            return cast("Results", self.run(rows, judges, offline=True, journal=None, progress=False))
 
     def check(self) -> None:
-        """Check that what is asked for can be told block by block.
+        """Check that the job can be done block by block.
 
         Raises:
             InvalidInputError: If it needs all rows at once.
@@ -137,29 +127,244 @@ class Job:
                 )
         if self.is_long and getattr(self.options, "systems", None) is None:
             raise InvalidInputError(
-                "stream_to reads some rows at a time, and does not know all systems of data with a row a response: "
+                "stream_to reads some rows at a time, and does not know all systems of data with one row per response: "
                 "name them with systems=[…]"
             )
 
-    def _run_block(self, rows: IdentifiedRows, **changes: Any) -> Any:  # noqa: ANN401 - as the function returns it
-        block = self.changed(**{"model": None, "dry_run": False, **changes})
-        return self.function(rows, **{**self.places, "engine": list(self.judges)}, options=block.options)
+
+class _Unit(NamedTuple):
+    """A row of the data; of data with one row per response, all rows of a prompt."""
+
+    id: str
+    digits: str
+    size: int
+    rows: tuple[Row, ...]
+    name: str
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True)
+class Block:
     """Rows that are judged together.
 
     Attributes:
         number: Of the part that holds them.
-        rows: The rows.
-        first: The index of the first in the whole run; of a part that is there, that of its own first row.
-        again: They are some of a part that is there.
+        first: The index of the first in the whole run.
+        rows: The rows, with ids and the digits of their contents.
+        names: What messages call them.
     """
 
     number: int
-    rows: Sequence[IdentifiedRow]
     first: int
-    again: bool = False
+    rows: IdentifiedRows
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, number: int, first: int, units: Sequence[_Unit], id_field: str | None) -> Block:
+        """Return the block of these rows, which are named by their index where no column names them."""
+        ids = [str(first + place) if id_field is None else unit.id for place, unit in enumerate(units)]
+        rows = [row for unit in units for row in unit.rows]
+        identified = IdentifiedRows(rows, ids, "".join(unit.digits for unit in units), id_field)
+        return cls(number, first, identified, [unit.name for unit in units])
+
+    def path(self, folder: Path) -> Path:
+        """Return the path of the part."""
+        return folder / f"part-{self.number:06}.parquet"
+
+    def judge(self, job: Job, panel: OpenPanel) -> Results:
+        """Judge the rows.
+
+        Raises:
+            InvalidInputError: A row that cannot be judged.
+        """
+        try:
+            result: Results = job.run(self.rows, panel)
+        except InvalidInputError as error:
+            named = re.search(r"\b(?:instance|row|prompt) (\d+)\b", str(error))
+            if named is None or int(named[1]) >= len(self.names):
+                raise
+            raise InvalidInputError(str(error).replace(named[0], self.names[int(named[1])], 1)) from error
+        parameters = {name: value for name, value in result.parameters.items() if name not in LIMITS}
+        parameters["fingerprint"] = {**parameters["fingerprint"], "contents": self.rows.contents}
+        return replace(result, parameters=parameters)
+
+    def write(self, result: Results, folder: Path, record: Mapping[str, Any] | None) -> None:
+        """Write the part.
+
+        Raises:
+            UnwritableFileError: If it cannot be written.
+        """
+        replace(result, run_file=record).save_part(self.path(folder), self.first)
+
+    def votes_held(self, folder: Path) -> int | None:
+        """Return the number of votes in the part; None where it must be judged, or judged again.
+
+        Raises:
+            InvalidInputError: If it is not a part, or holds other rows.
+        """
+        path = self.path(folder)
+        if not path.exists():
+            return None
+        try:
+            contents = str(header_of(path)["parameters"]["fingerprint"]["contents"])
+            reasons = read_columns(path, ["unscored_reason"])["unscored_reason"]
+        except (InvalidInputError, LookupError) as error:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a part that a streamed run wrote, or not a whole one ({error}): move it "
+                "elsewhere, and its rows are judged again, with the replies that are in the journal"
+            ) from error
+        if not self.rows.contents.startswith(contents):  # more rows may have been added
+            raise InvalidInputError(
+                f"{str(path)!r} holds other rows than the data from {self.names[0]} on: give these data a folder of "
+                "their own, or the part_rows of the earlier run"
+            )
+        missing = pyarrow.compute.any(pyarrow.compute.is_in(reasons, pyarrow.array(NOT_JUDGED))).as_py()
+        return None if missing or len(contents) < len(self.rows.contents) else len(reasons)
+
+
+def read_blocks(batches: Iterable[RowBatch], job: Job, rows: int, limit: int | None = None) -> Iterator[Block]:
+    """Read rows in blocks of this many, or fewer where they are long.
+
+    Raises:
+        InvalidInputError: A row without an id, or with that of another row.
+    """
+    held: list[_Unit] = []
+    number = first = size = 0
+    for unit in islice(_units(batches, job.options.id_field, together=job.is_long), limit):
+        if held and (len(held) == rows or size + unit.size > MOST_CHARACTERS):
+            yield Block.of(number, first, held, job.options.id_field)
+            number, first, held, size = number + 1, first + len(held), [], 0
+        held.append(unit)
+        size += unit.size
+    if held:
+        yield Block.of(number, first, held, job.options.id_field)
+
+
+def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool) -> Iterator[_Unit]:
+    single = (_unit(row, batch, place, id_field) for batch in batches for place, row in enumerate(batch))
+    known: set[bytes] = set()
+    for name, own in groupby(single, key=attrgetter("id")) if together else ((each.id, (each,)) for each in single):
+        if id_field is not None:
+            units = list(own)
+            digest = blake2b(name.encode(), digest_size=12).digest()
+            if digest in known:
+                more = "; rows of one prompt must follow one another: sort them by it" if together else ""
+                raise InvalidInputError(
+                    f"{units[0].name} has the id {name!r} in {id_field!r}, which id_field names, and an earlier row "
+                    f"has it too: every row needs an id of its own{more}"
+                )
+            known.add(digest)
+            digits = units[0].digits if len(units) == 1 else _digits("".join(unit.digits for unit in units))
+            rows = tuple(unit.rows[0] for unit in units)
+            yield _Unit(name, digits, sum(unit.size for unit in units), rows, units[0].name)
+        else:
+            yield from own
+
+
+def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
+    text = _text_of_row(dict(sorted(row.items(), key=lambda cell: str(cell[0]))))
+    try:
+        name = "" if id_field is None else row_id(row, id_field, place)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{batch.name(place)}: {error}") from error
+    return _Unit(name, _digits(text), len(text), (row,), batch.name(place))
+
+
+def _text_of_row(row: Row) -> str:
+    """Return a row as text; a cell without one, such as a picture, is named by its type."""
+    try:
+        return text_of(row)
+    except InvalidInputError:
+        return text_of({name: _text_of_cell(value) for name, value in row.items()})
+
+
+def _text_of_cell(value: object) -> str:
+    try:
+        return text_of(value)
+    except InvalidInputError:
+        return type(value).__name__
+
+
+def _digits(text: str) -> str:
+    return blake2b(text.encode(), digest_size=_DIGITS // 2).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A job over rows with the folder of its parts.
+
+    Attributes:
+        job: The call of a function.
+        batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
+        judges: The judges.
+        folder: Where the parts are written.
+        first: The first rows.
+        votes: The number of votes about the first rows.
+        limit: Take this many rows at most.
+    """
+
+    job: Job
+    batches: Iterable[RowBatch]
+    judges: Sequence[JudgeEngine]
+    folder: Path
+    first: IdentifiedRows
+    votes: int
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, job: Job, batches: Iterable[RowBatch], limit: int | None = None) -> Stream:
+        """Read the first rows, and check all that can be checked before the first call.
+
+        Raises:
+            InvalidInputError: Data or options that cannot be used, or a folder that cannot.
+        """
+        job.check()
+        folder = expanded(str(job.options.stream_to)).absolute()
+        numbers, judges, batches = part_numbers(folder), job.judges(), iter(batches)
+        read = list(islice(batches, 1))
+        first = next(read_blocks(read, job, _FIRST_ROWS)).rows
+        votes = job.estimate(first, judges, journal=None).votes
+        if numbers:
+            _check_same_run(header_of(folder / f"part-{numbers[0]:06}.parquet"), job.unasked(first, judges), folder)
+        return cls(job, chain(read, batches), judges, folder, first, votes, limit)
+
+    @property
+    def part_rows(self) -> int:
+        """The number of rows in a part; with batches as many as make the blocks that are judged at once a wave."""
+        waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in self.judges if isinstance(judge, BatchJudge)]
+        votes, rows = max([VOTES_OF_A_PART, *waves]), len(self.first.ids)
+        return self.job.options.part_rows or max(FEWEST_ROWS, votes * rows // max(self.votes, rows))
+
+    def blocks(self, count: Callable[[int], object] = int) -> Iterator[Block]:
+        """Read the blocks that must be judged.
+
+        Args:
+            count: Is given the number of votes in each part that is skipped.
+
+        Raises:
+            InvalidInputError: Rows that cannot be read, or a part that holds other rows.
+        """
+        numbers, last = part_numbers(self.folder), -1
+        for block in read_blocks(self.batches, self.job, self.part_rows, self.limit):
+            last = block.number
+            held = block.votes_held(self.folder)
+            if held is None:
+                yield block
+            else:
+                count(held)
+        if more := [number for number in numbers if number > last]:
+            lacking = (
+                "the data do not have" if self.limit is None else f"are not among the first {format_count(self.limit)}"
+            )
+            warnings.warn(
+                f"{str(self.folder)!r} holds {format_count(len(more), 'part')} with rows that {lacking}, judged by an "
+                "earlier run: the result is of all that it holds",
+                StreamedRowsWarning,
+                stacklevel=2,
+            )
+
+    def result(self, record: Mapping[str, Any] | None) -> Results:
+        """Open the result that the folder holds."""
+        return replace(self.job.unasked(self.first, self.judges).reopened(self.folder), run_file=record)
 
 
 def judge_stream(
@@ -169,198 +374,174 @@ def judge_stream(
     count: int | None = None,
     limit: int | None = None,
     record: Mapping[str, Any] | None = None,
-) -> Results[Any] | RunEstimate:
-    """Judge rows some at a time, and write what they come to, a part after the other.
+) -> Results | RunEstimate:
+    """Judge rows block by block, and write each block as a part.
 
     Args:
-        job: Who judges, and how: to which folder, and in which parts.
+        job: The function and its arguments, with the folder and the size of a part.
         batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
         count: How many rows there are, where that is known.
-        limit: Only so many rows.
+        limit: Take this many rows at most.
         record: The run, as results keep it.
 
     Raises:
-        InvalidInputError: Data or options that cannot be used. A row in the midst of the data is found when it is
+        InvalidInputError: Data or options that cannot be used. A bad row in the middle of the data is found when it is
             read: what was judged before is in the folder then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    job.check()
-    folder = expanded(str(job.options.stream_to))
-    part_numbers(folder)
-    rows = islice(RowStream(batches, job.id_field, together=job.is_long), limit)
-    first = list(islice(rows, _FIRST_ROWS))
-    shown = as_rows(first, job.id_field)
-    votes = job.estimate(shown, journal=None).votes
-    most = job.options.part_rows or max(FEWEST_ROWS, _votes_of_a_part(job) * len(first) // max(votes, len(first)))
-    read = blocks(chain(first, rows), most)
+    stream = Stream.of(job, batches, limit)
     if job.options.dry_run:
-        todo = _blocks(read, _known_rows(job, folder, shown))
-        return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
-    judged: list[type[Results[Any]]] = []
-    with held_alone(folder), _each_warning_once():
-        known = _known_rows(job, folder, shown)
+        return RunEstimate.total([job.estimate(block.rows, stream.judges) for block in stream.blocks()])
+    known = min((each for each in (count, limit) if each is not None), default=0)
+    with held_alone(stream.folder), _each_warning_once():
         if record is not None:
-            write_run(folder / RUN_FILE, record)
-        expected = _rows_left(first, known, count, limit) * votes // len(first)
+            write_run(stream.folder / RUN_FILE, record)
         try:
-            _judge_all(partial(_judge_block, job, folder, record, judged), _blocks(read, known), expected, known.votes)
+            _judge_blocks(stream, known * stream.votes // len(stream.first), record)
         except InvalidInputError as error:
-            if not part_numbers(folder):
+            if not part_numbers(stream.folder):
                 raise
             raise InvalidInputError(
-                f"{str(error).rstrip('.')}. What was judged before is in {str(folder)!r}: mend the data and run the "
-                "same again, which goes on from there"
+                f"{str(error).rstrip('.')}. What was judged before is in {str(stream.folder)!r}: mend the data and run "
+                "the same again, which continues from there"
             ) from error
         except (KeyboardInterrupt, Terminated):
-            done = format_count(len(part_numbers(folder)), "part")
-            tell(f"{str(folder)!r} holds {done}: the same run again goes on from there")
+            done = format_count(len(part_numbers(stream.folder)), "part")
+            tell(f"{str(stream.folder)!r} holds {done}: the same run again continues from there")
             raise
-    if known.met < len(known):
-        lacking = "the data do not have" if limit is None else f"are not among the first {format_count(limit)}"
-        warnings.warn(
-            f"{str(folder)!r} holds {format_count(len(known) - known.met, 'row')} that {lacking}, judged by an earlier "
-            "run: the result is of all that it holds",
-            StreamedRowsWarning,
-            stacklevel=3,
-        )
-    held_as = judged[0] if judged else type(job.unasked(shown))
-    result = held_as.load(folder)
-    object.__setattr__(result, "run_file", record)
-    return result
+    return stream.result(record)
 
 
-def _known_rows(job: Job, folder: Path, shown: IdentifiedRows) -> KnownRows:
-    """The rows that the parts of a folder hold, which were judged as these are."""
-    numbers = part_numbers(folder)
-    known = KnownRows(rows_of_part(folder, number) for number in numbers)
-    if numbers:
-        check_same_run(header_of(part_path(folder, numbers[0])), job.unasked(shown), folder)
-    return known
-
-
-def _rows_left(first: Sequence[IdentifiedRow], known: KnownRows, count: int | None, limit: int | None) -> int:
-    """About how many rows are to be judged; 0 where nobody knows.
+def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | None) -> None:
+    """Judge blocks, some at a time: what one does not use of the calls in flight, another does.
 
     Args:
-        first: The first rows, which may be several of the data each.
-        known: Those of the parts.
-        count: How many the data have.
-        limit: How many are judged at most.
+        stream: The rows.
+        expected: The number of votes about all of them; 0 where it is not known.
+        record: The run, as results keep it.
     """
-    there = [] if count is None else [count * len(first) // sum(len(each.rows) for each in first)]
-    at_most = min([*there, *([] if limit is None else [limit])], default=0)
-    return max(0, at_most - len(known) + sum(known.left.values()))
+    job, begun = stream.job, deque[tuple[Block, Future[Results]]]()
+    failure: InvalidInputError | None = None
+    with (
+        ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
+        opened_journal(stream.judges, job.options) as journal,
+        open_panel(stream.judges, job.options, journal, job.options.judge_weights, many=True) as panel,
+    ):
+        panel.expect(expected)
+
+        def count(votes: int) -> None:
+            panel.count_votes(votes)
+            panel.expect(max(0, panel.progress.total - votes))
+
+        def blocks() -> Iterator[Block]:
+            nonlocal failure
+            try:
+                yield from stream.blocks(count)
+            except InvalidInputError as error:  # what is under way is paid for, and written
+                failure = error
+
+        def write_first() -> None:
+            """Write parts in their order, so that rows after a bad one are in none."""
+            block, judged = begun.popleft()
+            block.write(judged.result(), stream.folder, record)
+
+        for block in blocks():
+            if len(begun) == BLOCKS_AT_ONCE:
+                write_first()
+            begun.append((block, pool.submit(block.judge, job, panel)))
+        panel.expect(0)  # no more than what is begun
+        while begun:
+            write_first()
+        if failure is not None:
+            raise failure
 
 
-def _votes_of_a_part(job: Job) -> int:
-    """With batches, so many that the blocks judged at once are a whole wave, which may take a day."""
-    waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in job.judges if isinstance(judge, BatchJudge)]
-    return max([VOTES_OF_A_PART, *waves])
-
-
-def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[Block]:
-    """What is to be judged: rows that no part holds, and those that a part holds without all their votes."""
-    taken = dict(known.rows)
-    again: dict[int, list[IdentifiedRow]] = {}
-    begin = 0
-    for number, block in enumerate(read):
-        found = list(zip(range(begin, begin + len(block)), block, known.places(block), strict=True))
-        begin += len(block)
-        for is_new, own in groupby(found, key=lambda each: each[2] is None):
-            if not is_new:
-                continue
-            new = [(place, row) for place, row, _ in own]
-            part = number if number not in taken else max(taken) + 1
-            taken[part] = _free(range(new[0][0], new[-1][0] + 1), taken)
-            yield Block(part, [row for _, row in new], taken[part].start)
-        for _, row, held in found:
-            if held is not None and held >= 0:
-                again.setdefault(held, []).append(row)
-        for part in [part for part, rows in again.items() if len(rows) == known.left[part]]:
-            yield Block(part, again.pop(part), known.rows[part].start, again=True)
-    for part, rows in again.items():  # of which the data lack some
-        yield Block(part, rows, known.rows[part].start, again=True)
-
-
-def _free(rows: range, taken: Mapping[int, range]) -> range:
-    """The indices of new rows: their places in the data, unless an earlier run of other data gave them away."""
-    if not any(rows.start < each.stop and each.start < rows.stop for each in taken.values()):
-        return rows
-    start = max(each.stop for each in taken.values())
-    return range(start, start + len(rows))
-
-
-def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block], expected: int, before: int) -> None:
-    """Judge blocks, some side by side: what one waits for, another uses.
-
-    Args:
-        judge: Judges one, and writes it.
-        todo: The blocks.
-        expected: About how many votes they will come to; 0 where nobody knows.
-        before: How many votes are in the parts already, and hold.
-    """
-    with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool, shared_judging() as judging:
-        judging.expect(expected)
-        judging.count(before)
-        begun: set[Future[None]] = set()
-        try:
-            for block in todo:
-                begun.add(pool.submit(copy_context().run, judge, block))
-                if len(begun) == BLOCKS_AT_ONCE:
-                    begun = _awaited(begun, FIRST_COMPLETED)
-        except InvalidInputError:  # what is under way is paid for, and written
-            _awaited(begun, ALL_COMPLETED)
-            raise
-        judging.expect(0)  # no more than what is begun
-        _awaited(begun, ALL_COMPLETED)
-
-
-def _awaited(begun: set[Future[None]], when: str) -> set[Future[None]]:
-    """Those of the blocks begun that go on.
+def part_numbers(folder: Path) -> list[int]:
+    """Return the numbers of the parts in a folder.
 
     Raises:
-        Exception: That of a block.
+        InvalidInputError: If it is not a folder, or holds something else and no part.
     """
-    done, going = wait(begun, return_when=when)
-    failed = [each for each in done if each.exception() is not None]
-    if failed and all(isinstance(each.exception(), InvalidInputError) for each in failed):
-        wait(going)
-    for each in failed:
-        each.result()
-    return going
+    if not folder.exists():
+        return []
+    if not folder.is_dir():
+        raise InvalidInputError(f"stream_to is {str(folder)!r}, which is not a folder; give one that is new or empty")
+    names = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    found = [_NAME.fullmatch(name) for name in names]
+    if names and not any(found) and RUN_FILE not in names:
+        raise InvalidInputError(
+            f"stream_to is {str(folder)!r}, which holds {names[0]!r} and no part of a result: give a folder that is "
+            "new or empty"
+        )
+    return sorted(int(each[1]) for each in found if each)
 
 
-def _judge_block(
-    job: Job, folder: Path, record: Mapping[str, Any] | None, judged: list[type[Results[Any]]], block: Block
-) -> None:
+@contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """Lock a folder for this process, and remove what a killed process began to write there.
+
+    Raises:
+        InvalidInputError: If another process writes there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        result = job.judge(as_rows(block.rows, job.id_field))
-        judged.append(type(result))
-    except InvalidInputError as error:
-        raise _with_place(error, block.rows) from error
-    if block.again:
-        result = with_rows(type(result).load(part_path(folder, block.number)), result)
-    write_part(part_path(folder, block.number), result, record, block.first)
+        with FileLock(folder / ".lock", timeout=0):
+            for begun in folder.glob(".part-*.parquet.*"):
+                begun.unlink(missing_ok=True)
+            yield
+    except Timeout as error:
+        raise InvalidInputError(
+            f"stream_to is {str(folder)!r}, to which another run is writing: wait for it, or give another folder"
+        ) from error
 
 
-def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow]) -> InvalidInputError:
-    """An error about a row of a block, with its place in the data."""
-    named = re.search(r"\b(?:instance|row|prompt) (\d+)\b", str(error))
-    place = None if named is None or int(named[1]) >= len(rows) else rows[int(named[1])].name
-    return error if named is None or place is None else InvalidInputError(str(error).replace(named[0], place, 1))
+def _check_same_run(header: Mapping[str, Any], fresh: Results, folder: Path) -> None:
+    """Check that a part was made as a result is made now.
+
+    Args:
+        header: Of the part.
+        fresh: A result of some rows, made now.
+        folder: Of the part, for the message.
+
+    Raises:
+        InvalidInputError: If something differs that changes verdicts or scores.
+    """
+    now = json.loads(as_json({"kind of result": fresh.kind, **fresh.judged(), **_made_by(fresh.parameters)}))
+    then = {"kind of result": header["evenhand"], **header, **_made_by(header["parameters"])}
+    own = {"checklists"} if now.get("checklist_field") else {"criteria"} if now.get("rubric_field") else set()
+    for name in [name for name in now if name not in own]:
+        if then.get(name) != now[name]:
+            raise InvalidInputError(
+                f"stream_to is {str(folder)!r}, which holds the parts of another run: {name} is "
+                f"{_short(then.get(name))} there and {_short(now[name])} here. Give a folder that is new or empty, or "
+                "the options of that run"
+            )
+
+
+def _made_by(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are equal in all parts."""
+    found = {name: value for name, value in parameters.items() if name not in {"grid", "flow"}}
+    found |= {**parameters["grid"], **parameters["flow"]}
+    return {
+        **{name: value for name, value in found.items() if name not in {*OF_ROWS, "include_prompts_in_result"}},
+        "what the engine says of itself": parameters["fingerprint"]["judge"],
+        "the text of the prompts": parameters["fingerprint"]["prompts"],
+    }
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Give the warnings at the end, and those that only differ in their numbers once."""
+    """Give warnings at the end, and those that differ only in their numbers once."""
     given: list[warnings.WarningMessage] = []
-    told: set[tuple[type[Warning], str]] = set()
     try:
         with warnings.catch_warnings(record=True) as given:
             yield
     finally:
-        for each in given:
-            key = (each.category, re.sub(r"\d+", "0", str(each.message)))
-            if key not in told:
-                told.add(key)
-                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno, source=each.source)
+        unlike = {(each.category, re.sub(r"\d+", "0", str(each.message))): each for each in reversed(given)}
+        for each in reversed(unlike.values()):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno, source=each.source)

@@ -1,7 +1,7 @@
 """Extension types whose values run code when they are read: refused in every reader, before pyarrow calls them.
 
 Ray's ``ray.data.arrow_pickled_object`` is unpickled by ``to_pylist()``; here a type of the same name writes down that
-it was called. ``tests/distributed`` has the same with Ray itself.
+it was called. ``tests/integrations`` has the same with Ray itself.
 """
 
 import json
@@ -14,14 +14,13 @@ import pytest
 
 import evenhand
 from evenhand.criteria import Criterion, Option
-from evenhand.data.arrow_files import PARQUET_HEADER
-from evenhand.data.rows import read_rows, rows_known
-from evenhand.distributed.sources import rows_of
+from evenhand.data.files import PARQUET_HEADER, check_types
+from evenhand.data.rows import IdentifiedRows, read_rows, rows_known
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.results.resumed import rows_of_part
-from evenhand.results.saved import header_of, read, read_abouts, read_columns, read_schema
+from evenhand.results.saved import header_of, read, read_abouts, read_columns, schema_of
+from evenhand.streams import Block
 
 NAME = "ray.data.arrow_pickled_object"
 CALLS = []
@@ -137,7 +136,7 @@ def test_a_data_frame_with_such_a_type_is_refused(tmp_path):
 def test_a_dictionary_of_such_a_type_is_refused():
     kind = pyarrow.dictionary(pyarrow.int32(), _Pickled())
     with pytest.raises(InvalidInputError, match="extension type"):
-        rows_of(pyarrow.schema([("extra", kind)]).empty_table())
+        check_types(pyarrow.schema([("extra", kind)]), "the data set")
 
 
 @pytest.mark.parametrize("name", ["somebody.else", "arrow.py_extension_type", NAME])
@@ -168,17 +167,18 @@ LEVELS = Criterion(
 
 def of_part(path):
     path.rename(path.with_name("part-000000.parquet"))
-    return rows_of_part(path.parent, 0)
+    block = Block(0, 0, IdentifiedRows([{"response": "r"}], ["0"], "0" * 16, None), ["row 0"])
+    return block.votes_held(path.parent)
 
 
 READERS = {
     "open": evenhand.open,
     "header_of": header_of,
-    "read": lambda path: read(path, "judgements"),
+    "read": read,
     "read_columns": lambda path: read_columns(path, ["judge_id"]),
     "read_abouts": read_abouts,
-    "read_schema": read_schema,
-    "rows_of_part": of_part,
+    "schema_of": lambda path: schema_of([path], verdicts=True),
+    "votes_held": of_part,
     "a folder": lambda path: (path.rename(path.with_name("part-000000.parquet")), evenhand.open(path.parent)),
 }
 
@@ -192,7 +192,7 @@ def test_results_with_such_a_type_are_refused(reader, tmp_path):
     column = pickled(len(table))
     pyarrow.parquet.write_table(table.set_column(0, table.column_names[0], column), path)
     CALLS.clear()
-    with pytest.raises(InvalidInputError, match=r"extension type|no part"):
+    with pytest.raises(InvalidInputError, match=r"extension type|not a part"):
         reader(path)
     assert CALLS == []
 

@@ -15,7 +15,6 @@ from evenhand import files
 from evenhand.cli import main
 from evenhand.data import plain
 from evenhand.data.rows import read_file
-from evenhand.engines.replay import ReplayEngine
 from evenhand.errors import InvalidInputError
 from evenhand.reliability_report import ReliabilityReport
 from evenhand.unitxt.loading import load_checklist, load_rubric
@@ -25,7 +24,6 @@ READERS = {
     "rubric": load_rubric,
     "checklist": load_checklist,
     "rows": read_file,
-    "recording": lambda path: ReplayEngine(path=path),
     "result": evenhand.open,
     "report": ReliabilityReport.load,
 }
@@ -43,7 +41,7 @@ def refusal(read, path):
 @LINUX
 @pytest.mark.parametrize("reader", READERS)
 def test_what_is_no_regular_file_is_refused_at_once_and_by_its_kind(reader, tmp_path):
-    queue = tmp_path / ("queue.jsonl" if reader in {"rows", "recording", "result"} else "queue.json")
+    queue = tmp_path / ("queue.jsonl" if reader in {"rows", "result"} else "queue.json")
     os.mkfifo(queue)
     assert "it is a named pipe" in refusal(READERS[reader], queue)
     queue.unlink()

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from evenhand.data.systems import common_systems, read_responses
+from evenhand.data.rows import common_systems, read_responses
 from evenhand.errors import InvalidInputError
 
 

@@ -5,7 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from evenhand.data.systems import Layout
+from evenhand.data.rows import Layout
 from evenhand.errors import InvalidInputError
 
 LONG = Layout(response_fields="text", systems_field="model", id_field="id")

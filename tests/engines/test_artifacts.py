@@ -14,8 +14,8 @@ from evenhand.errors import ArtifactError, EngineError, InvalidInputError, Journ
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register_catalog
-from evenhand.unitxt.engines import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine
+from evenhand.unitxt.engines import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.unitxt.loading import register_catalog
 from tests.support.processes import Running
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
@@ -126,14 +126,11 @@ def test_an_engine_and_its_artifact_are_made_of_each_other():
     assert artifact.engine == engine.changed(temperature=0.5)  # made anew of what the fields are now
 
 
-def test_an_engine_is_made_once(monkeypatch, tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"message": "a", "text": "A"}', encoding="utf-8")
+def test_an_engine_is_made_once(monkeypatch):
     made = []
-    monkeypatch.setattr(evenhand.ReplayEngine, "model_post_init", lambda self, _: made.append(self))
-    metric = DirectJudge(
-        criteria="criteria.evenhand.direct.relevance", inference_engine=artifacts.ReplayEngine(path=str(path))
-    )
+    monkeypatch.setattr(evenhand.LiteLLMEngine, "model_post_init", lambda self, _: made.append(self))
+    engine = artifacts.LiteLLMEngine(model="openai/m")
+    metric = DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engine)
     metric.panel(), metric.evaluator(), metric.panel()
     assert len(made) == 1
 
@@ -258,7 +255,6 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
             "engines.evenhand.litellm[model=openai/m,temperature=-3]",
             r"^temperature is -3; give a number of at least 0, or None$",
         ),
-        ("engines.evenhand.replay[path=/nowhere]", r"^the recording '/nowhere' cannot be read"),
     ],
 )
 def test_an_id_that_makes_no_engine_is_one_error_in_one_line_without_its_values(identifier, message):
@@ -293,7 +289,6 @@ def test_the_requirements_of_an_engine_are_told_in_one_line(monkeypatch):
         (LiteLLMEngine(model="openai/m", name="Strict-1"), "strict_1_evenhand_litellm"),
         (OpenAICompatibleEngine(model="m1", base_url="http://localhost:1"), "m1_evenhand_openai_compatible"),
         (BaselineEngine(), "baseline_text_statistics_evenhand"),
-        (ReplayEngine(), "replay_evenhand"),
     ],
 )
 def test_the_label_stands_once_in_a_score_name(engine, name):

@@ -22,8 +22,7 @@ from evenhand.engines.baseline import (
 )
 from evenhand.engines.calls import Calls
 from evenhand.errors import RejectedRequestError
-from evenhand.judging.conversation import ask
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from tests.support.shared import shared_path
 

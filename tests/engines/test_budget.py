@@ -1,4 +1,4 @@
-"""Places in a budget: promised to the votes begun, given back when not needed, never more than there are."""
+"""What a run may spend: reserved before a call leaves, settled after it, never more than there is."""
 
 import asyncio
 import gzip
@@ -9,13 +9,14 @@ from collections import Counter
 from contextlib import asynccontextmanager
 from functools import cache
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.engines.base import Request
-from evenhand.engines.budget import Budget, CallSize, least_tokens
+from evenhand.engines.budget import TEMPLATE_TOKENS, Budget, least_tokens, message_bytes
 from evenhand.engines.calls import Calls
 from evenhand.engines.litellm import import_litellm
 from evenhand.engines.replies import read_completion
@@ -26,66 +27,74 @@ from tests.support.judges import remote_judge
 from tests.support.shared import shared_path
 
 
-def test_a_vote_that_begins_takes_what_it_is_expected_to_need_or_what_there_is():
-    budget = Budget(max_calls=5)
-    shares = [budget.share(2, (number,)) for number in range(4)]
-    assert [share.held for share in shares] == [2, 2, 1, 0]
-    assert (budget.reserved, budget.launched) == (5, 0)
+def test_votes_take_what_they_are_expected_to_need_and_the_last_one_what_is_left():
+    async def run():
+        budget, done, refused = Budget(max_calls=5), [], []
 
+        async def vote(number):
+            share = budget.share(2)
+            try:
+                for _ in range(2):
+                    hold = await share.reserve(request(), None)
+                    share.skip()
+                    hold.launch()
+                    await asyncio.sleep(0.001)
+                    hold.settle(None)
+                    done.append(number)
+            except BudgetExhaustedError as error:
+                refused.append(str(error).partition(":")[0])
+            finally:
+                share.close()
 
-def test_what_is_given_back_goes_to_the_first_that_lacks_a_place():
-    budget = Budget(max_calls=4)
-    first, second = (budget.share(2, (number,)) for number in range(2))
-    late = budget.share(2, (9,))
-    early = budget.share(2, (3,))
-    first.skip()
-    assert (early.held, late.held) == (1, 0)
-    second.close()
-    assert (early.held, late.held) == (2, 1)
-    first.launch()
-    first.take().settle(None)  # a call that failed was a call
-    first.close()
-    assert (budget.launched, budget.reserved, early.held, late.held) == (1, 3, 2, 1)
+        await asyncio.wait_for(asyncio.gather(*map(vote, range(4))), 10)
+        assert refused == ["max_calls=5 was reached"] * 2
+        return Counter(done), budget.launched, budget.in_flight, budget.begun
+
+    assert asyncio.run(run()) == ({0: 2, 1: 2, 2: 1}, 5, 0, 0)
 
 
 def test_a_vote_waits_as_long_as_another_may_give_back():
-    async def run():
+    async def given_back():
         budget = Budget(max_calls=1)
-        holder, waiter, refused = budget.share(1, (0,)), budget.share(1, (1,)), budget.share(1, (2,))
-        assert (holder.ready(), waiter.ready(), refused.ready()) == (True, False, False)
-        waiting, lost = asyncio.create_task(waiter.granted()), asyncio.create_task(refused.granted())
-        await asyncio.sleep(0)
+        holder, waiter, refused = (budget.share(1) for _ in range(3))
+        hold = await holder.reserve(request(), None)
+        waiting, lost = (asyncio.create_task(each.reserve(request(), None)) for each in (waiter, refused))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        hold.release()  # its reply was found meanwhile
         holder.close()
-        await waiting
-        waiter.launch()
-        waiter.close()
+        (await waiting).launch()
         with pytest.raises(BudgetExhaustedError, match="max_calls=1 was reached"):
-            await lost
+            await asyncio.gather(lost, ended(waiting.result(), waiter))
         return budget.launched
 
-    assert asyncio.run(run()) == 1
+    async def ended(hold, share):
+        hold.settle(None)
+        share.close()
+
+    assert asyncio.run(given_back()) == 1
 
 
 def test_a_stopped_budget_launches_nothing_not_even_what_was_promised():
     async def run():
-        budget = Budget(max_calls=2)
-        holder, waiter = budget.share(2, (0,)), budget.share(1, (1,))
-        assert not waiter.ready()
-        waiting = asyncio.create_task(waiter.granted())
-        await asyncio.sleep(0)
-        budget.stop()
-        for refused in (lambda: waiting, lambda: holder.launch() or asyncio.sleep(0)):
+        for budget in (Budget(max_calls=2), Budget()):
+            holder = budget.share(2)
+            hold = await holder.reserve(request(), None)
+            waiting = asyncio.create_task(budget.share(2).reserve(request(), None)) if budget.limited else None
+            await asyncio.sleep(0)
+            budget.stop()
             with pytest.raises(BudgetExhaustedError, match="interrupted"):
-                await refused()
-        unlimited = Budget()
-        share = unlimited.share(2)
-        assert share.ready()
-        unlimited.stop()
-        with pytest.raises(BudgetExhaustedError, match="interrupted"):
-            share.launch()
-        return budget.launched + unlimited.launched
+                hold.launch()
+            with pytest.raises(BudgetExhaustedError, match="interrupted"):
+                await holder.reserve(request(), None)
+            hold.release()
+            holder.close()
+            if waiting is not None:
+                with pytest.raises(BudgetExhaustedError, match="interrupted"):
+                    await waiting
+            assert budget.launched == 0
 
-    assert asyncio.run(run()) == 0
+    asyncio.run(run())
 
 
 PRICE = 1e-6
@@ -124,14 +133,14 @@ class PricedJudge:
     async def complete(self, asked):
         vote, *replies = json.loads(asked.messages[0]["content"])
         place = len(asked.messages) // 2
-        prompt = int(CallSize.of(asked).prompt * self._prompt_share)
+        prompt = int((sum(map(message_bytes, asked.messages)) + TEMPLATE_TOKENS) * self._prompt_share)
         for attempt in range(3):
             for _ in range(self._turns.randrange(4)):
                 await asyncio.sleep(0)
             if (vote, place, attempt) not in self._fails:
                 break
             self.billed += (prompt + replies[place]) * PRICE  # worked for, and then the connection broke
-            asked.meter.again(may_be_billed=True)
+            asked.again(True)
         cost = (prompt + replies[place]) * PRICE
         self.billed += cost
         self.answered[vote] += 1
@@ -145,7 +154,7 @@ def votes_within(judge, votes, budget, at_once):
     calls = Calls(judge, budget=budget)
 
     async def vote(number, replies):
-        share = budget.share(len(replies), (number,))
+        share = budget.share(len(replies))
         messages = ({"role": "user", "content": json.dumps([number, *replies])},)
         try:
             for stage, tokens in zip(("assessment", "selection", "summary"), replies, strict=False):
@@ -166,7 +175,7 @@ def votes_within(judge, votes, budget, at_once):
             await asyncio.wait_for(asyncio.gather(*(work(queue) for _ in range(at_once))), 60)
 
     asyncio.run(run())
-    assert (budget.in_flight, budget.reserved) == (0, 0)
+    assert (budget.in_flight, budget.begun) == (0, 0)
 
 
 def whole_cost(judge, votes):
@@ -313,7 +322,7 @@ def test_an_honest_usage_is_booked_as_it_is(server):
     message = {"content": "Verdict: Yes"}
     reply = read_completion({"choices": [{"message": message}], "usage": HONEST[server]})
     prices = {"prompt_price": 2.0, "completion_price": 10.0, "cached_price": 0.5}
-    judge = remote_judge(None, model="m", **prices)
+    judge = remote_judge(SimpleNamespace(endpoint={}), model="m", **prices)
     priced = judge.priced(reply, request("Is it good? Yes or no.").messages)
     assert priced.counted
     assert priced.cost == pytest.approx(BILLED[server] / 1e6)

@@ -18,8 +18,8 @@ from evenhand.engines.journal import (
     LONGEST_LOOK_SECONDS,
     SILENT_SECONDS,
     Journal,
-    JournalEntry,
     Process,
+    Row,
     canonical_json,
     describe_request,
     is_running,
@@ -103,15 +103,15 @@ def both(path, first, second, *, budget=None):
 
 def test_a_key_has_one_owner_until_its_reply_is_written(path):
     with Journal(path) as mine, Journal(path) as theirs:
-        assert mine.claim(["a", "b"]) == {"a", "b"}
-        assert theirs.claim(["b", "c"]) == {"c"}
-        assert mine.claim(["a"]) == set()  # two judges of one process do not ask twice either
+        assert mine.exchange(claims=["a", "b"]) == {"a", "b"}
+        assert theirs.exchange(claims=["b", "c"]) == {"c"}
+        assert mine.exchange(claims=["a"]) == set()  # two judges of one process do not ask twice either
         assert (theirs.claimed("a"), theirs.claimed("d")) == (True, False)
-        mine.put([JournalEntry("a", Completion(text="Good"), "{}", "{}")])
-        assert theirs.claim(["a"]) == set()
+        mine.exchange([Row.of("a", "{}", "{}", Completion(text="Good"))])
+        assert theirs.exchange(claims=["a"]) == set()
         assert (theirs.claimed("a"), theirs.get("a").text) == (False, "Good")
-        mine.release(["b", "c"])  # c is not its own
-        assert theirs.claim(["b"]) == {"b"}
+        mine.exchange(releases=["b", "c"])  # c is not its own
+        assert theirs.exchange(claims=["b"]) == {"b"}
         assert mine.claimed("c")
     assert claims_in(path) == []
 
@@ -135,7 +135,7 @@ def test_when_the_first_fails_the_second_asks(path):
 def test_waiting_costs_no_budget_and_asking_in_place_of_another_does(path):
     waited = Budget(max_calls=1)
     both(path, SlowEngine(seconds=0.2), SlowEngine(), budget=waited)
-    assert (waited.launched, waited.reserved) == (0, 0)
+    assert (waited.launched, waited.begun) == (0, 0)
     refused = Budget(max_calls=0)
     _, outcome = both(path.with_name("other"), SlowEngine(seconds=0.2), SlowEngine(), budget=refused)
     assert isinstance(outcome, BudgetExhaustedError)
@@ -194,57 +194,57 @@ class Watch:
 def test_an_owner_elsewhere_is_alive_as_long_as_it_gives_signs(path):
     watch = Watch()
     with Journal(path, clock=lambda: 0.0) as theirs, Journal(path, clock=watch) as mine:
-        theirs.claim(["a", "b"])
+        theirs.exchange(claims=["a", "b"])
         change_owners(path, host="elsewhere", pid=1)
         watch.wait(mine, "a", SILENT_SECONDS - 5)
         change_owners(path, beat=7)
         watch.wait(mine, "a", SILENT_SECONDS - 5)
         assert mine.claimed("a")
-        assert mine.claim(["a"]) == set()
+        assert mine.exchange(claims=["a"]) == set()
         watch.wait(mine, "a", 10)
         assert not mine.claimed("a")
-        assert mine.claim(["a", "b"]) == {"a", "b"}
+        assert mine.exchange(claims=["a", "b"]) == {"a", "b"}
 
 
 @pytest.mark.parametrize("ahead", [-1e6, -120, 120, 1e6])
 def test_no_two_clocks_are_compared(path, ahead):
     """Seen: with a clock 120 s ahead, living neighbours were taken for dead, and half of the calls bought twice."""
     with Journal(path) as theirs, Journal(path, clock=lambda: time.monotonic() + ahead) as mine:
-        assert theirs.claim(["a"]) == {"a"}
-        assert mine.claim(["a", "b"]) == {"b"}
-        assert theirs.claim(["b", "c"]) == {"c"}
+        assert theirs.exchange(claims=["a"]) == {"a"}
+        assert mine.exchange(claims=["a", "b"]) == {"b"}
+        assert theirs.exchange(claims=["b", "c"]) == {"c"}
         change_owners(path, host="elsewhere", pid=1)
         with Journal(path, clock=lambda: time.monotonic() - ahead) as third:
-            assert third.claim(["a", "b", "c"]) == set()
+            assert third.exchange(claims=["a", "b", "c"]) == set()
 
 
 def test_what_stood_still_with_the_others_takes_nobody_for_dead(path):
     watch = Watch()
     with Journal(path) as theirs, Journal(path, clock=watch) as mine:
-        theirs.claim(["a"])
+        theirs.exchange(claims=["a"])
         for _ in range(5):  # the host slept for a day, five times
             assert mine.claimed("a")
             watch.now += 86400
-        assert mine.claim(["a"]) == set()
+        assert mine.exchange(claims=["a"]) == set()
         assert 5 * LONGEST_LOOK_SECONDS < SILENT_SECONDS
 
 
 def test_a_hung_owner_is_replaced_and_may_come_back(path):
     hours, watch = Watch(), Watch()
     with Journal(path, clock=hours) as hung, Journal(path, clock=watch) as mine:
-        hung.claim(["a", "b"])
+        hung.exchange(claims=["a", "b"])
         watch.wait(mine, "a", SILENT_SECONDS - 1)
         hours.now += SILENT_SECONDS
         hung.beat()
         watch.wait(mine, "a", SILENT_SECONDS - 1)
-        assert mine.claim(["a"]) == set()  # it gave a sign
+        assert mine.exchange(claims=["a"]) == set()  # it gave a sign
         watch.wait(mine, "a", 3)
-        assert mine.claim(["a"]) == {"a"}
+        assert mine.exchange(claims=["a"]) == {"a"}
         hours.now += SILENT_SECONDS
         hung.beat()
-        assert hung.claim(["c"]) == {"c"}
-        assert mine.claim(["c"]) == set()
-        hung.put([JournalEntry("a", Completion(text="late"), "{}", "{}")])
+        assert hung.exchange(claims=["c"]) == {"c"}
+        assert mine.exchange(claims=["c"]) == set()
+        hung.exchange([Row.of("a", "{}", "{}", Completion(text="late"))])
         assert mine.get("a").text == "late"
 
 
@@ -275,7 +275,7 @@ def test_whoever_waits_takes_no_place_in_front_of_the_server(path):
         judge = http_judge(server.base_url, max_in_flight=1)
         identity = canonical_json(dict(judge.identity()))
         claimed = request_key(identity, describe_request(request("claimed")))
-        theirs.claim([claimed])
+        theirs.exchange(claims=[claimed])
 
         async def run():
             calls = Calls(judge, mine)
@@ -283,7 +283,7 @@ def test_whoever_waits_takes_no_place_in_front_of_the_server(path):
                 waiting = asyncio.create_task(calls.complete(request("claimed")))
                 await asyncio.sleep(0.05)
                 other = await asyncio.wait_for(calls.complete(request("other")), 10)
-                theirs.put([JournalEntry(claimed, Completion(text="theirs"), identity, "{}")])
+                theirs.exchange([Row.of(claimed, identity, "{}", Completion(text="theirs"))])
                 return other.text, (await waiting).text
 
         assert asyncio.run(run()) == ("Good", "theirs")
@@ -307,7 +307,7 @@ HOLDER = """
 import sys, time
 from evenhand.engines.journal import Journal
 journal = Journal(sys.argv[1])
-journal.claim(["a"])
+journal.exchange(claims=["a"])
 print("claimed", flush=True)
 time.sleep(600)
 """
@@ -318,15 +318,15 @@ def test_a_killed_owner_is_not_waited_for(path):
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True)
     assert holder.stdout.readline() == "claimed\n"
     with Journal(path) as mine:
-        assert mine.claim(["a"]) == set()
+        assert mine.exchange(claims=["a"]) == set()
         os.kill(holder.pid, signal.SIGKILL)
         holder.stdout.read()
         holder.stdout.close()
         time.sleep(0.6)  # whoever was seen alive is not looked for again at once
-        assert mine.claim(["a"]) == {"a"}
+        assert mine.exchange(claims=["a"]) == {"a"}
         holder.wait()
     with Journal(path) as restarted:
-        assert restarted.claim(["a"]) == {"a"}
+        assert restarted.exchange(claims=["a"]) == {"a"}
 
 
 RUNNER = """

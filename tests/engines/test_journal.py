@@ -8,11 +8,10 @@ import threading
 from contextlib import closing
 
 import pytest
-from pydantic_core import PydanticSerializationError
 
 from evenhand.engines.journal import (
     Journal,
-    JournalEntry,
+    Row,
     canonical_json,
     default_journal_path,
     describe_request,
@@ -41,7 +40,7 @@ def key_of(asked, identity=IDENTITY):
 
 
 def put(journal, asked, completion=FULL, identity=IDENTITY):
-    journal.put([JournalEntry(key_of(asked, identity), completion, identity, describe_request(asked))])
+    journal.exchange([Row.of(key_of(asked, identity), identity, describe_request(asked), completion)])
 
 
 @pytest.fixture
@@ -92,17 +91,13 @@ def test_the_first_reply_recorded_stays(path):
         assert journal.count() == 1
 
 
-def test_entries_are_recorded_together_or_not_at_all(path):
-    broken = FULL.model_copy(update={"text": object()})
-    good, bad = (
-        JournalEntry(key_of(request(name)), completion, IDENTITY, "{}")
-        for name, completion in (("good", FULL), ("bad", broken))
-    )
+def test_rows_are_recorded_together_or_not_at_all(path):
+    good = Row.of(key_of(request("good")), IDENTITY, "{}", FULL)
     with Journal(path) as journal:
-        with pytest.raises(PydanticSerializationError):
-            journal.put([good, bad])
+        with pytest.raises(AttributeError):
+            journal.exchange([good, good._replace(key="bad", completion=None)])
         assert journal.count() == 0
-        journal.put([good, good])
+        journal.exchange([good, good])
         assert journal.count() == 1
         assert journal.get(good.key).text == FULL.text
 
@@ -144,7 +139,7 @@ def test_threads_share_one_journal(path):
 
 WRITER = """
 import sys
-from evenhand.engines.journal import JournalEntry, Journal, describe_request, request_key
+from evenhand.engines.journal import Journal, Row, describe_request, request_key
 from evenhand.engines.base import Request
 from evenhand.votes import Completion
 
@@ -152,7 +147,7 @@ path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 journal = Journal(path)
 for number in range(count):
     description = describe_request(Request(messages=({"role": "user", "content": f"{name}-{number}"},)))
-    journal.put([JournalEntry(request_key("{}", description), Completion(text=str(number)), "{}", description)])
+    journal.exchange([Row.of(request_key("{}", description), "{}", description, Completion(text=str(number)))])
     print(number, flush=True)
 """
 
@@ -167,7 +162,7 @@ def test_processes_share_one_file_from_its_creation_on(path):
         assert journal.count() == 400
 
 
-def test_kill_9_loses_no_reply_that_put_returned(path):
+def test_kill_9_loses_no_reply_that_exchange_returned(path):
     writer = subprocess.Popen([sys.executable, "-c", WRITER, path, "w", "1000000"], stdout=subprocess.PIPE, text=True)
     for _ in range(300):
         writer.stdout.readline()

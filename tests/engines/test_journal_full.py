@@ -122,7 +122,7 @@ def test_a_journal_is_for_its_user_alone(tmp_path):
     try:
         folder = tmp_path / "made" / "here"
         with Journal(folder / "journal.sqlite3") as journal:
-            journal.put([])
+            journal.exchange()
             assert folder.stat().st_mode & 0o777 == 0o700
             modes = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
         assert len(modes) == 3

@@ -17,7 +17,7 @@ from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import local_entry, register_catalog
+from evenhand.unitxt.loading import local_entry, register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"
@@ -68,12 +68,11 @@ from evenhand.engines.base import Request
 from evenhand.engines.calls import Calls
 from evenhand.engines.names import judges_of
 
-address, recording = sys.argv[1:]
+[_, address] = sys.argv
 engines = [
     evenhand.OpenAICompatibleEngine(base_url=address, model="object"),
     f"{address}[model=address]",
     f"engines.evenhand.openai_compatible[base_url={address},model=id]",
-    f"engines.evenhand.replay[path={recording}]",
 ]
 for judge in judges_of(engines):
     calls = Calls(judge)
@@ -88,23 +87,18 @@ print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
 """
 
 
-def test_engines_of_ours_are_found_and_asked_without_unitxt(tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"message": "Good?", "text": "As before."}', encoding="utf-8")
+def test_engines_of_ours_are_found_and_asked_without_unitxt():
     with JudgeServer(reply="Good") as server:
-        arguments = [sys.executable, "-c", ASKING, server.base_url, path]
+        arguments = [sys.executable, "-c", ASKING, server.base_url]
         told = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines() == ["object Good", "address Good", "id Good", "replay-run As before.", "[]"]
+    assert told.stdout.splitlines() == ["object Good", "address Good", "id Good", "[]"]
 
 
 @pytest.mark.parametrize("identifier", entry_ids("engines"))
-def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier, tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"message": "Good?", "text": "As before."}', encoding="utf-8")
+def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier):
     fields = {
         "litellm": "[model=openai/m,stop=[END,Stop now],extra={top_k=1,b=[1.5,None]},temperature=1e-5]",
         "openai_compatible": "[base_url=http://localhost:1,model=m,batch=True,patience=0]",
-        "replay": f"[path={path},name=again]",
         "simulated": "[position_preference=-0.5,quality_by_response={a=0.5,b=1},seed=3]",
     }.get(identifier.rpartition(".")[2], "")
     register_catalog()

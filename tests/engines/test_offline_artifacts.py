@@ -1,11 +1,11 @@
 import pytest
 from unitxt.artifact import fetch_artifact
 
-from evenhand.engines import baseline, replay, simulated
+from evenhand.engines import baseline, simulated
 from evenhand.engines.names import as_judge
 from evenhand.engines.simulated import quality_of_text
 from evenhand.errors import EngineError, InvalidInputError
-from evenhand.unitxt.engines import BaselineEngine, ReplayEngine, SimulatedEngine
+from evenhand.unitxt.engines import BaselineEngine, SimulatedEngine
 
 
 def test_the_baseline_of_the_catalog_is_the_baseline():
@@ -48,29 +48,12 @@ def test_a_simulated_judge_with_two_truths_or_an_impossible_rate_is_refused():
         SimulatedEngine(refusal_rate=2.0)
 
 
-def test_a_recording_is_read_when_it_is_named(tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"message": "a", "text": "A"}', encoding="utf-8")
-    judge = as_judge(f"engines.evenhand.replay[path={path}]")
-    assert isinstance(judge, replay.ReplayEngine)
-    assert judge.judge_id == "replay-run"
-    with pytest.raises(InvalidInputError, match="needs a recording"):
-        as_judge("engines.evenhand.replay")
-
-
-def test_a_recording_answers_unitxts_own_calls_too(tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"message": "a", "text": "A"}', encoding="utf-8")
-    engine = ReplayEngine(path=str(path))
-    assert list(engine.infer([{"source": "a"}, {"source": [{"role": "user", "content": "a"}]}])) == ["A", "A"]
-
-
 def test_a_judge_without_a_model_cannot_answer_prompts():
     with pytest.raises(EngineError, match="has no model"):
         BaselineEngine().infer([{"source": "How are you?"}])
 
 
-@pytest.mark.parametrize("identifier", ["baseline", "simulated", "replay"])
+@pytest.mark.parametrize("identifier", ["baseline", "simulated"])
 def test_the_catalog_says_what_each_engine_is(identifier):
     artifact, _ = fetch_artifact(f"engines.evenhand.{identifier}")
     assert artifact.__description__

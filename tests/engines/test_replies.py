@@ -10,7 +10,7 @@ from evenhand.engines.replies import (
     read_completion,
     read_error,
     seconds_to_wait,
-    speaks_of_schema,
+    speaks_of,
 )
 from evenhand.errors import (
     ConnectionLostError,
@@ -239,8 +239,8 @@ def test_a_403_about_the_prompt_is_a_reply(body, filtered):
 
 
 def test_what_speaks_of_structured_output():
-    assert speaks_of_schema("Invalid parameter: 'response_format' of type 'json_schema' is not supported")
-    assert not speaks_of_schema("maximum context length is 8192 tokens")
+    assert speaks_of("schema", "Invalid parameter: 'response_format' of type 'json_schema' is not supported")
+    assert not speaks_of("schema", "maximum context length is 8192 tokens")
 
 
 def test_retry_after_in_seconds_or_as_a_date():

@@ -12,8 +12,7 @@ from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.calls import Calls
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context, quality_of_text
 from evenhand.errors import InvalidInputError, RejectedRequestError
-from evenhand.judging.conversation import ask
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, choice_criterion, comparison_criterion
 
 LEVELS = Criterion(

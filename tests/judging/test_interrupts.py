@@ -16,7 +16,7 @@ from evenhand.cli.catalog_verb import wait_for
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
 from evenhand.judging import estimate
-from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import heeding_termination
 from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.processes import Running

@@ -16,7 +16,9 @@ from evenhand.data.fields import LeftOutContextWarning
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Label, Labels
 from evenhand.report.page import _pieces, _with_labels, pack
+from evenhand.votes import Completion
 from tests.golden import runs
+from tests.support.judges import ScriptedJudge
 
 BASELINE = "engines.evenhand.baseline"
 
@@ -41,10 +43,10 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
         assert refusal in capsys.readouterr().err
     runs.aggregated_votes().save("votes.jsonl")
     assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
-    assert "cannot be compared with a VoteTable" in capsys.readouterr().err
+    assert "cannot be compared with those that hold aggregated votes" in capsys.readouterr().err
     label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
     Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")
-    assert main(["report", "run.parquet", "--gold-fields", "gold.jsonl", "--out", "report.html"]) == 2
+    assert main(["report", "run.parquet", "--gold", "gold.jsonl", "--out", "report.html"]) == 2
     assert "design is not given" in capsys.readouterr().err
     assert Path("report.html").read_text(encoding="utf-8") == text
 
@@ -59,7 +61,7 @@ def answers_of(text):
 
 
 def test_options_that_do_not_fit_are_refused(direct, tmp_path):
-    with pytest.raises(InvalidInputError, match="None is no path"):
+    with pytest.raises(InvalidInputError, match="None is not the path"):
         direct.to_html(title="x")
     with pytest.raises(InvalidInputError, match="names is 'one'"):
         direct.to_html(tmp_path / "page.html", other=direct, names="one")
@@ -99,17 +101,18 @@ def baseline():
     [
         (baseline, "birch leads on relevance over alder by 0.68 [0.57, 0.76], p < 0.001."),
         (lambda: judged(3), "No difference was found in relevance between "),
-        (lambda: judged(8, refusal_rate=0.4), "Too many votes are unscored to give more than bounds of relevance: "),
+        (lambda: judged(8, refusal_rate=0.4), "Too many votes are unscored to say whether there is a difference in "),
+        (lambda: judged(8, ["alder"], refusal_rate=0.4), "Too many votes are unscored to give more than bounds of "),
         (lambda: judged(8, ["alder"]), "relevance: "),
     ],
-    ids=["a leader", "no difference", "unscored", "one system"],
+    ids=["a leader", "no difference", "unscored", "one system unscored", "one system"],
 )
 def test_the_first_sentence_says_what_was_found(tmp_path, make, beginning):
     text = page_of(make(), tmp_path)
     (sentence,) = answers_of(text)
     assert html.unescape(sentence).startswith(beginning)
     bounds = "a row is affected if any vote on it is unscored" in text
-    assert bounds == ("bounds" in beginning)
+    assert bounds == ("Too many" in beginning)
     notes = text.partition('class="facts warn"')[2].partition("</dl>")[0]
     assert text.index('id="headlines"') < text.index('class="notes"') < text.index('id="pictures"')
     assert 0 < notes.count("<dt>") <= 5
@@ -230,3 +233,19 @@ def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses(tmp_path
     assert responses == same
     twice = pack([[view, view] for view in list(one.verdict_views())[:1]])
     assert [each[0] for each in twice.index["verdicts"]] == ["0/alder/relevance", "0/alder/relevance (2)"]
+
+
+def test_replies_of_the_journal_that_cannot_be_read_are_counted_with_the_way_to_ask_again(tmp_path):
+    journal = tmp_path / "journal.sqlite"
+    rows = [{"answer": "a"}, {"answer": "b"}, {"answer": "c"}]
+
+    def reply(request):
+        return Completion(text="Hm." if "\nb\n" in request.messages[0]["content"] else "Yes", cost=0.01, attempts=1)
+
+    how = {"response_fields": "answer", "flow": "one_step", "check_positional_bias": False, "max_failure_rate": 1.0}
+    once, again = (
+        evenhand.judge(rows, "Is it so?", ScriptedJudge(reply), journal=journal, progress=False, **how) for _ in "12"
+    )
+    assert once.spending.unscored_from_journal == 0
+    assert again.spending.unscored_from_journal == again.unscored_counts.unscored_votes == 1
+    assert "1 unscored vote came from the journal, whose replies are never asked for again" in page_of(again, tmp_path)

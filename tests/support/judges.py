@@ -20,7 +20,7 @@ def openai_compatible_judge(base_url, model="judge", **fields):
     return OpenAICompatibleEngine(base_url=base_url, model=model, **fields).to_judge()
 
 
-def remote_judge(transport, *, jitter=None, **fields):
+def remote_judge(transport, **fields):
     """A judge whose requests travel as a test says: by an object with ``endpoint`` and ``opened``."""
 
     class ScriptedEngine(RemoteEngine):
@@ -29,7 +29,7 @@ def remote_judge(transport, *, jitter=None, **fields):
         def opened(self):
             return transport.opened(self)
 
-    return RemoteJudge(ScriptedEngine(**{"model": "m", **fields}), jitter=jitter)
+    return RemoteJudge(ScriptedEngine(**{"model": "m", **fields}))
 
 
 class ScriptedJudge:

@@ -14,7 +14,7 @@ from cyclopts.help import DefaultFormatter
 from evenhand.cli import catalog_verb, journal_verb, label_verbs, output, result_verbs, verbs
 from evenhand.cli.jobs import RunFile
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
-from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.loop import heeding_termination
 from evenhand.version import __version__
 
 if TYPE_CHECKING:

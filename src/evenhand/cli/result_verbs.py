@@ -39,7 +39,7 @@ def _switch(sentence: str) -> Parameter:
     return Parameter(help=sentence, negative=(), show_default=False)
 
 
-def opened(path: str) -> Results[Any]:
+def opened(path: str) -> Results:
     """Open a saved result."""
     from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 
@@ -119,7 +119,7 @@ def show(
         return 0
     results = opened(file)
     if alone:
-        kind = f"{file}: a saved {type(results).__name__}, {format_count(len(results), 'entry')}."
+        kind = f"{file}: a saved result, {format_count(len(results))} {results.holds}."
         return checks.end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
     if run_file:
         say(results.to_run_file().rstrip("\n"))
@@ -181,16 +181,13 @@ def rescore(
     if not rules:
         raise InvalidInputError(f"rescore needs a rule to score by: one of {', '.join(map(_flag, given))}")
     results = opened(file)
-    again = getattr(results, "rescore", None)
-    if again is None:
-        raise InvalidInputError(f"a {type(results).__name__} holds no verdicts that rules make, and is not rescored")
-    taken = inspect.signature(again).parameters
+    taken = inspect.signature(results.rescored).parameters
     open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
     for name in rules:
         if name not in taken and not open_ended:
             known = ", ".join(map(_flag, taken))
-            raise InvalidInputError(f"{_flag(name)} is not a rule of a {type(results).__name__}; it takes {known}")
-    return _keep(again(**rules), file, out, checks)
+            raise InvalidInputError(f"{_flag(name)} is not a rule for {results.holds}; it takes {known}")
+    return _keep(results.rescore(**rules), file, out, checks)
 
 
 def _rules(words: Sequence[str]) -> str | dict[str, str] | None:
@@ -295,7 +292,7 @@ def export(
     return 0
 
 
-def _filtered(results: Results[Any], where: Sequence[str]) -> Results[Any]:
+def _filtered(results: Results, where: Sequence[str]) -> Results:
     """Return the questions with one of the values in every column that is named."""
     wanted: dict[str, list[str]] = {}
     for word in where:
@@ -319,14 +316,14 @@ def _filtered(results: Results[Any], where: Sequence[str]) -> Results[Any]:
     return results.filter(keep)
 
 
-def _tables(results: Results[Any], form: str) -> str:
+def _tables(results: Results, form: str) -> str:
     if form == "html":
         return results.to_page("evenhand")
     made = {"csv": results.to_csv, "markdown": results.to_markdown, "latex": results.to_latex}
     return str(made[form]())
 
 
-def _records(results: Results[Any], what: str) -> Iterable[dict[str, Any]]:
+def _records(results: Results, what: str) -> Iterable[dict[str, Any]]:
     if what == "verdicts":
         return results.records()
     rows: list[dict[str, Any]] = results.votes().to_pylist()
@@ -352,7 +349,7 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _write_parquet(results: Results[Any], what: str, place: Path) -> None:
+def _write_parquet(results: Results, what: str, place: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.parquet  # noqa: PLC0415 - as above
 

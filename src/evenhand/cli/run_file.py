@@ -57,7 +57,7 @@ def result_of(job: Job, outcome: Outcome) -> Any:  # noqa: ANN401 - of the funct
             ranges, _systems(job, rows, how), complete=job.function == "judge" and bool(ranges)
         )
     if ray is not None:
-        from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
+        from evenhand.integrations.ray_data import judge_on_ray  # noqa: PLC0415 - as above
 
         return judge_on_ray(
             job_of(job.function, how),
@@ -126,7 +126,7 @@ def _systems(job: Job, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]
 
 def _ranges(job: Job, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Return the range of each score, as far as scores are known before the first call."""
-    from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
+    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - as above
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
     from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above

@@ -81,7 +81,7 @@ def agreement(data: Data = None, /, *, options: Flags[AgreementJob] = None) -> i
 
 def _annotator_test(data: str | None, options: AgreementJob) -> int:
     """May the judge stand in for annotators?"""
-    from evenhand.tables.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     how: dict[str, Any] = {"epsilon": options.annotator_test, "scoring": options.scoring}
     how |= options.changed_from_default("cluster_field", "level", "interval")
@@ -170,7 +170,7 @@ class DemoOptions(RunOptions):
 def demo(*, options: Flags[DemoOptions] = None) -> int:
     """Judge the data that ships with evenhand, offline unless an engine is given."""
     from evenhand import demo as data  # noqa: PLC0415 - seconds of import
-    from evenhand.aggregation import VoteRules  # noqa: PLC0415 - as above
+    from evenhand.aggregation.verdict import VoteRules  # noqa: PLC0415 - as above
     from evenhand.functions import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     asked = options or DemoOptions()

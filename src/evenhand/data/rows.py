@@ -1,39 +1,40 @@
-"""Rows of data from wherever users hold them: Hugging Face data sets, data frames, Arrow tables, lists, and files.
+"""Rows of data from wherever users hold them, and the responses of several systems that rows hold.
 
-Files are read a part at a time: JSON lines and CSV line by line, Parquet batch by batch.
+Rows are those of a Hugging Face data set, a data frame, an Arrow table, a list or a file. The responses to a prompt are
+one instance's predictions, or stand in wide data (one column per system) or long data (one row per response).
 """
 
 from __future__ import annotations
 
-import csv
-import errno
-import glob
-import gzip
-import io
-import json
-import sys
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import pyarrow
 
-from evenhand.data.arrow_files import PARQUET_HEADER, check_saved_set, check_types, opened_parquet
-from evenhand.data.formats.logs import inspect_rows, is_inspect_log, rows_of_log
-from evenhand.data.plain import is_of, parse_json_value, unique_keys
+from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_id, text_of
+from evenhand.data.files import (
+    SUFFIXES,
+    check_columns,
+    check_saved_set,
+    check_types,
+    files_named,
+    rows_in_file,
+    rows_of_file,
+)
+from evenhand.data.formats.logs import rows_of_log
+from evenhand.data.plain import briefly, held_in, is_of
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import MOST_PIPED_BYTES, check_growth, expanded, is_opened, open_file
+from evenhand.question import Classifications
+from evenhand.votes import is_missing
 
 if TYPE_CHECKING:
     import datasets
 
 Row = Mapping[str, Any]
-
-SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
-"""The endings of files of rows; all but the last may have ``.gz`` behind it."""
 
 ACCEPTED = (
     "a datasets.Dataset, a DatasetDict with split=…, a pandas or polars DataFrame, an Arrow table, a list of rows, or "
@@ -42,7 +43,7 @@ ACCEPTED = (
 
 
 def read_rows(data: object, split: str | None = None) -> list[Row]:
-    """The rows of a data set, all of them: see :func:`row_batches`.
+    """Return the rows of a data set, all of them: see :func:`row_batches`.
 
     Raises:
         InvalidInputError: As there.
@@ -65,7 +66,7 @@ class RowBatch(list[Row]):
         self.starts = list(starts)
 
     def name(self, place: int) -> str:
-        """What messages call a row: its number, from 0, among those of its file.
+        """Return what messages call a row: its number, from 0, among those of its file.
 
         >>> RowBatch([{}, {}, {}], [(0, "'a.csv'", 70), (1, "'b.csv'", 0)]).name(2)
         "row 1 of 'b.csv'"
@@ -78,8 +79,8 @@ class IdentifiedRows(list[Row]):
     """Rows whose ids are known, as those of a stream are.
 
     Attributes:
-        ids: One a row; of data with a row a response, one a prompt.
-        contents: Digits for all that each of these holds, one after the other.
+        ids: One per row, or per prompt where a row holds one response.
+        contents: The digests of what each of these holds, joined.
         id_field: The column that names a row; None where it is named by what it holds.
     """
 
@@ -89,7 +90,7 @@ class IdentifiedRows(list[Row]):
 
 
 def row_batches(data: object, split: str | None = None, *, rows: int = 1024, held: bool = False) -> Iterator[RowBatch]:
-    """The rows of a data set, so many at a time, of which no more are held.
+    """Yield the rows of a data set in batches; only one batch is held.
 
     Args:
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
@@ -123,7 +124,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
 
 
 def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """How many rows a data set has, where that is known without reading them; else None.
+    """Return how many rows a data set has, where that is known without reading them; else None.
 
     Of files that is known of Parquet.
 
@@ -143,25 +144,19 @@ def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN4
 
 
 def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
-    """The files, or the one data set, with the names that messages give them."""
-    if isinstance(data, str | Path) or _are_paths(data):
-        paths = [data] if isinstance(data, str | Path) else list(data)
-        for path in [path for given in paths for path in files_named(given)]:
-            if path.is_dir():
-                yield f"the data set {str(path)!r}", _rows_of_object(_saved_set(path), split)
-            elif split is not None:
-                raise InvalidInputError(
-                    f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out"
-                )
-            else:
-                yield f"the data set {str(path)!r}", _rows_of_data_file(path, held=held)
+    """Yield the files, or the one data set, with the names that messages give them."""
+    if not isinstance(data, str | Path) and not _are_paths(data):
+        yield "the data set", _rows_of_object(data, split)
         return
-    yield "the data set", _rows_of_object(data, split)
+    for path in [path for given in ([data] if isinstance(data, str | Path) else data) for path in files_named(given)]:
+        if not path.is_dir() and split is not None:
+            raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
+        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else _rows_of_data_file(path, held=held)
+        yield f"the data set {str(path)!r}", rows
 
 
 def _are_paths(data: object) -> TypeGuard[Sequence[str | Path]]:
-    named = isinstance(data, list | tuple) and bool(data)
-    return named and all(isinstance(each, str | Path) for each in data)  # type: ignore[attr-defined] # as above
+    return isinstance(data, list | tuple) and bool(data) and all(isinstance(each, str | Path) for each in data)
 
 
 def _saved_set(path: Path) -> object:
@@ -175,22 +170,19 @@ def _saved_set(path: Path) -> object:
 
 
 def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
-    """The rows of a file, which is no saved result."""
-    rows = rows_of_file(path, held=held)
-    for row in rows:
-        saved = saved_kind(row)
+    """Yield the rows of a file, and refuse a saved result."""
+    for number, row in enumerate(rows_of_file(path, held=held)):
+        saved = saved_kind(row) if number == 0 else None
         if saved is not None:
             raise InvalidInputError(
-                f"{str(path)!r} is a saved result, not a data set: it holds {saved.holds}, which "
-                f"evenhand.{saved.class_name}.load reads; give the rows that it was made from"
+                f"{str(path)!r} is a saved result, not a data set: it holds {saved}, which "
+                "evenhand.open reads; give the rows that it was made from"
             )
         yield row
-        break
-    yield from rows
 
 
-def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN401 - of any library
-    """The rows of what is no file.
+def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN401 - of any library
+    """Yield the rows of an object that is not a path.
 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
@@ -202,71 +194,84 @@ def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN
     if isinstance(data, (bytes, Mapping)):
         raise InvalidInputError(f"the data set is a {type(data).__name__}; give {ACCEPTED}")
     if is_of(data, "datasets") and hasattr(data, "info"):  # not one of its columns
-        return _with_class_names(data)
-    if hasattr(data, "iterrows"):
-        check_columns(data.columns, _FRAME)
-        _check_frame(data)
-        return _rows_of_frame(data)
+        yield from _with_class_names(data)
+        return
     if type(data).__module__.startswith("polars") and hasattr(data, "collect"):
         data = data.collect()
-    if hasattr(data, "__arrow_c_stream__"):
-        try:
+    reader = None
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iterrows"):
+        with suppress(pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
             reader = pyarrow.RecordBatchReader.from_stream(data)
-        except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
-            return cast("Iterable[Any]", data)
-        check_columns(reader.schema.names, _FRAME)
-        check_types(reader.schema, "the data frame")
-        return _rows_of_reader(reader)
-    if not isinstance(data, Iterable):
+    if reader is not None or hasattr(data, "iterrows"):
+        yield from _rows_of_frame(data, reader)
+    elif isinstance(data, Iterable):
+        yield from data
+    else:
         raise InvalidInputError(f"the data set is {data!r}; give {ACCEPTED}")
-    return data
 
 
-_FRAME = "the header of the data frame"
-_ROWS_AT_ONCE = 1024
-
-
-def _check_frame(frame: Any) -> None:  # noqa: ANN401 - as above
-    """Check the columns that pandas holds as Arrow does."""
+def _rows_of_frame(frame: Any, reader: pyarrow.RecordBatchReader | None) -> Iterator[Any]:  # noqa: ANN401 - as above
+    """Yield the rows of a data frame of pandas, or of what a reader holds, after checking columns and types."""
+    where, size = "the data frame", 1024
+    check_columns(frame.columns if reader is None else reader.schema.names, f"the header of {where}")
+    if reader is not None:
+        check_types(reader.schema, where)
+        for batch in reader:
+            for first in range(0, batch.num_rows, size):
+                yield from batch.slice(first, size).to_pylist()
+        return
     kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
-    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), "the data frame")
+    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), where)
+    for first in range(0, len(frame), size):
+        yield from frame.iloc[first : first + size].to_dict("records")
 
 
-def _rows_of_frame(frame: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
-    for first in range(0, len(frame), _ROWS_AT_ONCE):
-        yield from frame.iloc[first : first + _ROWS_AT_ONCE].to_dict("records")
-
-
-def _rows_of_reader(reader: pyarrow.RecordBatchReader) -> Iterator[Any]:
-    for batch in reader:
-        for first in range(0, batch.num_rows, _ROWS_AT_ONCE):
-            yield from batch.slice(first, _ROWS_AT_ONCE).to_pylist()
-
-
-def _with_class_names(data: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
-    """The rows; a column of a Hugging Face data set that counts its classes holds their names.
+def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
+    """Yield the rows; a column of a Hugging Face data set that counts its classes holds their names.
 
     Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
     """
     import datasets  # noqa: PLC0415 - as above
 
-    features = getattr(data, "features", None) or datasets.Features()
-    held = data.data.schema if isinstance(data, datasets.Dataset) else features.arrow_schema
+    features = getattr(dataset, "features", None) or datasets.Features()
+    held = dataset.data.schema if isinstance(dataset, datasets.Dataset) else features.arrow_schema
     check_types(held, "the data set")
     classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
+    for row in dataset:
+        numbers = {name: row[name] for name in classes if name in row}
+        without = {name: None for name, number in numbers.items() if number is None or number < 0}  # -1: no label
+        named = {name: str(classes[name].int2str(number)) for name, number in numbers.items() if name not in without}
+        yield {**row, **named, **without} if classes else row
 
-    def named(row: Row) -> Row:
-        return {name: _class_name(classes[name], value) if name in classes else value for name, value in row.items()}
 
-    return map(named, data) if classes else iter(data)
+def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, Any]:
+    """Return ``id_field`` and ``ids``, as a result repeats them; empty if rows have no ids.
 
+    Args:
+        rows: The data.
+        field: The column that names each row; None for none.
 
-def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:
-    return None if number is None or number < 0 else str(classes.int2str(number))  # -1 is a test set without labels
+    Raises:
+        InvalidInputError: If a row has no id, or one that another has.
+    """
+    if isinstance(rows, IdentifiedRows):
+        return {"id_field": field, "ids": rows.ids}
+    if field is None:
+        return {}
+    known: dict[str, int] = {}
+    for number, row in enumerate(rows):
+        name = row_id(row, field, number)
+        if name in known:
+            raise InvalidInputError(
+                f"rows {known[name]} and {number} both have the id {name!r} in {field!r}, which id_field names: every "
+                "row needs an id of its own; for rows that belong together, name the column with cluster_field"
+            )
+        known[name] = number
+    return {"id_field": field, "ids": list(known)}
 
 
 def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
-    """The split of this name; without one, the only one that there is.
+    """Return the split of this name; without one, the only one that there is.
 
     Raises:
         InvalidInputError: If there is none such, or several without a name.
@@ -282,13 +287,13 @@ def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datase
 
 
 def read_file(path: str | Path, split: str | None = None) -> list[Row]:
-    """The rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
+    """Return the rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
-    shell has opened (``-`` for standard input, ``<(…)``) has no name that ends in a format: JSON lines, JSON and CSV
-    are told apart there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand
-    for the files one after the other.
+    shell has opened (``-`` for standard input, ``<(…)``) has no ending: JSON lines, JSON and CSV are distinguished
+    there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
+    one after the other.
 
     Raises:
         InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
@@ -298,7 +303,7 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
 
 
 def read_log(source: object) -> list[Row]:
-    """The rows of another tool's log, which is recognised by its shape; the tool need not be installed.
+    """Return the rows of another tool's log, which is recognised by its shape; the tool need not be installed.
 
     - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.logs.inspect_rows`
     - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.logs.lm_eval_rows`
@@ -316,35 +321,23 @@ def read_log(source: object) -> list[Row]:
     return rows_of_log(read_rows(source), repr(str(source)) if isinstance(source, (str, Path)) else "the log")
 
 
-class SavedKind(NamedTuple):
-    """What a saved result is.
-
-    Attributes:
-        holds: What its rows are, for messages.
-        class_name: Of the result.
-    """
-
-    holds: str
-    class_name: str
-
-
-KINDS = {
-    "judgements": SavedKind("judgements", "JudgementTable"),
-    "winrates": SavedKind("contests", "WinrateTable"),
-    "checklist": SavedKind("checked responses", "ChecklistTable"),
-    "grade_scores": SavedKind("graded instances", "GradeTable"),
-    "mode_results": SavedKind("results of a mode", "ModeResults"),
-    "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
-    "agreement": SavedKind("the agreement of raters", "AgreementTable"),
+KINDS: Final[Mapping[str, str]] = {
+    "judgements": "judgements",
+    "winrates": "contests",
+    "checklist": "checked responses",
+    "grade_scores": "graded instances",
+    "mode_results": "results of a mode",
+    "aggregated_votes": "aggregated votes",
+    "agreement": "the agreement of raters",
 }
-"""What the header of a saved result calls it -> what it is."""
+"""Kind of a saved result in its header -> what it holds, for messages."""
 
 
-def saved_kind(header: object) -> SavedKind | None:
-    """What a saved result holds, and which class loads it, by its header; None for anything else.
+def saved_kind(header: object) -> str | None:
+    """Return what a saved result holds, by its header; None for anything else.
 
     >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
-    SavedKind(holds='contests', class_name='WinrateTable')
+    'contests'
     >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
     True
     """
@@ -354,311 +347,245 @@ def saved_kind(header: object) -> SavedKind | None:
     return KINDS.get(kind) if isinstance(kind, str) else None
 
 
-_SHELL = "shell"
-_ENDINGS = {*SUFFIXES, ".eval", ".jsonl.gz", ".json.gz", ".csv.gz"}
-_PART_BYTES = 1024**2
-_BATCH_ROWS = 256
-_CELL_BYTES = 64
-"""The least size of a cell as an object of Python."""
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt with the responses to it.
 
-_HEAD_CHARACTERS = 4096
-"""So many characters show what a text is."""
-
-_SAVED_SETS = ("dataset_info.json", "dataset_dict.json", "state.json")
-"""One of these lies in the folder of a data set that Hugging Face's library saved."""
-
-
-def is_saved_set(path: Path) -> bool:
-    """Return whether a folder holds a data set that was saved with ``save_to_disk``."""
-    return any((path / name).exists() for name in _SAVED_SETS)
-
-
-def files_named(given: str | Path) -> list[Path]:
-    """Return the files that a path names: one, those of a folder, or those that fit a pattern as ``shards/*.jsonl.gz``.
-
-    Of a folder those count that hold rows by their ending, in the order of their names; a name that begins with a dot
-    or an underscore is some tool's own.
-
-    Raises:
-        InvalidInputError: If there is none.
+    Attributes:
+        id: As the data name it; None where they do not.
+        fields: The columns that hold what all responses share.
+        responses: System -> response; None where there is none.
+        data_classifications: The classifications of all rows of the prompt.
     """
-    path = expanded("/dev/stdin" if str(given) == "-" else given)
-    try:
-        if not path.exists() and glob.has_magic(str(path)):
-            found = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - an absolute pattern too
-            if not found:
-                raise InvalidInputError(f"no file fits the pattern {str(path)!r}")
-            return found
-        if not path.exists():
-            raise InvalidInputError(f"there is no file or folder {str(path)!r}")
-        if not path.is_dir() or is_saved_set(path):
-            return [path]
-        shards = sorted(each for each in path.iterdir() if each.name[0] not in "._" and _kind_of(each) is not None)
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
-    if not shards:
-        raise InvalidInputError(
-            f"the folder {str(path)!r} is not a Hugging Face data set (save one there with dataset.save_to_disk), and "
-            f"no file in it ends in {', '.join(map(repr, SUFFIXES))}; files in folders below it are named by a "
-            f"pattern, as {str(path / '**' / '*.parquet')!r}"
-        )
-    return shards
+
+    id: str | None
+    fields: Row
+    responses: Mapping[str, str | None]
+    data_classifications: Classifications = ()
 
 
-def _kind_of(path: Path) -> str | None:
-    """The ending by which a file is read, without ``.gz``; None if a file with this name is not read.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the rows hold the systems' responses.
 
-    >>> [_kind_of(Path(name)) for name in ("votes.v2.jsonl.GZ", "rows.parquet.gz", "/dev/fd/63")]
-    ['.jsonl', None, 'shell']
+    Attributes:
+        response_fields: Wide data: the columns, one per system. Long data: the column with the response.
+        systems: Long data: the systems to compare; None for all.
+        systems_field: Long data: the column that names the system.
+        id_field: The column that names the prompt, which long data must have.
+
+    Systems and prompts of long data are distinguished by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
+    ``"2"`` are one prompt.
     """
-    if is_opened(path):
-        return _SHELL
-    suffix = _suffix(path)
-    return suffix.removesuffix(".gz") if suffix in _ENDINGS else None
 
+    response_fields: str | tuple[str, ...] | None = None
+    systems: tuple[str, ...] | None = None
+    systems_field: str | None = None
+    id_field: str | None = None
 
-def _suffix(path: Path) -> str:
-    *_, last = path.suffixes or [""]
-    return "".join(path.suffixes[-2:] if last.lower() == ".gz" else [last]).lower()
+    @property
+    def is_long(self) -> bool:
+        """Whether a row is one response."""
+        return self.systems_field is not None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold responses."""
+        given = self.response_fields
+        return () if given is None else (given,) if isinstance(given, str) else given
 
-def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
-    """Yield the rows of a JSON lines, JSON, CSV or Parquet file.
+    def check(self, columns: Sequence[str]) -> None:
+        """Check that the settings go together.
 
-    A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
-    inspect_ai (``.eval``, ``.json``) are read too. What the shell has opened has no name that ends in a format: JSON
-    lines, JSON and CSV are told apart there, compressed or not. A list of JSON, and a log, are read whole.
-
-    Args:
-        path: The file.
-        held: Whether all rows will be held, so that a file or pipe that would fill the memory is not read to its end.
-
-    Raises:
-        InvalidInputError: If the kind of file is not read, a line is not what the file promises, or a column or key is
-            there twice.
-    """
-    kind = _kind_of(path)
-    try:
-        if kind is None:
+        Raises:
+            InvalidInputError: If they contradict one another, or name fewer than two systems.
+        """
+        needed = {"response_fields": self.response_fields, "id_field": self.id_field}
+        if self.is_long and None in needed.values():
+            missing = [name for name, value in needed.items() if value is None]
             raise InvalidInputError(
-                f"{str(path)!r} ends in {_suffix(path)!r}. Accepted: {', '.join(map(repr, SUFFIXES))}, text files with "
-                "'.gz' behind it too, or the folder of a data set saved with save_to_disk"
+                f"systems_field={self.systems_field!r} says that a row is one response, and then {missing!r} must be "
+                f"named too; the data have the columns {list(columns)!r}"
             )
-        if kind == ".parquet":
-            yield from _parquet_rows(path, held=held)
-        elif kind == ".eval":
-            yield from inspect_rows(path)
-        else:
-            with _open_text(path, "\n" if kind in {".jsonl", ".json"} else "", held=held) as lines:
-                yield from _rows_of_text(lines, path, kind)
-    except OSError as error:
-        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror or error})") from error
-
-
-def rows_in_file(path: Path) -> int | None:
-    """Return how many rows a file says that it has, as Parquet does; None where it does not."""
-    if _kind_of(path) != ".parquet":
-        return None
-    try:
-        with opened_parquet(path) as file:
-            rows: int = file.metadata.num_rows
-    except (OSError, InvalidInputError):  # which is raised again when it is read
-        return None
-    return rows
-
-
-class _Bytes(io.BufferedIOBase):
-    """The bytes of a file, decompressed where it is a gzip file.
-
-    One that would fill the memory is not read to its end: what is compressed may grow as data do
-    (:func:`~evenhand.files.check_growth`), and where all is held, a pipe has a largest size.
-    """
-
-    def __init__(self, path: Path, *, held: bool) -> None:
-        self._path, self.given, is_piped = path, 0, is_opened(path)
-        self._is_bounded = held and is_piped
-        self._size: int | None = None
-        self._packed = cast("Any", open_file(path))
-        self._file = self._packed
-        if path.suffix.lower() == ".gz" or (is_piped and self._packed.peek(2)[:2] == b"\x1f\x8b"):
-            if is_piped:  # its size is not known before it is read
-                with self._packed as file:
-                    self._packed = io.BytesIO(file.read(MOST_PIPED_BYTES + 1))
-            self._size = self._packed.seek(0, io.SEEK_END)
-            _check_piped(self._size if is_piped else 0)
-            self._packed.seek(0)
-            self._file = cast("Any", gzip.GzipFile(fileobj=self._packed))
-
-    def readable(self) -> bool:
-        return True
-
-    def read1(self, size: int = -1, /) -> bytes:
-        try:
-            part: bytes = self._file.read1(_PART_BYTES if size < 0 else size)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InvalidInputError(f"{str(self._path)!r} is not a whole gzip file: {error}") from error
-        self.given += len(part)
-        if self._size is not None:
-            check_growth(self._size, self.given)
-        if self._is_bounded:
-            _check_piped(self.given)
-        return part
-
-    def close(self) -> None:
-        self._file.close()
-        self._packed.close()
-        super().close()
-
-
-def _check_piped(size: int) -> None:
-    if size > MOST_PIPED_BYTES:
-        raise OSError(errno.EFBIG, f"it holds more than {MOST_PIPED_BYTES // 1024**2} MiB, the most that is read")
-
-
-@contextmanager
-def _open_text(path: Path, newline: str, *, held: bool) -> Iterator[Iterator[str]]:
-    """The lines of a file, which is read as they are asked for.
-
-    Args:
-        path: The file.
-        newline: The ends of its lines, as of Python's ``open``.
-        held: As of :func:`rows_of_file`.
-    """
-    source = _Bytes(path, held=held)
-    with io.TextIOWrapper(cast("BinaryIO", source), "utf-8-sig", newline=newline) as text:
-        try:
-            yield text
-        except UnicodeDecodeError as error:
-            place = source.given - len(error.object) + error.start
+        if self.is_long and len(self.columns) > 1:
             raise InvalidInputError(
-                f"{str(path)!r} is not UTF-8 text (byte {place}): save it as UTF-8, or give it its true ending"
-            ) from error
-
-
-def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
-    """The rows of a text: the objects of a list, a log of inspect_ai, JSON lines, or CSV."""
-    if kind == ".jsonl":
-        return _rows_of_lines(lines, path)
-    if kind == ".csv":
-        return _csv_rows(lines, path)
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        if line.strip() and sum(map(len, head)) >= _HEAD_CHARACTERS:
-            break
-    begun = "".join(head).lstrip()
-    if kind == _SHELL and begun[:1] not in {"[", "{", ""}:
-        return _csv_rows(chain(head, lines), path)
-    if begun.startswith("["):
-        return _rows_of_list("".join([*head, *lines]), path)
-    if '"eval"' in begun[:_HEAD_CHARACTERS]:
-        head += lines
-        try:
-            log = json.loads("".join(head))
-        except (ValueError, RecursionError):
-            log = None
-        if is_inspect_log(log):
-            return inspect_rows(path, log)
-    return _rows_of_lines(chain(head, lines), path)
-
-
-def _rows_of_list(text: str, path: Path) -> list[Row]:
-    try:
-        rows: list[Row] = parse_json_value(text, repr(str(path)))
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(
-            f"{str(path)!r} is not JSON at line {error.lineno}: {error.msg} (column {error.colno})"
-        ) from error
-    for number, row in enumerate(rows):
-        if not isinstance(row, dict):
-            raise InvalidInputError(
-                f"{str(path)!r} holds a {type(row).__name__} at place {number} of its list; each row must be an object"
+                f"response_fields is {list(self.columns)!r} and systems_field is {self.systems_field!r}: data with one "
+                "row per response hold it in one column; name that, or leave systems_field out"
             )
-    return rows
+        if not self.is_long and self.systems is not None:
+            raise InvalidInputError(
+                f"systems is {list(self.systems)!r}, which chooses among the systems of data with one row per "
+                "response: name the columns of wide data with response_fields=[…], or the column that holds the "
+                "system with systems_field=…"
+            )
+        if not self.is_long and self.response_fields is None:
+            raise InvalidInputError(
+                "no systems were given: name the columns with response_fields=[…], or, for data with one row per "
+                "response, set systems_field, response_fields and id_field; the data have the columns "
+                f"{list(columns)!r}"
+            )
+        if not self.is_long and len(self.columns) < 2:
+            raise InvalidInputError(
+                f"response_fields is {list(self.columns)!r}; name at least two columns, one per system, or for data "
+                "with one row per response the column that holds the system with systems_field=…"
+            )
+        if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
+            raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
 
+    def prompts(self, rows: Sequence[Row], shared: Sequence[str] = ()) -> tuple[Prompt, ...]:
+        """Return the prompts, in the order of their first row.
 
-def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    return (_row_of_line(line, number, path) for number, line in enumerate(lines, start=1) if line.strip())
+        Args:
+            rows: The data.
+            shared: Columns that must be equal in all rows of a prompt, because the judge is shown them once.
 
+        Raises:
+            InvalidInputError: If the data do not fit the layout.
+        """
+        self.check(list(rows[0]))
+        return self._long_prompts(rows, shared) if self.is_long else self._wide_prompts(rows)
 
-def rows_of_lines(path: Path) -> Iterator[Row | tuple[str, InvalidInputError]]:
-    """Yield the rows of a JSON lines file; for a line that is not a row, its name and the error."""
-    with _open_text(path, "\n", held=False) as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                if line.strip():
-                    yield _row_of_line(line, number, path)
-            except InvalidInputError as error:
-                yield f"line {number} of {path.name!r}", error
-
-
-def _row_of_line(line: str, number: int, path: Path) -> Row:
-    try:
-        row: Row = parse_json_value(line, f"line {number} of {str(path)!r}")
-        wrong = "" if isinstance(row, dict) else f"it holds a {type(row).__name__}"
-    except json.JSONDecodeError as error:
-        wrong = f"{error.msg} (column {error.colno})"
-    if wrong:
-        raise InvalidInputError(
-            f"{str(path)!r} is not JSONL at line {number}: {wrong}; each line must be one JSON object"
+    def _wide_prompts(self, rows: Sequence[Row]) -> tuple[Prompt, ...]:
+        ids = row_ids(rows, self.id_field).get("ids") or [None] * len(rows)
+        return tuple(
+            Prompt(
+                id=ids[instance],
+                fields=row,
+                responses=read_responses(
+                    {system: field_of(row, system, instance, "response_fields") for system in self.columns}, instance
+                ),
+                data_classifications=classifications_of(row, instance),
+            )
+            for instance, row in enumerate(rows)
         )
-    return row
 
-
-@contextmanager
-def _cells_of_any_length() -> Iterator[None]:
-    """Lift the limit of Python's csv, which refuses cells of more than 131,072 characters."""
-    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
-def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """The rows of a CSV file.
-
-    pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
-    """
-    reader = csv.DictReader(lines, strict=True)
-    try:
-        with _cells_of_any_length():
-            check_columns(reader.fieldnames or (), f"the header of {str(path)!r}")
-        while True:
-            with _cells_of_any_length():
-                row = next(reader, None)
-            if row is None:
-                return
-            if None in row or None in row.values():
+    def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
+        held: dict[str, dict[str, int]] = {}
+        for number, row in enumerate(rows):
+            system = self._named(row, self.systems_field, number, "systems_field")
+            identifier = self._named(row, self.id_field, number, "id_field")
+            responses = held.setdefault(identifier, {})
+            if system in responses:
                 raise InvalidInputError(
-                    f"{str(path)!r} has another number of cells in line {reader.line_num} than in its header"
+                    f"rows {responses[system]} and {number} both hold a response of {system!r} to {identifier!r}: keep "
+                    "one of them, or give each its own id"
                 )
-            yield row
-    except csv.Error as error:
-        raise InvalidInputError(f"{str(path)!r} is not CSV at line {reader.reader.line_num}: {error}") from error
+            responses[system] = number
+        systems = self._entered({system: None for responses in held.values() for system in responses})
+        prompts = []
+        for instance, (identifier, responses) in enumerate(held.items()):
+            _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
+            found = {
+                system: field_of(rows[responses[system]], self.columns[0], responses[system], "response_fields")
+                if system in responses
+                else None
+                for system in systems
+            }
+            first = rows[next(iter(responses.values()))]
+            marked = chain.from_iterable(classifications_of(rows[number], number) for number in responses.values())
+            prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
+        return tuple(prompts)
+
+    def _entered(self, found: Mapping[str, None]) -> tuple[str, ...]:
+        if self.systems is None:
+            if len(found) < 2:
+                raise InvalidInputError(
+                    f"the column {self.systems_field!r} names {list(found)!r}; a comparison needs at least two systems"
+                )
+            return tuple(found)
+        named = tuple(name_of(system) for system in self.systems)
+        unknown = [system for system in named if system not in found]
+        if unknown:
+            raise InvalidInputError(
+                f"the column {self.systems_field!r} names no system {unknown[0]!r}. {did_you_mean(unknown[0], found)}"
+            )
+        return named
+
+    @staticmethod
+    def _named(row: Row, field: str | None, number: int, setting: str) -> str:
+        value = field_of(row, str(field), number, setting)
+        name = name_of(value)
+        if not name:
+            raise InvalidInputError(f"row {number} has {value!r} in {field!r}, which {setting} names: it needs a name")
+        return name
 
 
-def check_columns(names: Iterable[str], where: str) -> None:
-    """Check that no column is there twice.
+def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, identifier: str) -> None:
+    for field in shared:
+        seen: list[Any] = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
+        other = next((text for text in seen if text != seen[0]), None)
+        if other is not None:
+            raise InvalidInputError(
+                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {other!r}), which belongs to "
+                "the prompt and is shown or counted once for all responses: give each prompt its own id"
+            )
+
+
+def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
+    """System -> response, from one instance's predictions.
+
+    A dict names its systems; the systems of a list are called ``"1"``, ``"2"``, … A text that holds such a list or
+    dict, as JSON or as Python writes it, is read (a recipe's post-processors may have made it one). A response that
+    is not a text is shown as JSON. An empty response is a response; None and NaN mean that there is none.
+
+    Args:
+        prediction: The predictions for the instance.
+        instance: Its index, for the message.
 
     Raises:
-        InvalidInputError: If one is.
+        InvalidInputError: If the predictions are something else, or a name is not a text.
+
+    Example:
+        >>> read_responses(["Paris", None], 0)
+        {'1': 'Paris', '2': None}
+        >>> read_responses("{'gpt-4.1': 'Paris', 'tie': ''}", 0)
+        {'gpt-4.1': 'Paris', 'tie': ''}
     """
-    unique_keys([(name, None) for name in names], where)
+    found = held_in(prediction, f"instance {instance}") if isinstance(prediction, str) else prediction
+    if isinstance(found, (list, tuple)):
+        found = {str(number): response for number, response in enumerate(found, start=1)}
+    if not isinstance(found, Mapping):
+        raise InvalidInputError(
+            f"the predictions of instance {instance} are {_shown(prediction)}; a comparison takes a list of "
+            "responses, or a dict of system -> response"
+        )
+    for name in found:
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
+    return {name: _response(response, cell_name(name, instance)) for name, response in found.items()}
 
 
-def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
-    size, grown = path.stat().st_size, 0
-    with opened_parquet(path) as file:
-        schema = file.schema_arrow
-        header = (schema.metadata or {}).get(PARQUET_HEADER)
-        if header is not None:
-            yield json.loads(header)  # which says that it is a saved result
-            return
-        check_columns(schema.names, f"the header of {str(path)!r}")
-        if held:
-            check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
-        for batch in file.iter_batches(_BATCH_ROWS):
-            grown = batch.nbytes + (grown if held else 0)
-            check_growth(size, grown)
-            yield from batch.to_pylist()
+def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
+    """Return the systems that every instance names, in the order of the first one.
+
+    Raises:
+        InvalidInputError: If there are no instances, fewer than two systems, or an instance names others than the
+            first one does.
+    """
+    if not rows:
+        raise InvalidInputError("there are no instances to compare: the data set is empty")
+    systems = tuple(rows[0])
+    for instance, row in enumerate(rows):
+        if row.keys() == rows[0].keys():
+            continue
+        lacking = [name for name in systems if name not in row]
+        extra = [name for name in row if name not in rows[0]]
+        differences = [f"lacks {lacking!r}"] * bool(lacking) + [f"adds {extra!r}"] * bool(extra)
+        raise InvalidInputError(
+            f"instance {instance} does not name the same systems as instance 0: it {' and '.join(differences)}. Give a "
+            "response of every system to every instance, None where there is none"
+        )
+    if len(systems) < 2:
+        raise InvalidInputError(
+            f"the predictions name {len(systems)} system(s), {list(systems)!r}; a comparison needs at least two, "
+            "and one system alone fits metrics.evenhand.direct"
+        )
+    return systems
+
+
+def _response(value: object, where: str) -> str | None:
+    return None if is_missing(value) else text_of(value, where)
+
+
+def _shown(value: object) -> str:
+    return f"a {type(value).__name__}, {briefly(value)}"

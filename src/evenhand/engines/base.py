@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
@@ -37,17 +37,6 @@ class SheetItem:
     presentation: Presentation
 
 
-class Meter(Protocol):
-    """Counts the attempts of one call, beside the first."""
-
-    def again(self, *, may_be_billed: bool) -> None:
-        """Asked before a request is sent again; whether the attempt before it may have to be paid for.
-
-        Raises:
-            BudgetExhaustedError: If it must not be.
-        """
-
-
 @dataclass(slots=True)
 class Request:
     """One call to a judge.
@@ -66,8 +55,9 @@ class Request:
         presentation: The question as shown in this order; None for a sheet.
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
-        shared: So many characters at the beginning of the first message are shared with requests about other rows.
-        meter: What an engine that sends a request again asks before; set when it is sent.
+        shared: How many characters at the beginning of the first message requests about other rows have too.
+        again: Called before a request is sent again, with whether the attempt before it may have to be paid for. It
+            raises if the request must not be sent.
     """
 
     messages: tuple[Message, ...]
@@ -81,17 +71,17 @@ class Request:
     items: tuple[SheetItem, ...] = ()
     reasoning: bool = True
     shared: int = field(default=0, compare=False)
-    meter: Meter | None = field(default=None, compare=False, repr=False)
+    again: Callable[[bool], None] | None = field(default=None, compare=False, repr=False)
 
 
 @runtime_checkable
 class JudgeEngine(Protocol):
     """Answers requests, one coroutine a request. The engine decides how calls travel.
 
-    One that says ``most_attempts``, the requests of one call at most, has its retries in estimates; one that says
-    ``most_reply_tokens``, the token limit of a reply, has ``max_cost`` kept without exception (:class:`PricedEngine`).
-    One that may be shown only some data has ``data_classification_policy``: the classifications that it may see.
-    Without it, or where it is empty, it may be shown everything.
+    Optional attributes: ``most_attempts``, the requests of one call at most, for estimates; ``most_reply_tokens``, the
+    token limit of a reply, with which ``max_cost`` is kept without exception (:class:`PricedEngine`);
+    ``data_classification_policy``, the classifications of the data that it may be shown (without it, any);
+    ``stop_sending()``, which makes calls that wait fail at once, on the event loop that runs now.
 
     Attributes:
         judge_id: Names the judge in every vote and score. No secrets.
@@ -130,14 +120,6 @@ class PricedEngine(Protocol):
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """US dollars for so many tokens; None where the price is not known."""
-
-
-@runtime_checkable
-class InterruptibleEngine(Protocol):
-    """An engine in which calls may wait before they are sent: for their turn, or for a server that is away."""
-
-    def stop_sending(self) -> None:
-        """Send nothing more, on the event loop that runs now; whoever waits gets an error at once."""
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, ServerAddress, lost_connection, proxy_of, read_body
+from evenhand.engines.http import CONNECT_SECONDS, MOST_BYTES, ServerAddress, lost_connection, read_body
 from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import (
     MOST_ERROR_CHARACTERS,
@@ -72,12 +72,10 @@ class BatchHttp:
     """Requests to one address, with files in both directions."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, base_url: str, secrets: tuple[str, ...], engine: RemoteEngine
+        self, session: aiohttp.ClientSession, address: ServerAddress, secrets: tuple[str, ...], engine: RemoteEngine
     ) -> None:
         self.secrets = secrets
-        self._session = session
-        self._base_url = base_url
-        self._proxy = proxy_of(base_url)
+        self._session, self._base_url, self._proxy = session, address.base_url, address.proxy
         self._short = aiohttp.ClientTimeout(total=engine.timeout)
         self._long = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
         self._most = engine.max_reply_bytes
@@ -91,7 +89,7 @@ class BatchHttp:
         async with aiohttp.ClientSession(
             headers=plain | {"Accept-Encoding": "identity", "Accept": "*/*"}, cookie_jar=aiohttp.DummyCookieJar()
         ) as session:
-            yield cls(session, provider.address.base_url, secrets, engine)
+            yield cls(session, provider.address, secrets, engine)
 
     async def ask(self, method: str, path: str, **request: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as aiohttp's
         """Return the JSON object that a request is answered with."""
@@ -411,6 +409,13 @@ class AnthropicBatches:
 
 
 BatchProvider = OpenAIBatches | AnthropicBatches
+
+
+def provider_at(address: ServerAddress, interface: str) -> BatchProvider:
+    """Return the batch interface at an address: ``"openai"``, ``"anthropic"``, or by the address (``"auto"``)."""
+    if interface == "anthropic" or (interface == "auto" and is_anthropic(address.base_url)):
+        return AnthropicBatches(address)
+    return OpenAIBatches(address)
 
 
 def anthropic_parameters(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
-"""What a run may spend: calls and dollars, authorised before a call leaves, and who gets the last of them.
+"""What a run may spend: an upper bound is reserved before a call leaves, and settled after it.
 
-What a call will cost is told before it leaves by its price, its prompt, its token limit, and what replies have taught.
 No tokenizer is asked: which one a server has is not known, and fetching one needs a network. A text has no more tokens
 than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too. It has
 no fewer than words: see :func:`least_tokens`.
@@ -12,12 +11,10 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from typing import Final, Self
+from collections.abc import Callable
+from typing import Final
 
-from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
+from evenhand.engines.base import JudgeEngine, PricedEngine, Request
 from evenhand.errors import BudgetExhaustedError, InvalidInputError
 from evenhand.numbers import format_cost
 from evenhand.votes import Completion, Message
@@ -25,50 +22,21 @@ from evenhand.votes import Completion, Message
 TEMPLATE_TOKENS: Final = 64
 """What a chat template may write around a conversation: a system prompt of the server's own is learnt from replies."""
 MESSAGE_TOKENS: Final = 16
-ASSUMED_REPLY_TOKENS: Final = 1024
-"""Of a reply without a token limit, until the first one has come."""
-INSTRUCTION_BYTES: Final = 1024
-"""What a further prompt of a conversation adds to it, until one was seen."""
-BYTES_PER_TOKEN: Final = 4
-"""Of a reply, until one was seen."""
+INSTRUCTION_TOKENS: Final = 1024
+"""What a further prompt of a conversation adds to the reply that it follows, until one was seen."""
+MARGIN: Final = 2
+"""How many times as long as the longest seen the next reply without a token limit may be."""
 LONGEST_TOKEN: Final = 128
 """Bytes of the longest token in the vocabularies of OpenAI (r50k, cl100k, o200k) and Llama 3; SentencePiece trains none
 of more than 16 characters (``max_sentencepiece_length``)."""
-MARGIN: Final = 2.0
-"""How much longer than the longest seen the next reply without a token limit may be."""
+ROUNDING: Final = 1e-9
+AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
+_WORD: Final = re.compile(r"[^\W_]\S*")
+_SHORT_WORD: Final = LONGEST_TOKEN // 4  # UTF-8 takes four bytes per character at most
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Of a request and its reply."""
-
-    prompt: float
-    reply: float
-
-
-@dataclass(frozen=True, slots=True)
-class CallSize:
-    """How large a call is.
-
-    Attributes:
-        stage: Of the flow.
-        prompt: No less than its prompt's tokens: the bytes of its messages and schema, and what a chat template adds.
-        added: Of these, what the last prompt of a longer conversation added to it; 0 for a first one.
-    """
-
-    stage: Stage
-    prompt: int
-    added: int
-
-    @classmethod
-    def of(cls, request: Request) -> Self:
-        """The size of a request's call."""
-        schema, sizes = request.response_schema, [_message_bytes(message) for message in request.messages]
-        beside = TEMPLATE_TOKENS + (0 if schema is None else len(json.dumps(dict(schema))))
-        return cls(request.stage, sum(sizes) + beside, sum(sizes[2:]) + beside if len(sizes) > 2 else 0)
-
-
-def _message_bytes(message: Message) -> int:
+def message_bytes(message: Message) -> int:
+    """Return no less than the tokens of a message."""
     return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
 
 
@@ -85,9 +53,8 @@ def least_tokens(*texts: str | None) -> int:
     (6, 3)
     """
     words = [word for text in texts if text for word in _WORD.findall(text)]
-    if max(map(len, words), default=0) <= _SHORT_WORD:
-        return len(words)
-    return sum(-(-len(word.encode("utf-8", "replace")) // LONGEST_TOKEN) for word in words)
+    long = [word for word in words if len(word) > _SHORT_WORD]
+    return len(words) + sum((len(word.encode("utf-8", "replace")) - 1) // LONGEST_TOKEN for word in long)
 
 
 def believed_tokens(count: int | None, *texts: str | None) -> tuple[int, bool]:
@@ -99,98 +66,12 @@ def believed_tokens(count: int | None, *texts: str | None) -> tuple[int, bool]:
     return least_tokens(*texts), False
 
 
-_WORD: Final = re.compile(r"[^\W_]\S*")
-_SHORT_WORD: Final = LONGEST_TOKEN // 4  # UTF-8 takes four bytes per character at most
-
-
-@dataclass(slots=True)
-class TokenForecast:
-    """What one judge's calls are expected to have; never less than the most that was seen.
+class Prices:
+    """What the calls of one judge cost at most, as far as its replies have taught.
 
     Attributes:
-        most_reply: The token limit of a reply; None where it has none.
+        sure: Replies have a token limit, so that the bounds hold.
         tried: A whole vote was done, so that its replies at each stage were seen.
-    """
-
-    most_reply: int | None = None
-    tried: bool = False
-    _replies: int = 0
-    _ratio: float | None = None
-    _longest: dict[Stage, int] = field(default_factory=dict)
-    _bytes: dict[Stage, int] = field(default_factory=dict)
-    _added: dict[Stage, int] = field(default_factory=dict)
-
-    @property
-    def learnt(self) -> bool:
-        """Whether the replies of a vote were seen; where they have a limit, one reply is enough."""
-        return self._replies > 0 and (self.tried or self.sure)
-
-    @property
-    def sure(self) -> bool:
-        """Whether :meth:`most` is a bound: replies have a token limit."""
-        return self.most_reply is not None
-
-    def most(self, call: CallSize) -> Tokens:
-        """The most that a call may have.
-
-        With a token limit that is a bound: the bytes of the prompt (more, where a server has counted more tokens than
-        bytes), and the limit. Without one, so many as :data:`MARGIN` times the most seen, or before the first reply
-        :data:`ASSUMED_REPLY_TOKENS`.
-        """
-        likely = self.likely(call)
-        bound = call.prompt * max(1.0, self._ratio or 0.0)
-        if self.most_reply is not None:
-            return Tokens(bound, float(self.most_reply))
-        if not self._longest:
-            return Tokens(bound, float(ASSUMED_REPLY_TOKENS))
-        return Tokens(min(bound, MARGIN * likely.prompt), MARGIN * likely.reply)
-
-    def likely(self, call: CallSize) -> Tokens:
-        """As many as the prompts seen had a byte, and as the longest reply at this stage had; before that, the most."""
-        prompt = call.prompt * (1.0 if self._ratio is None else self._ratio)
-        return Tokens(prompt, self.likely_reply(call.stage))
-
-    def likely_reply(self, stage: Stage) -> float:
-        """Tokens of a reply at a stage; as at the others, where none was seen."""
-        limit = self.most_reply if self.most_reply is not None else ASSUMED_REPLY_TOKENS
-        longest = self._longest.get(stage, max(self._longest.values(), default=limit))
-        return float(longest if self.most_reply is None else min(longest, self.most_reply))
-
-    def most_after(self, call: CallSize, stages: Sequence[Stage]) -> Tokens:
-        """The most that the last of these stages may have, which follow a request in its conversation."""
-        most = self.most(call)
-        reply, added = self._bytes.get(call.stage), 0.0
-        for stage in stages:
-            added += self.likely_reply(call.stage) * BYTES_PER_TOKEN if reply is None else reply
-            added += self._added.get(stage, INSTRUCTION_BYTES)
-            reply = self._bytes.get(stage)
-        longest = MARGIN * self.likely_reply(stages[-1])
-        limit = longest if self.most_reply is None else self.most_reply
-        return Tokens(most.prompt + added * (most.prompt / call.prompt), float(limit))
-
-    def learn(self, call: CallSize, completion: Completion) -> None:
-        """Take note of what a reply had, where the server counted it."""
-        self._replies += 1
-        if completion.prompt_tokens is not None:
-            self._ratio = max(self._ratio or 0.0, completion.prompt_tokens / call.prompt)
-        if call.added:
-            self._added[call.stage] = max(self._added.get(call.stage, 1), call.added)
-        if completion.text is not None:
-            written = len(completion.text.encode("utf-8", "replace"))
-            self._bytes[call.stage] = max(self._bytes.get(call.stage, 1), written)
-        if completion.completion_tokens is not None:
-            self._longest[call.stage] = max(self._longest.get(call.stage, 1), completion.completion_tokens)
-
-
-NEXT_STAGE: Final[Mapping[Stage, Stage]] = {"assessment": "selection"}
-"""What follows a stage, where more calls are expected; else a summary does."""
-REASKS: Final[frozenset[Stage]] = frozenset({"reask", "sheet_reask"})
-INSTRUCTION_TOKENS: Final = 128
-"""What a further prompt of a conversation adds, beside the reply that it follows."""
-
-
-class Prices:
-    """What the calls of one judge cost.
 
     Raises:
         InvalidInputError: If the judge's price is not known.
@@ -200,101 +81,66 @@ class Prices:
         if not isinstance(engine, PricedEngine) or engine.estimated_cost(1000, 1000) is None:
             raise InvalidInputError(
                 f"max_cost={max_cost!r} cannot be kept, because the price of the judge {engine.judge_id!r} is not "
-                "known: give its prompt_price and completion_price in US dollars a million tokens (0 for a server of "
+                "known: give its prompt_price and completion_price in US dollars per million tokens (0 for a server of "
                 "your own), as in '…[model=NAME,prompt_price=0.15,completion_price=0.60]', or limit the run with "
                 "max_calls instead; engines of unitxt have no price"
             )
         self._price = engine.estimated_cost
-        taught = getattr(engine, "forecast", None)  # what its replies have taught before holds in a next run, too
-        own = TokenForecast(getattr(engine, "most_reply_tokens", None))
-        self.forecast: TokenForecast = taught if isinstance(taught, TokenForecast) else own
+        self._limit: int | None = getattr(engine, "most_reply_tokens", None)
+        self.sure, self.tried = self._limit is not None, False
+        self._longest: dict[int, int] = {}  # tokens of a reply, by its turn in the conversation
+        self._added = 0.0
+        self._ratio = 1.0
 
-    def cost(self, tokens: Tokens) -> float:
-        """US dollars for so many tokens."""
-        return self._price(math.ceil(tokens.prompt), math.ceil(tokens.reply)) or 0.0
+    @property
+    def limit(self) -> str:
+        """The token limit of a reply in words."""
+        return "without max_tokens" if self._limit is None else f"with max_tokens={self._limit}"
+
+    def bounds(self, request: Request, calls: int) -> tuple[float, float]:
+        """Return US dollars of the call of a request at most, and of as many more calls of its conversation.
+
+        With a token limit the first is a bound: the bytes of the prompt (more, if the server has counted more tokens
+        than bytes), and the limit. Without one, a reply is taken to have :data:`MARGIN` times the tokens of the longest
+        seen at its place in the conversation. Later prompts are taken to grow as they have grown before.
+        """
+        turn, ratio, any_turn = len(request.messages) // 2, self._ratio, max(self._longest.values(), default=0)
+        added = ratio * self._added if self.tried else INSTRUCTION_TOKENS + (self._limit or any_turn)
+        costs = []
+        for later in range(calls + 1):
+            longest = MARGIN * self._longest.get(turn + later, any_turn)
+            prompt = ratio * _prompt_bytes(request) + later * added
+            costs.append(self._price(math.ceil(prompt), longest if self._limit is None else self._limit) or 0.0)
+        return costs[0], sum(costs[1:])
 
     def learn(self, request: Request, completion: Completion) -> None:
-        """Take note of what a reply had."""
-        self.forecast.learn(CallSize.of(request), completion)
-
-    def quote(self, request: Request) -> Quote:
-        """What the call of a request costs."""
-        return Quote(self, CallSize.of(request))
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """What one call is taken to cost, as far as is known now: replies that come while it waits teach more."""
-
-    prices: Prices
-    call: CallSize
-
-    @property
-    def again(self) -> bool:
-        """Whether the call asks once more, beyond what was expected of its vote."""
-        return self.call.stage in REASKS
-
-    @property
-    def sure(self) -> bool:
-        """Whether :meth:`most` is a bound."""
-        return self.prices.forecast.sure
-
-    @property
-    def unknown(self) -> bool:
-        """Whether the replies of no vote were seen: one may go alone, to find out what calls cost."""
-        return not self.prices.forecast.learnt
-
-    def most(self) -> float:
-        """US dollars at most."""
-        return self.prices.cost(self.prices.forecast.most(self.call))
-
-    def likely(self) -> float:
-        """US dollars as the calls before tell."""
-        return self.prices.cost(self.prices.forecast.likely(self.call))
-
-    def least_known(self) -> float:
-        """US dollars at most as far as a limit tells: without one, the prompt's."""
-        return self.most() if self.sure else self.prices.cost(Tokens(self.prices.forecast.most(self.call).prompt, 0))
-
-    def rest(self, calls: int) -> tuple[float, float]:
-        """What so many calls after this one are likely to cost together, and how much more the dearest may cost."""
-        forecast, likely, stages = self.prices.forecast, self.prices.forecast.likely(self.call), [self.call.stage]
-        total = gap = 0.0
-        for _ in range(calls):
-            added = forecast.likely_reply(stages[-1]) + INSTRUCTION_TOKENS
-            stages.append(NEXT_STAGE.get(stages[-1], "summary"))
-            likely = Tokens(likely.prompt + added, forecast.likely_reply(stages[-1]))
-            cost = self.prices.cost(likely)
-            total += cost
-            gap = max(gap, self.prices.cost(forecast.most_after(self.call, stages[1:])) - cost)
-        return total, gap
-
-    def told(self) -> str:
-        """What a refusal says of it."""
-        limit = self.prices.forecast.most_reply
-        limited = "without max_tokens" if limit is None else f"with max_tokens={limit}"
-        return f"the next call may cost {format_cost(self.most())}, {limited}"
+        """Take note of what a reply had, where the server counted it."""
+        if completion.prompt_tokens is not None:
+            self._ratio = max(self._ratio, completion.prompt_tokens / _prompt_bytes(request))
+        turns, reply = len(request.messages) // 2, {"role": "assistant", "content": completion.text or ""}
+        self._longest[turns] = max(self._longest.get(turns, 0), completion.completion_tokens or 0)
+        later = [*map(message_bytes, request.messages[1:])] if turns else [message_bytes(reply)]
+        self._added = max(self._added, sum(later) / max(1, turns))
 
 
-ROUNDING: Final = 1e-9
-AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
+def _prompt_bytes(request: Request) -> int:
+    schema = request.response_schema
+    template = TEMPLATE_TOKENS + (0 if schema is None else len(json.dumps(dict(schema))))
+    return sum(map(message_bytes, request.messages)) + template
 
 
 class Budget:
     """How many calls one run may launch, and what they may cost; shared by all its engines.
 
     A call asks for one reply. It counts when it is launched, whether or not it succeeds; the retries inside an engine
-    are part of their call, so that there can be more requests than ``max_calls``. Replies taken from a journal are
-    free. A vote that begins takes a :class:`Share` of as many places as it is expected to need, so that the votes begun
-    are finished before others begin.
+    are part of their call, so that there can be more requests than ``max_calls``. Replies from a journal are free.
 
-    Dollars are kept likewise. No call leaves unless what was spent, the most that each call under way may cost, and the
-    most that it may cost itself come to no more than ``max_cost``; what it really cost counts once that is known. A
-    vote begins only where what the votes begun are likely to need is left beside what it is likely to need itself, and
-    what its dearest call may cost beyond that. Where replies have a token limit, ``max_cost`` is never exceeded, as far
-    as prices tell. Without one, what a reply may cost is learnt from those before, for which a judge's first vote goes
-    alone; replies more than twice as long as any before at their stage may exceed it. A reply whose usage the server
-    did not report, or that is less than its texts have, is taken to cost the most that it can.
+    No call leaves unless what was spent and the most that it, and every call under way, may cost are within
+    ``max_cost``; its real cost counts once that is known. A vote begins only where the calls that it is expected to
+    need are likely to fit, so that the votes begun are finished before others begin. Where replies have a token limit,
+    ``max_cost`` is not exceeded, as far as prices go. Without one, a judge's first call goes alone, and ``max_cost``
+    may be exceeded by the calls in flight, if their replies are more than twice as long as any before. A reply whose
+    usage the server did not report, or that is less than its texts have, is taken to cost the most that it can.
 
     Attributes:
         max_calls: None for no limit.
@@ -304,9 +150,11 @@ class Budget:
         cost: US dollars that the answered calls cost.
         at_risk: US dollars at most of attempts that brought no reply and may have been billed, and of replies whose
             usage the server did not report, beyond what they cost at least.
-        stopped: Nothing more is launched, whatever is left.
+        stopped: Nothing more is launched.
         limited: There is a limit to keep.
-        reserved: Calls promised to shares and not launched.
+        begun: Votes that have begun and not ended.
+        waiting: How many of them wait for room, and hold nothing meanwhile.
+        turn: Held by the vote that may begin next.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
@@ -314,468 +162,246 @@ class Budget:
             raise InvalidInputError(f"max_calls is {max_calls!r}; give a number of calls from 0, or None for no limit")
         if max_cost is not None and not max_cost >= 0:
             raise InvalidInputError(f"max_cost is {max_cost!r}; give US dollars from 0, or None for no limit")
-        self.max_calls = max_calls
-        self.max_cost = max_cost
-        self.launched = 0
-        self.in_flight = 0
-        self.cost = 0.0
-        self.at_risk = 0.0
+        self.max_calls, self.max_cost = max_calls, max_cost
+        self.launched = self.in_flight = 0
+        self.cost = self.at_risk = 0.0
         self.stopped = False
         self.limited = max_calls is not None or max_cost is not None
-        self.reserved = 0
-        self._when_stopped: list[Callable[[], None]] = []
-        self._hungry: list[tuple[tuple[int, ...], int, Share]] = []
-        self._poor: list[tuple[bool, tuple[int, ...], int, Share]] = []
-        self._entries = 0
-        self._busy = 0  # shares that wait for nothing: each may still give back what it has
-        self._under_way = 0  # votes that have begun
-        self._holds = 0
-        self._at_stake = 0.0
-        self._expected = 0.0
-        self._promised = 0.0
+        self.begun = self.waiting = 0
+        self._calls, self._dollars = 0, 0.0  # promised to votes that have begun, and to calls under way
         self._unpriced: str | None = None
+        self._when_stopped: list[Callable[[], None]] = []
+        self.turn = asyncio.Lock()
+        self._changed = asyncio.Event()
 
     def __repr__(self) -> str:
         return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
 
     def left(self) -> Budget:
-        """A budget of what is left of this one."""
-        spent = self.cost + self.at_risk + self._at_stake
+        """Return a budget of what is left of this one."""
         return Budget(
             None if self.max_calls is None else max(0, self.max_calls - self.launched),
-            None if self.max_cost is None else max(0.0, self.max_cost - spent),
+            None if self.max_cost is None else max(0.0, self.max_cost - self.cost - self.at_risk - self._dollars),
         )
 
-    def share(self, expected: int = 0, order: tuple[int, ...] = ()) -> Share:
-        """The places of one vote: so many as it is expected to need, or as many of them as there are.
-
-        Places that are given back go to the shares that lack some, the smallest ``order`` first. Every share is closed.
-        """
-        share = Share(self, order, expected)
-        share.expect(expected)
-        return share
+    def share(self, expected: int = 0) -> Share:
+        """Return the share of one vote that is expected to need this many calls. Every share is closed."""
+        return Share(self, expected)
 
     def stop(self) -> None:
-        """Launch nothing more; whoever waits for a place is refused. For the thread of the event loop."""
+        """Launch nothing more; every vote that waits is refused. For the thread of the event loop."""
         self.stopped = self.limited = True
-        self.distribute()
-        for tell in self._when_stopped:
-            tell()
+        self._changed.set()
+        for stop in self._when_stopped:
+            stop()
 
-    def when_stopped(self, tell: Callable[[], None]) -> None:
+    def when_stopped(self, stop: Callable[[], None]) -> None:
         """Call this when the budget is stopped."""
-        self._when_stopped.append(tell)
+        self._when_stopped.append(stop)
 
-    def may_grow(self, quote: Quote | None = None) -> bool:  # noqa: ARG002 - of what may be lent
-        """Whether more may come from elsewhere: of calls, or for a quote of dollars."""
-        return False
+    def fits(self, calls: int, dollars: float) -> bool:
+        """Return whether calls fit, and dollars, next to what was spent and promised."""
+        if self.stopped or (self.max_calls is not None and self.launched + self._calls + calls > self.max_calls):
+            return False
+        spent = self.cost + self.at_risk + self._dollars
+        return self.max_cost is None or (self._unpriced is None and spent + dollars <= self.max_cost + ROUNDING)
 
-    def fits(self, promised: int) -> bool:
-        """Whether one more call fits beside those launched and so many promised ones."""
-        return not self.stopped and (self.max_calls is None or self.launched + promised < self.max_calls)
+    def promise(self, calls: int, dollars: float) -> None:
+        """Keep calls and dollars for a vote; negative numbers give them back."""
+        self._calls += calls
+        self._dollars = max(0.0, self._dollars + dollars)
+        self.notify()
 
-    def launch(self) -> None:
-        """Count one more call in flight.
+    def notify(self) -> None:
+        """Let the votes that wait look again."""
+        self._changed.set()
 
-        Raises:
-            BudgetExhaustedError: If it must not be launched.
-        """
-        if self.limited and not self.fits(0):
-            raise self.refusal()
-        self.launched += 1
-        self.in_flight += 1
+    async def changed(self) -> None:
+        """Wait until something was given back."""
+        self._changed.clear()
+        await self._changed.wait()
 
-    def settled(self) -> None:
-        """Count a call as answered, or as failed."""
-        self.in_flight -= 1
-        self.distribute()
+    def paid(self, completion: Completion, bound: float, *, sure: bool) -> float:
+        """Count what a reply cost, and the most that it may have cost where its tokens were not counted.
 
-    def queue(self, share: Share) -> None:
-        """Give this share the places that it wants, when its turn comes."""
-        self._entries += 1
-        heappush(self._hungry, (share.order, self._entries, share))
-        self.distribute()
-
-    def distribute(self) -> None:
-        """Hand out what there is; when no share holds a place that it could give back, refuse whoever waits."""
-        while self._hungry and self.fits(self.reserved):
-            share = self._hungry[0][-1]
-            if share.wanted:
-                self.reserved += 1
-                share.give()
-            if not share.wanted:
-                heappop(self._hungry)
-                share.queued = False
-        if self._hungry and (self.stopped or not (self.reserved or self.may_grow())):
-            refused, self._hungry = self._hungry, []
-            for _, _, share in refused:
-                share.queued = False
-                share.refuse(self.refusal())
-        self.pay_out()
-
-    def queue_to_pay(self, share: Share) -> None:
-        """Let this share pay for its call when its turn comes: votes that have begun go first."""
-        self._entries += 1
-        heappush(self._poor, (not share.begun, share.order, self._entries, share))
-
-    def pay_out(self) -> None:
-        """Let those pay whose turn it is; whoever could not even if all calls under way were free is refused."""
-        while self._poor:
-            share = self._poor[0][-1]
-            if (quote := share.quote) is not None:
-                if not self.stopped and self._authorised(share, quote):
-                    share.pay()
-                elif self._may_fit_later(quote):
-                    return
-                else:
-                    share.refuse(self.refusal(quote))
-            heappop(self._poor)
-
-    def _authorised(self, share: Share, quote: Quote) -> bool:
-        """Set aside what a share's next call may cost, and for a vote that begins what it is likely to need after it.
+        Where that has no bound, nothing more is launched.
 
         Returns:
-            Whether there is enough.
-        """
-        if self.max_cost is None or self._unpriced is not None:
-            return False
-        begins, most, likely = not share.begun, quote.most(), quote.likely()
-        left = self.max_cost - self.cost - self.at_risk + ROUNDING
-        rest, needs = self._needs(share, quote)
-        fits = needs <= left
-        if begins and quote.unknown and not (fits and quote.sure):
-            fits = not self._under_way and quote.least_known() <= left
-        if not fits:
-            return False
-        self._under_way += begins
-        share.begun, share.forecast = True, quote.prices.forecast
-        self.promise(share, rest)
-        share.hold = Hold(self, quote, most, likely)
-        return True
-
-    def _needs(self, share: Share, quote: Quote) -> tuple[float, float]:
-        """What calls after a share's next one are likely to cost, and what must be left so that this one may leave."""
-        begins, most, likely = not share.begun, quote.most(), quote.likely()
-        rest, gap = quote.rest(share.calls_after(quote)) if begins or not quote.again else (share.promised, 0.0)
-        needs = self._at_stake + most
-        if begins or quote.again:
-            more = likely + max(gap, most - likely) + (rest if begins else 0.0)
-            needs = max(needs, self._expected + self._promised + more)
-        return rest, needs
-
-    def ended(self) -> None:
-        """A vote that had begun is done."""
-        self._under_way -= 1
-
-    def promise(self, share: Share, dollars: float) -> None:
-        """Keep so much for the calls to come of a vote that has begun."""
-        self._promised += dollars - share.promised
-        share.promised = dollars
-
-    def set_aside(self, most: float, likely: float, holds: int) -> None:
-        """Count what a call may cost, from when it is authorised until it is settled."""
-        self._at_stake = max(0.0, self._at_stake + most)
-        self._expected = max(0.0, self._expected + likely)
-        self._holds += holds
-        if not self._holds:
-            self._at_stake = self._expected = 0.0  # what rounding left
-
-    def paid(self, completion: Completion, quote: Quote) -> float:
-        """Count what a reply cost, and reserve the most that it may have cost where its tokens were not counted.
-
-        Where that has no bound, all that is left is reserved.
-
-        Returns:
-            US dollars reserved.
+            US dollars beyond its cost.
         """
         cost = completion.cost or 0.0
         self.cost += cost
         if completion.counted:
             return 0.0
-        most = quote.most()
-        reserved = max(0.0, most - cost)
-        if most and not quote.sure:
+        if bound and not sure:
             self._unpriced = completion.model or "the engine"
-            reserved = max(reserved, (self.max_cost or 0.0) - self.cost - self.at_risk - self._at_stake + most)
-        self.at_risk += reserved
-        return reserved
+            bound = max(bound, (self.max_cost or 0.0) - self.cost - self.at_risk)
+        self.at_risk += max(0.0, bound - cost)
+        return max(0.0, bound - cost)
 
-    def within(self) -> bool:
-        """Whether what was spent and what is at stake keep to ``max_cost``."""
-        return self.max_cost is None or self.cost + self.at_risk + self._at_stake <= self.max_cost + ROUNDING
-
-    def busy(self, change: int) -> None:
-        """Count the shares that wait for nothing."""
-        self._busy += change
-
-    def refusal(self, quote: Quote | None = None) -> BudgetExhaustedError:
-        """Why there is no place, or not enough for a call."""
+    def refusal(self, bound: float = 0.0, limit: str = "") -> BudgetExhaustedError:
+        """Return why a call is not launched that may cost this much."""
         if self.stopped:
             return BudgetExhaustedError("the run was interrupted before this call was launched")
-        if quote is None:
-            return BudgetExhaustedError(f"max_calls={self.max_calls!r} was reached: {AGAIN}")
         if self._unpriced is not None:
             return BudgetExhaustedError(
                 f"max_cost={self.max_cost!r} cannot be kept, because a reply of {self._unpriced!r} does not say how "
                 "many tokens it has, or says too few: give the engine its max_tokens, or limit the run with max_calls "
                 "instead"
             )
+        if self.max_calls is not None and self.launched + self._calls >= self.max_calls:
+            return BudgetExhaustedError(f"max_calls={self.max_calls!r} was reached: {AGAIN}")
         risk = f", {format_cost(self.at_risk)} reserved for what the server did not report" if self.at_risk else ""
         return BudgetExhaustedError(
-            f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent{risk}; {quote.told()}): {AGAIN}"
+            f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent{risk}; the next call may cost "
+            f"{format_cost(bound)}, {limit}): {AGAIN}"
         )
 
-    def _may_fit_later(self, quote: Quote) -> bool:
-        """Whether a call that has no room now may have it once others are settled or give back."""
-        if self.stopped or self._unpriced is not None or self.max_cost is None:
-            return False
-        if quote.sure and self.cost + self.at_risk + quote.most() > self.max_cost + ROUNDING:
-            return self.may_grow(quote)
-        return self.may_grow(quote) or bool(self._busy or self._holds)
+
+class Share:
+    """What one vote may still spend: places for its calls, and dollars for them.
+
+    It holds nothing while it waits, and is refused once no vote that has begun can give anything back.
+    """
+
+    __slots__ = ("_begun", "_budget", "_calls", "_dollars", "_expected", "_prices")
+
+    def __init__(self, budget: Budget, expected: int) -> None:
+        self._budget, self._expected = budget, expected
+        self._calls, self._dollars, self._begun = 0, 0.0, False
+        self._prices: Prices | None = None
+
+    async def reserve(self, request: Request, prices: Prices | None) -> Hold:
+        """Reserve the next call, and when the vote begins those expected after it.
+
+        Raises:
+            BudgetExhaustedError: If there is no room for it, and none can come.
+        """
+        budget = self._budget
+        if not budget.limited:
+            return Hold(budget, 0.0, prices)
+        bound = 0.0 if prices is None else prices.bounds(request, 0)[0]
+        if self._calls < 1 or self._dollars < bound - ROUNDING:
+            self._give_back()
+            if self._begun:
+                budget.waiting += 1
+                budget.notify()
+                try:
+                    bound = await self._take(request, prices)
+                finally:
+                    budget.waiting -= 1
+            else:
+                async with budget.turn:
+                    bound = await self._take(request, prices)
+                    budget.begun += 1
+                    self._begun, self._prices = True, prices
+        if budget.stopped:
+            raise budget.refusal()
+        self._calls -= 1
+        self._dollars -= bound
+        return Hold(budget, bound, prices, held=True)
+
+    async def _take(self, request: Request, prices: Prices | None) -> float:
+        """Wait for room, and take it; return what the call may cost."""
+        budget, calls = self._budget, max(1, self._expected)
+        while True:  # replies that came meanwhile have taught more
+            bound, rest = (0.0, 0.0) if prices is None else prices.bounds(request, calls - 1)
+            untried = prices is not None and not prices.tried
+            may_begin = not budget.waiting and (prices is None or prices.sure or not untried or not budget.begun)
+            if (self._begun or may_begin) and budget.fits(calls, bound + rest):
+                break
+            if budget.begun <= budget.waiting:  # no vote can give anything back: this one has what is left
+                rest = 0.0 if untried or self._begun else rest
+                if not budget.fits(1, bound + rest):
+                    raise budget.refusal(bound, "" if prices is None else prices.limit)
+                if budget.max_calls is not None:
+                    calls = max(1, min(calls, budget.max_calls - budget.launched))
+                break
+            await budget.changed()
+        self._calls, self._dollars = calls, bound + rest
+        budget.promise(calls, bound + rest)
+        return bound
+
+    def skip(self) -> None:
+        """Expect one call less: its reply is known, or it was made."""
+        self._expected = max(0, self._expected - 1)
+
+    def close(self) -> None:
+        """End the vote, and give back what was not used."""
+        self._give_back()
+        if self._begun:
+            self._begun = False
+            self._budget.begun -= 1
+            self._budget.notify()
+        if self._prices is not None:
+            self._prices.tried = True
+
+    def _give_back(self) -> None:
+        if self._calls or self._dollars:
+            self._budget.promise(-self._calls, -self._dollars)
+            self._calls, self._dollars = 0, 0.0
 
 
 class Hold:
-    """What is set aside for one call, until it is settled. It is asked before an attempt is made again.
+    """What is reserved for one call, until it is settled.
 
     Attributes:
         attempts: Requests sent.
-        lost: Of these, those that brought no reply and may have been billed.
+        lost: How many of these brought no reply and may have been billed.
         at_risk: US dollars at most that these cost, and the reply beyond its cost, where that is limited.
-        open: Something is set aside.
     """
 
-    __slots__ = ("_budget", "_likely", "_most", "_quote", "at_risk", "attempts", "lost", "open")
+    __slots__ = ("_bound", "_budget", "_held", "_launched", "_prices", "at_risk", "attempts", "lost")
 
-    def __init__(self, budget: Budget, quote: Quote | None, most: float, likely: float) -> None:
-        self._budget = budget
-        self._quote = quote
-        self._most = most
-        self._likely = likely
+    def __init__(self, budget: Budget, bound: float, prices: Prices | None, *, held: bool = False) -> None:
+        self._budget, self._bound, self._prices, self._held = budget, bound, prices, held
+        self._launched = False
         self.attempts = 1
         self.lost = 0
         self.at_risk = 0.0
-        self.open = True
-        budget.set_aside(most, likely, 1)
 
-    def again(self, *, may_be_billed: bool) -> None:
-        """Before a request is sent again: the attempt before it may have to be paid for, too.
+    def launch(self) -> None:
+        """Count the call as in flight.
+
+        Raises:
+            BudgetExhaustedError: If the budget was stopped meanwhile.
+        """
+        if self._budget.stopped:
+            raise self._budget.refusal()
+        self._launched = True
+        self._budget.launched += 1
+        self._budget.in_flight += 1
+        if self._held:
+            self._budget.promise(-1, 0.0)
+
+    def again(self, may_be_billed: bool) -> None:
+        """Allow one more attempt; the one before it may have to be paid for, too.
 
         Raises:
             BudgetExhaustedError: If another attempt might cost more than there is.
         """
         if may_be_billed:
             self._risk()
-        if self._quote is not None and not self._budget.within():
-            raise self._budget.refusal(self._quote)
+        if self._prices is not None and not self._budget.fits(0, 0.0):
+            raise self._budget.refusal(self._bound, self._prices.limit)
         self.attempts += 1
 
     def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:
         """The call was answered, or brought no reply."""
-        if completion is not None and self._quote is not None:
-            self.at_risk += self._budget.paid(completion, self._quote)
+        self._budget.in_flight -= 1
+        if completion is not None and self._prices is not None:
+            self.at_risk += self._budget.paid(completion, self._bound, sure=self._prices.sure)
         elif may_be_billed:
             self._risk()
         self.release()
-        self._budget.settled()
 
     def release(self) -> None:
-        """Nothing is set aside any more."""
-        if self.open:
-            self.open = False
-            self._budget.set_aside(-self._most, -self._likely, -1)
+        """Reserve nothing any more."""
+        if self._held:
+            self._held = False
+            self._budget.promise(-(not self._launched), -self._bound)
 
     def _risk(self) -> None:
         self.lost += 1
-        self.at_risk += self._most
-        self._budget.at_risk += self._most
-
-
-class Share:
-    """The places in a budget that one vote holds, for one call after the other, and what it may spend.
-
-    A share that holds a place never waits for another one's, and one that waits to pay is refused as soon as nobody can
-    give anything back, so that waiting always ends.
-
-    Attributes:
-        order: The smallest is served first.
-        held: Places promised to this vote.
-        wanted: Places that it still lacks.
-        queued: It is in the budget's queue.
-        begun: A call of it was paid for.
-        forecast: What the judge's replies teach, of a vote that has begun.
-        promised: US dollars kept for its calls to come.
-        quote: What the call costs that it waits to pay for.
-        hold: What is set aside for its next call.
-    """
-
-    __slots__ = (
-        "_budget", "_calls", "_closed", "_refused", "_waiter", "begun", "forecast", "held", "hold", "order", "promised",
-        "queued", "quote", "wanted",
-    )  # fmt: skip
-
-    def __init__(self, budget: Budget, order: tuple[int, ...], calls: int = 0) -> None:
-        self.order = order
-        self.held = 0
-        self.wanted = 0
-        self.queued = False
-        self.begun = False
-        self.forecast: TokenForecast | None = None
-        self.promised = 0.0
-        self.quote: Quote | None = None
-        self.hold: Hold | None = None
-        self._budget = budget
-        self._calls = calls
-        self._closed = False
-        self._refused: BudgetExhaustedError | None = None
-        self._waiter: asyncio.Future[None] | None = None
-        budget.busy(1)
-
-    def calls_after(self, quote: Quote) -> int:
-        """How many calls are expected after this one."""
-        return max(0, self._calls - (not quote.again))
-
-    def expect(self, calls: int) -> None:
-        """So many more calls than were expected."""
-        if self._budget.limited and calls:
-            self.wanted += calls
-            if not self.queued:
-                self.queued = True
-                self._budget.queue(self)
-
-    def ready(self, quote: Quote | None = None) -> bool:
-        """Whether a place is held and paid for for the next call; both are sought.
-
-        Args:
-            quote: What the call costs; None where nothing limits the cost.
-        """
-        if not self._budget.limited:
-            return True
-        if not self._has_place():
-            return False
-        if quote is None or self.hold is not None:
-            return True
-        self.quote = quote
-        self._budget.queue_to_pay(self)
-        self._budget.pay_out()
-        return self.hold is not None
-
-    def _has_place(self) -> bool:
-        if self.held:
-            return True
-        if not self.wanted:
-            self.expect(1)
-        elif not self.queued:
-            self.queued = True
-            self._budget.queue(self)
-        return self.held > 0
-
-    async def granted(self) -> None:
-        """Wait for what :meth:`ready` lacked.
-
-        Raises:
-            BudgetExhaustedError: When it can come no more.
-        """
-        if self._refused is not None:
-            error, self._refused = self._refused, None
-            raise error
-        if self.quote is None:
-            if self.held:
-                return
-            if self._budget.stopped or not (self._budget.reserved or self._budget.may_grow()):
-                raise self._budget.refusal()
-        waiter = self._waiter = asyncio.get_running_loop().create_future()
-        self._budget.busy(-1)
-        self._budget.pay_out()
-        try:
-            await waiter
-        finally:
-            if waiter.cancelled() or not waiter.done():
-                self._budget.busy(1)
-            self._waiter = self.quote = None
-
-    def take(self) -> Hold:
-        """What is set aside for the next call, which settles or releases it from now on."""
-        hold, self.hold = self.hold, None
-        return Hold(self._budget, None, 0.0, 0.0) if hold is None else hold
-
-    def launch(self) -> None:
-        """Use a place: one more call is in flight, until what it holds is settled.
-
-        Raises:
-            BudgetExhaustedError: If it must not be launched.
-        """
-        if self.held:
-            self.held -= 1
-            self._budget.reserved -= 1
-            self._budget.launch()
-        elif self._budget.limited and not self._budget.fits(self._budget.reserved):
-            raise self._budget.refusal()
-        else:
-            self._budget.launch()
-
-    def skip(self, hold: Hold | None = None) -> None:
-        """An expected call was not needed.
-
-        Args:
-            hold: What was set aside for it already.
-        """
-        if hold is not None:
-            hold.release()
-        elif self._calls:
-            self._budget.promise(self, self.promised * (self._calls - 1) / self._calls)
-            self._calls -= 1
-        if self.wanted:
-            self.wanted -= 1
-        elif self.held:
-            self._give_back(1)
-        else:
-            self._budget.pay_out()
-
-    def close(self) -> None:
-        """The vote is done; what it did not use goes to others."""
-        if self._closed:
-            return
-        self._closed = True
-        if self.forecast is not None:
-            self.forecast.tried = True
-            self._budget.ended()
-        self.wanted = 0
-        self.quote = None
-        self.take().release()
-        self._budget.busy(-1)
-        self._budget.promise(self, 0.0)
-        self._give_back(self.held)
-
-    def give(self) -> None:
-        """A place for this vote."""
-        self.held += 1
-        self.wanted -= 1
-        self.wake()
-
-    def pay(self) -> None:
-        """The call that was waited for is paid for."""
-        if self.quote is not None:
-            self._calls = self.calls_after(self.quote)
-            self.quote = None
-        self.wake()
-
-    def wake(self) -> None:
-        """What was waited for is there."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-            self._budget.busy(1)
-
-    def refuse(self, error: BudgetExhaustedError) -> None:
-        """It will not come."""
-        self.wanted = 0
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(error)
-            self._budget.busy(1)
-        elif self.quote is not None:
-            self._refused = error
-        self.quote = None
-
-    def _give_back(self, places: int) -> None:
-        self.held -= places
-        self._budget.reserved -= places
-        self._budget.distribute()
+        self.at_risk += self._bound
+        self._budget.at_risk += self._bound

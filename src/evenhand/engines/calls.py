@@ -1,8 +1,7 @@
 """The one path by which a run reaches an engine: may it be asked at all, journal, requests in flight, budget.
 
-Whoever goes on with a reply (reads the verdict, makes the next prompt) or sends a request waits for its turn, a few at
-a time, so that the event loop looks at its sockets in between: a reply that has arrived is written down before others
-are thought about. What a few such turns bring is one transaction: the replies are recorded, and the next calls claimed.
+A reply is in the journal before its asker goes on. Replies that arrive together, and the keys of the next calls, are
+one transaction.
 """
 
 from __future__ import annotations
@@ -11,22 +10,20 @@ import asyncio
 import logging
 import os
 import sys
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.batches import BatchJudge, BatchRecords
-from evenhand.engines.budget import REASKS, Budget, Hold, Prices, Share
+from evenhand.engines.budget import Budget, Hold, Prices, Share
 from evenhand.engines.journal import (
     BEAT_SECONDS,
     Journal,
-    JournalEntry,
     Row,
     canonical_json,
     describe_request,
@@ -185,16 +182,12 @@ def check_may_see(judge: JudgeEngine, classifications: Classifications, what: st
 
 FIRST_LOOK_SECONDS: Final = 0.01
 LATER_LOOK_SECONDS: Final = 0.2
-TURNS_AT_ONCE: Final = 4
-TURNS_A_TRANSACTION: Final = 2
-
-Found = TypeVar("Found")
 
 _logger = logging.getLogger(__name__)
 
 
 class Turns:
-    """The turns of one event loop, shared by all calls of a run.
+    """Writes to a journal for all calls of a run on one event loop: one transaction for what one of its turns brings.
 
     Attributes:
         journal: Where replies go.
@@ -203,16 +196,13 @@ class Turns:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self._trouble: JournalError | None = None
-        self._refused = False
+        self._refused = self._changed = False
         self._unrecorded: list[Row] = []
         self._stops: list[Callable[[], None]] = []
-        self._changed = False
         self._rows: list[Row] = []
-        self._claims: dict[str, asyncio.Future[set[str]]] = {}
-        self._released: list[str] = []
-        self._asking: list[asyncio.Future[set[str]]] = []
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._given = 0
+        self._claims: list[str] = []
+        self._releases: list[str] = []
+        self._handed_over: asyncio.Future[set[str]] | None = None
         self._users = 0
         self._beating: asyncio.Task[None] | None = None
 
@@ -225,29 +215,25 @@ class Turns:
         """Call this when the journal cannot be used, so that no more calls are to be made."""
         self._stops.append(stop)
 
-    async def next(self) -> None:
-        """Wait for a turn to go on with a reply."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        if len(self._waiting) == 1:
-            turn.get_loop().call_soon(self._give_turn)
-        await turn
-
     def get(self, key: str) -> Completion | None:
-        """The recorded reply, marked as cached.
+        """Return the recorded reply, marked as cached.
 
         Raises:
             BudgetExhaustedError: If the journal cannot be read; the run ends with its error.
         """
-        return self._read(lambda: self.journal.get(key))
+        try:
+            return self.journal.get(key)
+        except JournalError as error:
+            self._stop(error)
+            raise self._refusal() from error
 
-    async def record(self, entry: JournalEntry) -> None:
+    async def record(self, row: Row) -> None:
         """Put a reply in the journal; the claim on it is gone."""
-        self._rows.append(entry.row())
-        await self._at_the_end()
+        self._rows.append(row)
+        await asyncio.shield(self._end_of_turn())
 
     async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
-        """The reply that another asker got meanwhile, or None when the key is ours to ask for, and it is our turn.
+        """Return the reply that another asker got meanwhile, or None when the key is ours to ask for.
 
         Args:
             key: What is asked for.
@@ -256,33 +242,37 @@ class Turns:
         Raises:
             BudgetExhaustedError: If the journal cannot be used, so that the reply could not be recorded.
         """
-        while not await self._claimed(key):
+        pause = FIRST_LOOK_SECONDS
+        while True:
+            ours = key not in self._claims  # two judges that are one engine ask for the same
+            if ours:
+                self._claims.append(key)
+            try:
+                ours = key in await asyncio.shield(self._end_of_turn()) and ours
+            except asyncio.CancelledError:
+                self.release(key)
+                raise
+            if ours:
+                return None
             if self._trouble is not None:
                 raise self._refusal()
-            pause = FIRST_LOOK_SECONDS
-            recorded = self.get(key)
-            while recorded is None and self._read(lambda: self.journal.claimed(key)):
-                await asyncio.sleep(pause)
-                check()
-                pause = min(LATER_LOOK_SECONDS, pause * 1.5)
-            recorded = recorded or self.get(key)
-            if recorded is not None:
+            if (recorded := self.get(key)) is not None:
                 return recorded
-        try:
-            await self.next()
-        except asyncio.CancelledError:
-            self.release(key)
-            raise
-        return None
+            await asyncio.sleep(pause)
+            check()
+            pause = min(LATER_LOOK_SECONDS, pause * 1.5)
 
     def release(self, key: str) -> None:
-        """Give up a claim at the end of this turn: no reply came."""
-        self._released.append(key)
-        self._at_the_end()
+        """Give up a claim: no reply came."""
+        if key in self._claims:
+            self._claims.remove(key)
+        else:
+            self._releases.append(key)
+            self._end_of_turn()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Shows other processes that this event loop is at work; at the end, nothing is left to hand over.
+        """Show other processes that this event loop is at work; at the end, nothing is left to hand over.
 
         Raises:
             JournalError: If calls were not made because their replies could not be recorded.
@@ -295,19 +285,17 @@ class Turns:
             yield
         finally:
             self._users -= 1
-            if not self._users:
-                failure = await self._finish()
+            if not self._users and self._beating is not None:
+                self._beating.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._beating
+                failure = self._finish()
         if failure is not None:
             raise failure
 
-    async def _finish(self) -> JournalError | None:
-        """What ended a run before all its calls were made; None where they were."""
-        if self._beating is not None:
-            self._beating.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._beating
+    def _finish(self) -> JournalError | None:
+        """Hand over what is left; return what ended a run before all its calls were made."""
         self._exchange()
-        self._waiting.clear()
         kept = "every reply that came is in it"
         try:
             self.journal.exchange(self._unrecorded)  # there may be room again
@@ -322,15 +310,8 @@ class Turns:
             "votes that were cast are in this error's votes"
         )
 
-    def _read(self, read: Callable[[], Found]) -> Found:
-        try:
-            return read()
-        except JournalError as error:
-            self._stop(error)
-            raise self._refusal() from error
-
     def _stop(self, error: JournalError) -> None:
-        """No more calls are made; what is on its way is waited for."""
+        """Make no more calls; those on their way are waited for."""
         if self._trouble is None:
             _logger.warning("no new calls are made, and replies on their way are waited for: %s", error)
         self._trouble = self._trouble or error
@@ -343,69 +324,38 @@ class Turns:
         return BudgetExhaustedError(f"no call is made whose reply could not be recorded: {self._trouble}")
 
     async def _beat(self) -> None:
-        """What a power failure takes is no older than a beat."""
+        """A power failure loses no more than the replies since the last beat."""
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            with suppress(JournalError):  # where the disk is full, whoever is on this host sees that we are alive
+            with suppress(JournalError):  # where the disk is full, processes on this host see that we are alive
                 self.journal.beat()
                 if self._changed:
                     self._changed = False
                     await asyncio.to_thread(self.journal.sync)
 
-    async def _claimed(self, key: str) -> bool:
-        """Whether the key is ours after this turn."""
-        asked = self._at_the_end()
-        if self._claims.setdefault(key, asked) is not asked:  # two judges that are one engine ask for the same
-            await asked
-            return False
-        try:
-            return key in await asked
-        except asyncio.CancelledError:
-            if not asked.cancelled() and key in asked.result():
-                self.release(key)
-            raise
-
-    def _at_the_end(self) -> asyncio.Future[set[str]]:
-        """Of this turn: done when what it brought is handed over, with the keys that are ours."""
-        loop = asyncio.get_running_loop()
-        if not self._asking and not self._waiting:
+    def _end_of_turn(self) -> asyncio.Future[set[str]]:
+        """Done when what was brought is handed over, with the keys that are ours."""
+        if self._handed_over is None:
+            loop = asyncio.get_running_loop()
+            self._handed_over = loop.create_future()
             loop.call_soon(self._exchange)
-        self._asking.append(loop.create_future())
-        return self._asking[-1]
+        return self._handed_over
 
     def _exchange(self) -> None:
-        rows, claims, released, asking = self._rows, self._claims, self._released, self._asking
-        self._rows, self._claims, self._released, self._asking = [], {}, [], []
-        keys = [key for key, asked in claims.items() if not asked.cancelled()]
-        taken = self._hand_over(rows, keys, released) if rows or keys or released else set()
-        for asked in asking:
-            if not asked.done():
-                asked.set_result(taken)
-
-    def _hand_over(self, rows: list[Row], claims: list[str], releases: list[str]) -> set[str]:
         """Record replies, and claim and release keys; where the journal fails, the replies stay in memory."""
-        if self._trouble is None:
+        rows, claims, releases, done = self._rows, self._claims, self._releases, self._handed_over
+        self._rows, self._claims, self._releases, self._handed_over = [], [], [], None
+        taken: set[str] = set()
+        if self._trouble is None and (rows or claims or releases):
             try:
                 taken = self.journal.exchange(rows, claims, releases)
+                self._changed = True
             except JournalError as error:
                 self._stop(error)
-            else:
-                self._changed = True
-                return taken
-        self._unrecorded += rows
-        return set()
-
-    def _give_turn(self) -> None:
-        loop = self._waiting[0].get_loop()
-        for _ in range(min(TURNS_AT_ONCE, len(self._waiting))):
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-        self._given += 1
-        if self._waiting:
-            loop.call_soon(self._give_turn)
-        if self._asking and (not self._waiting or self._given % TURNS_A_TRANSACTION == 0):
-            loop.call_soon(self._exchange)
+        if self._trouble is not None:
+            self._unrecorded += rows
+        if done is not None and not done.done():
+            done.set_result(taken)
 
 
 class Calls:
@@ -419,6 +369,8 @@ class Calls:
     Attributes:
         engine: What answers.
         launched: Calls sent to the engine.
+        budgeted: The engine's calls count in a budget.
+        away: Why nothing more can be asked of the engine: its server stayed away.
 
     Raises:
         InvalidInputError: If the budget limits the cost, and the engine's price is not known; or if an engine of
@@ -435,13 +387,16 @@ class Calls:
         most_replies: int | None = None,
     ) -> None:
         self.engine = engine
+        self.judge_id = engine.judge_id
         self.launched = 0
+        self.away: UnreachableError | None = None
         identity = engine.identity()
-        self._identity = None if identity is None else canonical_json(dict(identity))
-        self._withheld = None if identity is None else why_withheld(engine.judge_id, offline=offline)
+        self.budgeted = identity is not None
+        self._identity = canonical_json(dict(identity)) if identity is not None else ""
+        self._withheld = why_withheld(engine.judge_id, offline=offline) if self.budgeted else None
         self._turns = Turns(journal) if isinstance(journal, Journal) else journal
         self._budget = budget if budget is not None else Budget()
-        limited = self._budget.max_cost is not None and identity is not None
+        limited = self._budget.max_cost is not None and self.budgeted
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
         if isinstance(engine, BatchJudge) and not offline and self._budget.max_calls != 0:  # else nothing is sent
             _check_batches(engine, journaled=journal is not None, limited=limited)
@@ -450,23 +405,19 @@ class Calls:
         self._most_replies = most_replies  # that are held so, the latest ones; None for all
         self._fatal: FatalEngineError | None = None
 
-    @property
-    def judge_id(self) -> str:
-        """The engine's name in every vote."""
-        return self.engine.judge_id
-
     @asynccontextmanager
     async def running(self, *, grace: float = 0.0) -> AsyncIterator[None]:
-        """The engine's own context.
+        """Run the engine.
 
-        When it ends by an error, the calls that are under way get ``grace`` seconds to bring their replies, which are
+        When this ends by an error, the calls that are under way get ``grace`` seconds to bring their replies, which are
         journaled; when it is cancelled, none.
         """
-        if isinstance(self.engine, InterruptibleEngine):
-            self._budget.when_stopped(self.engine.stop_sending)
+        stop_sending: Callable[[], None] | None = getattr(self.engine, "stop_sending", None)
+        if stop_sending is not None:
+            self._budget.when_stopped(stop_sending)
             if self._turns is not None:
-                self._turns.when_stopped(self.engine.stop_sending)
-        turns = nullcontext() if self._turns is None or self._identity is None else self._turns.running()
+                self._turns.when_stopped(stop_sending)
+        turns = nullcontext() if self._turns is None or not self.budgeted else self._turns.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, turns:
             if self._withheld is None and self._turns is not None:
@@ -485,32 +436,22 @@ class Calls:
             await self._wind_up(grace)
 
     @property
-    def away(self) -> UnreachableError | None:
-        """Why nothing more can be asked of the engine: its server stayed away."""
-        return self._fatal if isinstance(self._fatal, UnreachableError) else None
-
-    @property
     def failed(self) -> bool:
         """Whether no further call can succeed: the engine has said so, or the journal cannot be used."""
         return self._fatal is not None or (self._turns is not None and self._turns.failed)
 
     def journaled(self, request: Request) -> Completion | None:
-        """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
-        if self._identity is None or self._turns is None:
+        """Return the journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
+        if not self.budgeted or self._turns is None:
             return None
         return self._turns.journal.get(request_key(self._identity, describe_request(request)))
 
-    @property
-    def budgeted(self) -> bool:
-        """Whether the engine's calls count in a budget."""
-        return self._identity is not None
-
     def within(self, share: Share) -> SharedCalls:
-        """These calls, launched on the places of one vote."""
+        """Return these calls, launched on the places of one vote."""
         return SharedCalls(self, share)
 
     async def complete(self, request: Request, share: Share | None = None) -> Completion:
-        """The reply to one request, on a place of this share of the budget, or else on any that is free.
+        """Return the reply to one request, with what this share of the budget holds, or else with what is free.
 
         Raises:
             EngineError: When there is no reply.
@@ -519,76 +460,59 @@ class Calls:
             JournalError: When the journal fails.
         """
         check_may_see(self.engine, classifications_of(request))
-        if self._identity is None:
-            return await self._complete_free(request)
+        if not self.budgeted:  # it costs nothing and repeats itself: no journal, no budget
+            self.launched += 1
+            return await self.engine.complete(request)
         if isinstance(self._withheld, MockModeError):
             raise MockModeError(str(self._withheld))
         description = describe_request(request)
         key = request_key(self._identity, description)
-        if share is not None:
-            return await self._complete_within(share, key, description, request)
-        share = self._budget.share()
+        own = share if share is not None else self._budget.share()
         try:
-            return await self._complete_within(share, key, description, request)
+            return await self._complete(key, description, request, own)
         finally:
-            share.close()
+            own.skip()
+            if share is None:
+                own.close()
 
-    async def _complete_within(self, share: Share, key: str, description: str, request: Request) -> Completion:
-        quote = None if self._prices is None else self._prices.quote(request)
-        if request.stage in REASKS:
-            share.expect(1)
-        while True:
-            pending = self._pending.get(key)
-            if pending is not None:
-                share.skip()
-                return await _shared(pending)
-            recorded = self._replies.get(key) if self._turns is None else self._turns.get(key)
-            if recorded is not None:
-                share.skip()
-                self._learn(request, recorded)
-                return await self._in_turn(recorded)
-            self._check_may_leave()
-            if share.ready(quote):
-                break
-            await share.granted()
-        task = asyncio.get_running_loop().create_task(self._call(key, description, request, share, share.take()))
-        self._pending[key] = task
-        task.add_done_callback(_retrieve)
-        return await self._in_turn(await asyncio.shield(task))
+    async def _complete(self, key: str, description: str, request: Request, share: Share) -> Completion:
+        hold: Hold | None = None
+        try:
+            while (pending := self._pending.get(key)) is None:
+                recorded = self._replies.get(key) if self._turns is None else self._turns.get(key)
+                if recorded is not None:
+                    self._learn(request, recorded)
+                    return recorded
+                if self._withheld is not None:
+                    raise type(self._withheld)(str(self._withheld))
+                if self._fatal is not None:
+                    raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
+                if hold is None:
+                    hold = await share.reserve(request, self._prices)
+                    continue  # another may have asked for it meanwhile
+                task = asyncio.get_running_loop().create_task(self._call(key, description, request, hold))
+                hold, self._pending[key] = None, task
+                task.add_done_callback(lambda task: task.cancelled() or task.exception())  # its waiters may be gone
+                return await asyncio.shield(task)
+            return await _shared(pending)
+        finally:
+            if hold is not None:
+                hold.release()
 
-    async def _in_turn(self, completion: Completion) -> Completion:
-        """A reply, when it is its turn to be gone on with: others that have arrived are recorded first."""
-        if self._turns is not None:
-            await self._turns.next()
-        return completion
-
-    def _check_may_leave(self) -> None:
-        """Nothing leaves offline, nor to an engine that has said that no request to it can succeed."""
-        if self._withheld is not None:
-            raise type(self._withheld)(str(self._withheld))
-        if self._fatal is not None:
-            raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
-
-    async def _complete_free(self, request: Request) -> Completion:
-        """An engine without identity costs nothing and repeats itself: no journal, no budget."""
-        self.launched += 1
-        return await self.engine.complete(request)
-
-    async def _call(self, key: str, description: str, request: Request, share: Share, hold: Hold) -> Completion:
+    async def _call(self, key: str, description: str, request: Request, hold: Hold) -> Completion:
         try:
             if self._turns is None:
-                completion = await self._ask(request, share, hold)
+                completion = await self._ask(request, hold)
                 if len(self._replies) == self._most_replies:
                     del self._replies[next(iter(self._replies))]
                 self._replies[key] = completion.model_copy(update={"cached": True})
                 return completion
             recorded = await self._turns.claim(key, self._check_budget)
             if recorded is not None:
-                share.skip(hold)
                 return recorded
             try:
-                completion = await self._ask(request, share, hold)
-                await self._turns.record(JournalEntry(key, completion, str(self._identity), description))
+                completion = await self._ask(request, hold)
+                await self._turns.record(Row.of(key, self._identity, description, completion))
             except BaseException:
                 self._turns.release(key)
                 raise
@@ -597,11 +521,11 @@ class Calls:
             hold.release()
             del self._pending[key]
 
-    async def _ask(self, request: Request, share: Share, hold: Hold) -> Completion:
-        share.launch()
+    async def _ask(self, request: Request, hold: Hold) -> Completion:
+        hold.launch()
         self.launched += 1
         try:
-            request.meter = hold
+            request.again = hold.again
             completion = await self.engine.complete(request)
         except EngineError as error:
             if isinstance(error, FatalEngineError):
@@ -609,7 +533,8 @@ class Calls:
             hold.settle(None, may_be_billed=error.may_be_billed)
             error.attempts = min(error.attempts, hold.attempts)  # without connections that were not made
             error.lost, error.at_risk = hold.lost, hold.at_risk
-            if self.away is not None:
+            if isinstance(self._fatal, UnreachableError):
+                self.away = self._fatal
                 self._budget.stop()
             raise
         except BudgetExhaustedError as error:  # what it risked is counted
@@ -640,7 +565,7 @@ class Calls:
                 )
 
     def _check_budget(self) -> None:
-        """Whoever waits for another process's reply stops waiting when the run is stopped."""
+        """Stop waiting for another process's reply when the run is stopped."""
         if self._budget.stopped:
             raise BudgetExhaustedError("the run was interrupted while another process was asking for the reply")
 
@@ -667,7 +592,7 @@ class SharedCalls:
         return self.calls.judge_id
 
     async def complete(self, request: Request) -> Completion:
-        """The reply to one request; see :meth:`Calls.complete`."""
+        """Return the reply to one request; see :meth:`Calls.complete`."""
         return await self.calls.complete(request, self.share)
 
 
@@ -699,9 +624,3 @@ async def _shared(pending: asyncio.Task[Completion]) -> Completion:
         failure.at_risk = 0.0
         raise failure from error
     return completion.model_copy(update={"cached": True})
-
-
-def _retrieve(task: asyncio.Task[Completion]) -> None:
-    """A call whose waiters were all cancelled ends without anyone to hear of its failure; that is not an error."""
-    if not task.cancelled():
-        task.exception()

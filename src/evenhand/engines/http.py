@@ -1,7 +1,7 @@
-"""HTTP as far as servers of models need it: addresses, keys, proxies, and bodies read no further than they may be long.
+"""HTTP as far as servers of models need it: addresses, keys, proxies, and bodies of bounded size.
 
-A body that is longer is not read in part: half a verdict may be another one. It is a reply that was paid for, so it is
-told by a :class:`~evenhand.errors.ReplyTooLongError` and not asked for again.
+A body that is longer than the bound is not read in part: half a verdict may be another one. The server was paid for it,
+so it raises :class:`~evenhand.errors.ReplyTooLongError` and is not asked for again.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from yarl import URL
 
-from evenhand.engines.replies import redact
+from evenhand.engines.replies import decoded_reply, filtered_completion, read_completion, read_error, redact
 from evenhand.errors import (
     ConnectionLostError,
     EngineError,
@@ -26,6 +29,7 @@ from evenhand.errors import (
     ReplyTooLongError,
     origins,
 )
+from evenhand.votes import Completion, json_bytes
 
 PATH: Final = "/chat/completions"
 DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
@@ -35,14 +39,13 @@ KEYLESS_ADVICE: Final = (
     f"{DEFAULT_KEY_VARIABLE} is sent unasked to https://{DEFAULT_KEY_HOST} and to this machine only)"
 )
 MOST_BYTES: Final = 4 * 2**20
-"""Of a reply's body, as it is sent and as it is when it is unpacked. Ten thousand tokens with their log-probabilities
-and those of the five likeliest take about 3 MB."""
+"""The most bytes of a reply's body, as it is sent and as it is when it is unpacked. Ten thousand tokens with their
+log-probabilities and those of the five likeliest take about 3 MB."""
 MOST_ERROR_BYTES: Final = 64 * 2**10
-"""Of the body of an error, of which a few hundred characters are shown."""
 CONNECT_SECONDS: Final = 10.0
-"""For a connection to be made; a host that drops what it is sent is away."""
 ENCODINGS: Final = "gzip, deflate"
-"""What servers are told that they may send. Both are unpacked to a bound; others cannot be."""
+"""What servers may send: both are unpacked to a bound; others cannot be."""
+UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,12 @@ class ServerAddress:
     base_url: str
     api_key_env: str | None = None
     headers_env: str | None = None
+    further: Mapping[str, str] = field(default_factory=dict)
 
     def headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        """What every request carries, and what of it is secret."""
+        """Return what every request carries, and which of these values are secret."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evenhand"}
-        headers["Accept-Encoding"] = ENCODINGS
+        headers |= {"Accept-Encoding": ENCODINGS, **self.further}
         secrets = []
         default = self.api_key_env is None and may_have_default_key(self.base_url)
         key = os.environ.get(DEFAULT_KEY_VARIABLE) if default else None
@@ -78,9 +82,15 @@ class ServerAddress:
                 )
         return headers, tuple(secrets)
 
+    @property
+    def proxy(self) -> str | None:
+        """The proxy that the environment prescribes."""
+        parts = urlsplit(self.base_url)
+        return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
 
 def normalized_base_url(base_url: object, *, field: str = "base_url") -> str:
-    """The address without ``/chat/completions``, with ``/v1`` where no path was given.
+    """Return the address without ``/chat/completions``, with ``/v1`` where no path was given.
 
     >>> normalized_base_url("http://localhost:8000/")
     'http://localhost:8000/v1'
@@ -110,7 +120,7 @@ def normalized_base_url(base_url: object, *, field: str = "base_url") -> str:
 
 
 def environment_value(field: str, name: str) -> str:
-    """What the environment variable holds that a field names.
+    """Return the value of the environment variable that a field names.
 
     Raises:
         InvalidInputError: If it is not set.
@@ -137,7 +147,7 @@ def _header_object(name: str) -> dict[str, str]:
 
 
 def may_have_default_key(base_url: str) -> bool:
-    """Whether the user's OpenAI key may go there unasked: to OpenAI, by https, and to servers of this machine."""
+    """Return whether the OpenAI key may go there unasked: to OpenAI, by https, and to servers of this machine."""
     parts = urlsplit(base_url)
     host = (parts.hostname or "").rstrip(".")
     if host == DEFAULT_KEY_HOST or host.endswith(f".{DEFAULT_KEY_HOST}"):
@@ -150,43 +160,30 @@ def may_have_default_key(base_url: str) -> bool:
         return False
 
 
-def proxy_of(base_url: str) -> str | None:
-    """The proxy that the environment prescribes, looked up once instead of for every call."""
-    parts = urlsplit(base_url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
-
-
-UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-
-
 def lost_connection(
-    error: BaseException, told: str, unreached: tuple[type[BaseException], ...] = UNREACHED
+    error: BaseException, message: str, unreached: tuple[type[BaseException], ...] = UNREACHED
 ) -> EngineError:
-    """What a failure below HTTP means.
+    """Return the error of ours for a failure below HTTP.
 
     Args:
         error: The failure.
-        told: The message.
+        message: Of the error returned.
         unreached: The errors of a connection that was not made.
     """
     if any(getattr(source, "errno", None) in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
         return FatalEngineError(
-            f"{told}: the process may open no more files and connections. Raise the limit (ulimit -n), or lower "
+            f"{message}: the process may open no more files and connections. Raise the limit (ulimit -n), or lower "
             "max_in_flight",
             cause="no_descriptors",
         )
-    return ConnectionLostError(told, reached=not isinstance(error, unreached))
+    return ConnectionLostError(message, reached=not isinstance(error, unreached))
 
 
 async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """Read a body: of a reply all of it, or nothing; of an error as much as is looked at.
-
-    Args:
-        response: The response; aiohttp unpacks it piece by piece.
-        most: Bytes that are read of a reply.
+    """Read a body: of a reply all of it, or nothing; of an error the beginning.
 
     Raises:
-        ReplyTooLongError: If a reply is longer.
+        ReplyTooLongError: If a reply has more bytes than ``most``, unpacked.
     """
     body = bytearray()
     async for piece in response.content.iter_any():
@@ -197,3 +194,89 @@ async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
             response.close()  # what is left of it is not waited for
             raise ReplyTooLongError(f"the server's reply has more than {most} bytes (max_reply_bytes)")
     return bytes(body)
+
+
+@asynccontextmanager
+async def open_connection(
+    address: ServerAddress,
+    *,
+    seconds: float,
+    max_in_flight: int,
+    most: int,
+    **further: Any,  # noqa: ANN401 - see there
+) -> AsyncIterator[HttpConnection]:
+    """Open a pool of connections for the event loop that runs now; see :class:`HttpConnection` for the rest."""
+    headers, secrets = address.headers()
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=max_in_flight, ttl_dns_cache=300),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, seconds)),
+        headers=headers,
+    ) as session:
+        keyless = "Authorization" not in headers
+        yield HttpConnection(session, address, secrets, keyless=keyless, most=most, **further)
+
+
+class HttpConnection:
+    """An open pool of connections to one address.
+
+    Args:
+        session: The pool.
+        address: Where it goes.
+        secrets: What no message may show.
+        keyless: No key is sent.
+        most: The most bytes of a reply.
+        model: What the server calls the model, if the payload calls it otherwise.
+        schema: Whether the server may be asked for structured output.
+        unusable: The message of an error that every request ends in: there is no key.
+    """
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        address: ServerAddress,
+        secrets: tuple[str, ...],
+        *,
+        keyless: bool,
+        most: int,
+        model: str | None = None,
+        schema: bool = True,
+        unusable: str | None = None,
+    ) -> None:
+        self.supports_schema = schema
+        self._session, self._secrets, self._keyless, self._most = session, secrets, keyless, most
+        self._url, self._proxy = URL(f"{address.base_url}{PATH}"), address.proxy
+        self._model, self._unusable = model, unusable
+
+    async def send(self, payload: Mapping[str, Any]) -> Completion:
+        """Send one POST, and return the reply.
+
+        Raises:
+            EngineError: If there is none.
+        """
+        if self._unusable is not None:
+            raise FatalEngineError(self._unusable, cause="missing_key")
+        body = json_bytes(payload if self._model is None else {**payload, "model": self._model})
+        try:
+            async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
+                status, headers = response.status, response.headers
+                content = await read_body(response, self._most)
+        except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
+            raise FatalEngineError(self._describe(error), cause="connection") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise lost_connection(error, self._describe(error)) from None
+        if status == 200:
+            return read_completion(await decoded_reply(content), self._secrets)
+        text = content.decode("utf-8", "replace")
+        filtered = filtered_completion(status, text)
+        if filtered is not None:
+            return filtered
+        advice = KEYLESS_ADVICE if status == 401 and self._keyless else ""
+        if status == 404:
+            url = redact(str(self._url), self._secrets)
+            advice = f" (asked at {url!r}: check the path of base_url, which often ends in '/v1', and the model)"
+        raise read_error(status, text, headers.get("Retry-After"), self._secrets, advice=advice)
+
+    def _describe(self, error: Exception) -> str:
+        reason = redact(str(error), self._secrets)
+        return f"the connection to {str(self._url)!r} failed ({type(error).__name__}{': ' if reason else ''}{reason})"

@@ -441,6 +441,12 @@ class Row(NamedTuple):
     completion: str
     recorded_at: float
 
+    @classmethod
+    def of(cls, key: str, identity: str, request: str, completion: Completion) -> Self:
+        """Return the row of a reply that is written now."""
+        reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
+        return cls(key, identity, request, reply, time.time())
+
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
@@ -470,28 +476,6 @@ def describe_request(request: Request) -> str:
             "sample": request.sample,
         }
     )
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """A reply to record.
-
-    Attributes:
-        key: From :func:`~evenhand.engines.journal.request_key`.
-        completion: The reply.
-        identity: The engine's identity as canonical JSON, without secrets.
-        request: From :func:`describe_request`; kept so that the file can be read by people.
-    """
-
-    key: str
-    completion: Completion
-    identity: str
-    request: str
-
-    def row(self) -> Row:
-        """As it is written now."""
-        reply = self.completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
-        return Row(self.key, self.identity, self.request, reply, time.time())
 
 
 class Journal:
@@ -584,10 +568,6 @@ class Journal:
                 return set()
             self._remove_broken(connection, claims)
             return self._claims.take(connection, claims)
-
-    def put(self, entries: Sequence[JournalEntry]) -> None:
-        """Record replies; see :meth:`exchange`."""
-        self.exchange([entry.row() for entry in entries])
 
     def claim(self, keys: Sequence[str]) -> set[str]:
         """Claim keys; see :meth:`exchange`."""

@@ -204,17 +204,6 @@ def _sound_rows(path: Path) -> Iterator[Row]:
             raise failure(path, error) from error
 
 
-def merged(journal: Journal, shard: Path) -> None:
-    """Record the replies of another journal, and remove that; see :mod:`evenhand.distributed`.
-
-    Raises:
-        JournalError: If one of the two cannot be read or written.
-    """
-    _record(journal, _sound_rows(shard))
-    for path in (shard, *(beside(shard, ending) for ending in COMPANIONS)):
-        path.unlink(missing_ok=True)
-
-
 def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     """Record the replies of exported lines; those that a journal has already stay as they are.
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import json
 import logging
 import os
 import re
+import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache, cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Final
 
@@ -18,13 +23,16 @@ from evenhand.engines.batch_providers import ANTHROPIC_URL, AnthropicBatches, Ba
 from evenhand.engines.batches import BatchableEngine
 from evenhand.engines.http import (
     DEFAULT_KEY_HOST,
+    DEFAULT_KEY_VARIABLE,
     KEYLESS_ADVICE,
+    UNREACHED,
     ServerAddress,
     environment_value,
     lost_connection,
     may_have_default_key,
     normalized_base_url,
 )
+from evenhand.engines.remote import Connection
 from evenhand.engines.replies import (
     CONTENT_FILTER_CODES,
     SHOWN_CHARACTERS,
@@ -34,28 +42,29 @@ from evenhand.engines.replies import (
     read_error,
     redact,
 )
-from evenhand.errors import (
-    EngineError,
-    FatalEngineError,
-    InvalidInputError,
-    MissingDependencyError,
-    origins,
-)
+from evenhand.errors import EngineError, FatalEngineError, InvalidInputError, MissingDependencyError, origins
 from evenhand.options import option
 from evenhand.votes import Completion
 
 NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own needs none
+OPENAI_URL: Final = f"https://{DEFAULT_KEY_HOST}/v1"
+PRICE_LIST: Final = "model_prices_and_context_window_backup.json"
 _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
-BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
-
-_logger = logging.getLogger(__name__)
+OWN_BATCHES: Final[Mapping[str, str | None]] = {
+    "openai": OPENAI_URL,
+    "anthropic": ANTHROPIC_URL,
+    "hosted_vllm": None,
+    "litellm_proxy": None,
+}
+"""The providers in names of litellm that have batches, and their address where it is always the same."""
 
 
 class LiteLLMEngine(BatchableEngine):
-    """A judge of any provider that litellm knows: ``LiteLLMEngine(model="openai/gpt-4.1-mini")``.
+    """A judge of any provider that litellm knows: ``LiteLLMEngine(model="anthropic/claude-sonnet-4-5")``.
 
-    Its id is ``engines.evenhand.litellm[model=openai/gpt-4.1-mini]``.
+    Its id is ``engines.evenhand.litellm[model=anthropic/claude-sonnet-4-5]``. The name ``openai/gpt-4.1-mini`` alone
+    stands for this engine with ``direct=True``: evenhand's own client asks OpenAI, which takes a fraction of the time.
     """
 
     example: ClassVar[str] = "engines.evenhand.litellm[model=openai/gpt-4.1-mini]"
@@ -65,6 +74,9 @@ class LiteLLMEngine(BatchableEngine):
         None,
         "The variable that holds the key. None leaves it to litellm (``ANTHROPIC_API_KEY``, …); ``OPENAI_API_KEY`` "
         "goes to OpenAI and to servers on this machine only.",
+    )
+    direct: bool = option(
+        False, "Ask a model of ``openai/`` with evenhand's own client: the same replies and journal, without litellm."
     )
 
     @field_validator("api_base", mode="before")
@@ -82,31 +94,40 @@ class LiteLLMEngine(BatchableEngine):
         return name
 
     def model_post_init(self, _: object) -> None:
-        """Check that the provider has batches, where they are asked for."""
+        """Check that the provider has batches, or an address of OpenAI's protocol, where they are asked for."""
         if self.batch and self.model is not None:
             self.batch_provider()
+        if self.direct and self.model is not None and self._provider != "openai":
+            raise InvalidInputError(
+                f"direct=True is for models of 'openai/…', and model is {self.model!r}: leave direct out, or give the "
+                "address of a server (engines.evenhand.openai_compatible)"
+            )
 
     @property
     def endpoint(self) -> Mapping[str, Any]:
         """The address that was given, or that the environment prescribes for the provider."""
-        variables = [self._provider.upper() + suffix for suffix in BASE_VARIABLES]
-        prescribed = [address for variable in variables if (address := os.environ.get(variable))]
-        addresses = [normalized_base_url(address, field=variables[0]) for address in prescribed]
-        return {"provider": "litellm", "endpoint": self.api_base or next(iter(addresses), None)}
+        return {"provider": "litellm", "endpoint": self.api_base or self._prescribed_address}
+
+    @property
+    def _prescribed_address(self) -> str | None:
+        variables = [f"{self._provider.upper()}_API_BASE", f"{self._provider.upper()}_BASE_URL"]
+        addresses = [address for variable in variables if (address := os.environ.get(variable))]
+        return normalized_base_url(addresses[0], field=variables[0]) if addresses else None
 
     @property
     def _provider(self) -> str:
         return str(self.model).partition("/")[0] if "/" in str(self.model) else "openai"
 
-    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars at the prices given, or else of litellm's price list; None for an unlisted model."""
-        cost = self.given_cost(prompt_tokens, completion_tokens)
-        if cost is not None:
-            return cost
-        listed, model = import_litellm().model_cost, str(self.model)
-        prices = listed.get(model) or listed.get(model.partition("/")[2]) or {}
-        prompt, reply = prices.get("input_cost_per_token"), prices.get("output_cost_per_token")
-        return None if prompt is None or reply is None else float(prompt_tokens * prompt + completion_tokens * reply)
+    def rates(self) -> tuple[float, float, float] | None:
+        """Return the prices given, or else those of litellm's price list; None for an unlisted model."""
+        if self.has_own_prices:
+            return super().rates()
+        listed, tier = listed_model(str(self.model)), self.extra.get("service_tier")
+        names = ("input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost")
+        prompt, reply, cached = (listed.get(f"{name}_{tier}", listed.get(name)) for name in names)
+        if prompt is None or reply is None:
+            return None
+        return 1e6 * prompt, 1e6 * reply, 1e6 * (prompt if cached is None else cached)
 
     def batch_provider(self) -> BatchProvider:
         """Return the provider's batches, asked without litellm.
@@ -127,14 +148,24 @@ class LiteLLMEngine(BatchableEngine):
         address = ServerAddress(normalized_base_url(url, field="api_base"), named)
         return AnthropicBatches(address, model) if provider == "anthropic" else OpenAIBatches(address, model)
 
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[LiteLLMConnection]:
-        """Have litellm make clients for the event loop that runs now, and close them at the end."""
-        connection = LiteLLMConnection(str(self.model), self.server())
-        try:
-            yield connection
-        finally:
-            await connection.close()
+    def opened(self) -> AbstractAsyncContextManager[Connection]:
+        """Open our own client for the event loop that runs now, or have litellm make its clients."""
+        if not self.direct:
+            return opened_litellm(str(self.model), self.server())
+        model, listed, key = str(self.model), listed_model(str(self.model)), self.api_key_env
+        prescribed = self._prescribed_address if self.api_base is None else None
+        url = normalized_base_url(self.api_base or prescribed or OPENAI_URL, field="api_base")
+        known = bool(os.environ.get(DEFAULT_KEY_VARIABLE))
+        if key is None and prescribed is not None and known:  # who sets the address means its key
+            key = DEFAULT_KEY_VARIABLE
+        variables = {"OpenAI-Organization": "OPENAI_ORGANIZATION", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+        further = {header: value for header, name in variables.items() if (value := os.environ.get(name))}
+        return self.connect(
+            ServerAddress(url, key, further=further if url == OPENAI_URL else {}),
+            model=model.removeprefix("openai/"),
+            schema=bool(listed.get("supports_response_schema", not listed)),
+            unusable=None if url != OPENAI_URL or key or known else missing_key(model, repr(DEFAULT_KEY_VARIABLE)),
+        )
 
     def server(self) -> dict[str, str]:
         """Return what litellm is told of the server: its address and its key."""
@@ -143,22 +174,33 @@ class LiteLLMEngine(BatchableEngine):
             given["api_key"] = environment_value("api_key_env", self.api_key_env)
         elif self.api_base is not None and _OPENAI_MODEL.match(str(self.model)):
             trusted = may_have_default_key(normalized_base_url(self.api_base, field="api_base"))
-            if not trusted or not os.environ.get("OPENAI_API_KEY"):
+            if not trusted or not os.environ.get(DEFAULT_KEY_VARIABLE):
                 given["api_key"] = NO_KEY
         return given
 
 
-OWN_BATCHES: Final[Mapping[str, str | None]] = {
-    "openai": f"https://{DEFAULT_KEY_HOST}/v1",
-    "anthropic": ANTHROPIC_URL,
-    "hosted_vllm": None,
-    "litellm_proxy": None,
-}
-"""The providers in names of litellm that have batches, and their address where it is always the same."""
+def listed_model(model: str) -> Mapping[str, Any]:
+    """Return what the table of models in litellm's package says of a model; nothing for one that is not in it."""
+    listed = _price_list()
+    return listed.get(model) or listed.get(model.partition("/")[2]) or {}
+
+
+@cache
+def _price_list() -> Mapping[str, Mapping[str, Any]]:
+    """The table, read from its file: to import litellm takes seconds.
+
+    Raises:
+        MissingDependencyError: If litellm is not installed.
+    """
+    found = importlib.util.find_spec("litellm")
+    if found is None or found.origin is None:
+        raise _not_installed("it was not found")
+    listed: Mapping[str, Mapping[str, Any]] = json.loads((Path(found.origin).parent / PRICE_LIST).read_bytes())
+    return listed
 
 
 def import_litellm() -> ModuleType:
-    """litellm, without its network look-ups at import, its telemetry and its chatter.
+    """Import litellm, without its network look-ups at import, its telemetry and its chatter.
 
     Raises:
         MissingDependencyError: If it is not installed.
@@ -167,14 +209,36 @@ def import_litellm() -> ModuleType:
     try:
         import litellm  # noqa: PLC0415 - takes seconds, and only this engine needs it
     except ImportError as error:
-        raise MissingDependencyError(
-            f"the litellm engine needs the package litellm, which cannot be imported ({error}): pip install litellm"
-        ) from error
+        raise _not_installed(str(error)) from error
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     module: ModuleType = litellm
     return module
+
+
+def _not_installed(reason: str) -> MissingDependencyError:
+    return MissingDependencyError(
+        f"the litellm engine needs the package litellm, which cannot be imported ({reason}): pip install litellm"
+    )
+
+
+def missing_key(model: str, variables: str) -> str:
+    """Return the message of the error for a provider without a key: no attempt can succeed."""
+    return (
+        f"there is no key for {model!r}: set the environment variable {variables}, or name the one that holds the key "
+        "in api_key_env"
+    )
+
+
+@asynccontextmanager
+async def opened_litellm(model: str, address: Mapping[str, str]) -> AsyncIterator[Connection]:
+    """Have litellm make clients for the event loop that runs now, and close them at the end."""
+    connection = LiteLLMConnection(model, address)
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 class LiteLLMConnection:
@@ -183,16 +247,25 @@ class LiteLLMConnection:
     def __init__(self, model: str, address: Mapping[str, str]) -> None:
         self._model = model
         self._address = address
-        self._litellm: ModuleType | None = None
+        self._secrets = [value for name, value in address.items() if name == "api_key"]
 
+    @cached_property
+    def _litellm(self) -> ModuleType:
+        return import_litellm()
+
+    @property
     def supports_schema(self) -> bool:
         """What litellm's table of models says."""
-        return bool(self._imported().supports_response_schema(model=self._model))
+        return bool(self._litellm.supports_response_schema(model=self._model))
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
-        """One call, with none of litellm's own retries."""
+        """Make one call, with none of litellm's own retries.
+
+        Raises:
+            EngineError: If there is no reply.
+        """
         try:
-            response = await self._imported().acompletion(
+            response = await self._litellm.acompletion(
                 **{**payload, "messages": list(payload["messages"])},
                 **self._address,
                 max_retries=0,
@@ -201,7 +274,7 @@ class LiteLLMConnection:
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
             failure = None if self._is_filtered(error) else self._failure(error)
         else:
-            completion = read_completion(response.model_dump(), self._secrets())
+            completion = read_completion(response.model_dump(), self._secrets)
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
             return completion if cost is None else completion.model_copy(update={"cost": float(cost)})
         if failure is not None:
@@ -210,7 +283,7 @@ class LiteLLMConnection:
 
     async def close(self) -> None:
         """Close the clients that litellm made for this event loop, and forget them."""
-        if self._litellm is None:
+        if "_litellm" not in vars(self):
             return
         cached: dict[str, Any] = self._litellm.in_memory_llm_clients_cache.cache_dict
         suffix = f"-{id(asyncio.get_running_loop())}"
@@ -220,74 +293,52 @@ class LiteLLMConnection:
             if asyncio.iscoroutinefunction(close):
                 await close()
 
-    def _imported(self) -> ModuleType:
-        """Litellm."""
-        if self._litellm is None:
-            self._litellm = import_litellm()
-        return self._litellm
-
-    def _secrets(self) -> list[str]:
-        """What no message may show."""
-        return [value for name, value in self._address.items() if name == "api_key"]
-
     def _is_filtered(self, error: Exception) -> bool:
-        told = isinstance(error, self._imported().ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
-        return told or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
-
-    def _without_key(self) -> FatalEngineError:
-        """No attempt can succeed before the key is there."""
-        missing = self._imported().validate_environment(model=self._model).get("missing_keys") or []
-        variables = " or ".join(map(repr, missing)) or "that litellm's documentation names for this provider"
-        return FatalEngineError(
-            f"litellm finds no key for {self._model!r}: set the environment variable {variables}, or name the one "
-            "that holds the key in api_key_env",
-            cause="missing_key",
-        )
+        policy = isinstance(error, self._litellm.ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
+        return policy or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
 
     def _failure(self, error: Exception) -> EngineError:
-        """Our error for one of litellm's, told by its status."""
-        secrets = self._secrets()
-        status = getattr(error, "status_code", None)
-        text = f"{error} {_code(error)}".rstrip()
-        broken = broken_connection(error, secrets)
+        """Our error for one of litellm's, by its status."""
+        status, text = getattr(error, "status_code", None), f"{error} {_code(error)}".rstrip()
+        broken = broken_connection(error, self._secrets)
         if broken is not None:
             return broken
         if not isinstance(status, int):
-            return read_error(400, f"{type(error).__name__}: {text}", None, secrets)
+            return read_error(400, f"{type(error).__name__}: {text}", None, self._secrets)
         headers: Any = getattr(error, "litellm_response_headers", None)
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         if _MISSING_KEY.search(text):
-            return self._without_key()
+            missing = self._litellm.validate_environment(model=self._model).get("missing_keys") or []
+            variables = " or ".join(map(repr, missing)) or "that litellm's documentation names for this provider"
+            return FatalEngineError(missing_key(self._model, variables), cause="missing_key")
         advice = KEYLESS_ADVICE if status == 401 and self._address.get("api_key") == NO_KEY else ""
-        failure = read_error(status, text, headers.get("retry-after"), secrets, advice=advice)
+        failure = read_error(status, text, headers.get("retry-after"), self._secrets, advice=advice)
         if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
             return FatalEngineError(str(failure), cause=failure.cause)
         return failure
 
 
 def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineError | None:
-    """The failure below HTTP that an error of litellm or of a unitxt engine was raised from.
+    """Return the failure below HTTP that an error of litellm or of a unitxt engine was raised from.
 
-    None where there was none, and for a time-out after the connection was made.
+    None if there was none, and for a time-out after the connection was made.
     """
-    import httpx  # noqa: PLC0415 - where litellm is installed
-
-    raised = [each for each in origins(error) if isinstance(each, aiohttp.ClientError | httpx.RequestError)]
+    loaded = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name))]  # what it may come from
+    raised = [each for each in origins(error) if isinstance(each, (aiohttp.ClientError, *_of(loaded, "RequestError")))]
     if not raised:
         return None
     below = raised[-1]
-    unreached = (
-        aiohttp.ClientConnectorError,
-        aiohttp.ConnectionTimeoutError,
-        httpx.ConnectError,
-        httpx.ConnectTimeout,
-        httpx.ProxyError,
-    )
-    timed_out = isinstance(below, aiohttp.ServerTimeoutError | httpx.TimeoutException)
+    unreached = (*UNREACHED, *_of(loaded, "ConnectError", "ConnectTimeout", "ProxyError"))
+    timed_out = isinstance(below, (aiohttp.ServerTimeoutError, *_of(loaded, "TimeoutException")))
     if timed_out and not isinstance(below, unreached):
         return None
-    told = f"the connection failed ({type(below).__name__}: {redact(str(below), secrets)[:SHOWN_CHARACTERS]})"
-    return lost_connection(below, told, unreached)
+    message = f"the connection failed ({type(below).__name__}: {redact(str(below), secrets)[:SHOWN_CHARACTERS]})"
+    return lost_connection(below, message, unreached)
+
+
+def _of(modules: Iterable[ModuleType], *names: str) -> list[type[BaseException]]:
+    """The errors of these names in modules of HTTP clients."""
+    return [getattr(module, name) for module in modules for name in names]
 
 
 def _code(error: Exception) -> str:

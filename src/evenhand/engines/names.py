@@ -19,7 +19,6 @@ from evenhand.engines.calls import classifications_set
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError
@@ -28,7 +27,6 @@ TYPES: Final[Mapping[str, type[Engine]]] = {
     "baseline_engine": BaselineEngine,
     "lite_llm_engine": LiteLLMEngine,
     "open_ai_compatible_engine": OpenAICompatibleEngine,
-    "replay_engine": ReplayEngine,
     "simulated_engine": SimulatedEngine,
 }
 """``__type__`` in our catalog -> the engine."""
@@ -89,7 +87,7 @@ def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
     name = name.strip()
     if not _MODEL_NAME.fullmatch(name) or name.endswith(FILE_ENDINGS):
         return None
-    return LiteLLMEngine(**{"model": name, **read_brackets(name, bracket + rest)})
+    return LiteLLMEngine(**{"model": name, "direct": name.startswith("openai/"), **read_brackets(name, bracket + rest)})
 
 
 def engine_of(given: object) -> object:
@@ -180,15 +178,15 @@ def _expect(tokens: list[str], token: str) -> None:
 
 
 def listed(given: object) -> list[object]:
-    """Return one thing or a list of them as a list."""
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    """Return one thing or a sequence of them as a list."""
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> tuple[JudgeEngine, ...]:
+def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> Sequence[JudgeEngine]:
     """Return the judge, or the judges of a panel.
 
     Args:
-        engine: An engine as :func:`as_judge` takes it, or a list of them.
+        engine: An engine as :func:`as_judge` takes it, a list of them, or an open panel.
         model: The model of the servers whose addresses are given without one.
         batch: Whether they are asked in batches; None leaves it to each.
 
@@ -201,6 +199,8 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
             "the address of a server such as 'http://localhost:8000/v1' with model=…, a catalog id, an engine object, "
             "or, offline and without a model, 'engines.evenhand.baseline'"
         )
+    if isinstance(engine, Sequence) and not isinstance(engine, str | list | tuple):
+        return engine  # an open panel
     given = listed(engine)
     return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
 

@@ -1,6 +1,6 @@
 """A judge behind a network: limits, retries, structured output and log-probabilities, the same above every transport.
 
-What a server refuses (structured output, log-probabilities, so many of them) it is not asked for again.
+What a server refuses (structured output, log-probabilities, a parameter) it is not asked for again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, field_validator
 
 from evenhand.engines.base import HOSTED, Engine, Request
-from evenhand.engines.budget import CallSize, TokenForecast, believed_tokens
-from evenhand.engines.http import MOST_BYTES
-from evenhand.engines.limits import Breaker, Gate, tell
-from evenhand.engines.replies import short_enough, speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
+from evenhand.engines.budget import believed_tokens, message_bytes
+from evenhand.engines.http import MOST_BYTES, HttpConnection, ServerAddress, open_connection
+from evenhand.engines.limits import Gate, tell
+from evenhand.engines.replies import refused_parameter, short_enough, speaks_of
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
@@ -49,13 +49,15 @@ RATE_LIMIT_PATIENCE: Final = 4
 LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
 TOLD_TO_WAIT_IN_A_ROW: Final = 8
-"""So many replies in a row that ask for a longer wait, as of a quota that is used up, and the run ends."""
-ROOM: Final = 1.25
-"""How much longer than the longest seen a call is taken to be until it ends, where tokens a minute are limited."""
-REFUSABLE: Final = 3
-"""Times that a request is changed at most: no structured output, fewer log-probabilities, none."""
+"""The run ends after this many replies in a row that ask for a longer wait, as when a quota is used up."""
+BYTES_PER_TOKEN: Final = 4
+ASSUMED_REPLY_TOKENS: Final = 256
+REFUSABLE: Final = 6
+"""Changes of a request at most: no structured output, fewer log-probabilities, none, no cache marks, two parameters."""
 FEWER_LOGPROBS: Final = 5
-"""How many of the likeliest tokens are asked for where a server answers that it gives fewer; some give no more."""
+"""How many of the likeliest tokens are asked for after a server has refused more; some give no more."""
+DROPPABLE: Final = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop")
+"""Parameters that are left out once a model refuses them, as reasoning models do."""
 RESERVED_PARAMETERS: Final = frozenset(
     {"model", "messages", "n", "stream", "response_format", "logprobs", "top_logprobs", "temperature", "max_tokens"}
     | {"top_p", "seed", "stop"}
@@ -167,15 +169,25 @@ class RemoteEngine(Engine):
         }
         return {name: value for name, value in given.items() if value is not None} | dict(self.extra)
 
-    def given_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars for so many tokens at the prices that were given; None where none was."""
-        if self.prompt_price is None and self.completion_price is None:
-            return None
-        return (prompt_tokens * (self.prompt_price or 0.0) + completion_tokens * (self.completion_price or 0.0)) / 1e6
+    @property
+    def has_own_prices(self) -> bool:
+        """Whether prices were given, which then count in place of any other."""
+        return self.prompt_price is not None or self.completion_price is not None
 
-    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars for so many tokens; None where the price is not known."""
-        return self.given_cost(prompt_tokens, completion_tokens)
+    def rates(self) -> tuple[float, float, float] | None:
+        """Return US dollars per million tokens of prompts, replies and cached prompts; None if they are not known."""
+        if not self.has_own_prices:
+            return None
+        prompt = self.prompt_price or 0.0
+        return prompt, self.completion_price or 0.0, prompt if self.cached_price is None else self.cached_price
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float | None:
+        """Return US dollars for these tokens; None if the price is not known."""
+        if (rates := self.rates()) is None:
+            return None
+        prompt, reply, cached = rates
+        dollars = (prompt_tokens - cached_tokens) * prompt + completion_tokens * reply + cached_tokens * cached
+        return dollars / 1e6
 
     def check_complete(self) -> None:
         """Check that nothing is missing that a judge needs.
@@ -199,6 +211,16 @@ class RemoteEngine(Engine):
     def opened(self) -> AbstractAsyncContextManager[Connection]:
         """Open a connection for the event loop that runs now."""
         raise NotImplementedError
+
+    def connect(self, address: ServerAddress, **further: Any) -> AbstractAsyncContextManager[HttpConnection]:  # noqa: ANN401
+        """Open a pool of HTTP connections for the event loop that runs now."""
+        return open_connection(
+            address,
+            seconds=self.timeout,
+            max_in_flight=self.max_in_flight,
+            most=self.max_reply_bytes,
+            **further,
+        )
 
 
 def check_extra(extra: object) -> Mapping[str, Any]:
@@ -226,31 +248,32 @@ def check_extra(extra: object) -> Mapping[str, Any]:
 
 
 class Connection(Protocol):
-    """An open transport on one event loop."""
+    """An open transport on one event loop.
+
+    Attributes:
+        supports_schema: Whether the server may be asked for structured output, as far as is known without asking. Asked
+            before the first call, and outside its time-out: what takes long to load may be loaded here.
+    """
+
+    @property
+    def supports_schema(self) -> bool:
+        """See above."""
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
-        """The reply to one attempt.
+        """Make one attempt.
 
         Raises:
             EngineError: Of the kind that says whether another attempt makes sense.
         """
 
-    def supports_schema(self) -> bool:
-        """Whether the server may be asked for structured output, as far as is known without asking.
-
-        Asked once, before the first call, and outside its time-out: what takes long to load may be loaded here.
-        """
-
 
 @dataclass(slots=True)
 class _Session:
-    """What one event loop shares: the open connection, the gate, and what was learnt."""
+    """What one event loop shares: the open connection, the gate, and how many replies came."""
 
     connection: Connection
     resources: AsyncExitStack
     gate: Gate
-    schema: bool | None = None
-    marks: CacheMarks | None = None
     users: int = 0
     replies: int = 0
     told_to_wait: int = 0
@@ -259,7 +282,7 @@ class _Session:
 
 @dataclass(slots=True)
 class _Trial:
-    """One request on its way: what the last attempt asked for beside the text, and how many there were."""
+    """One request on its way: what the last attempt asked for, and how many attempts there were."""
 
     request: Request
     replies_before: int
@@ -278,20 +301,20 @@ class RemoteJudge:
 
     Attributes:
         settings: The engine: what is asked, how fast, and how it travels.
-        data_classification_policy: Of which classifications the data may be that it is shown; None for any.
-        forecast: How many tokens its calls are expected to have, as its replies have taught.
+        data_classification_policy: The classifications of the data that it may be shown; None for any.
+        takes_schema: Whether it is asked for structured output; None until the connection says so.
     """
 
-    def __init__(self, settings: RemoteEngine, *, jitter: random.Random | None = None) -> None:
+    def __init__(self, settings: RemoteEngine) -> None:
         self.settings = settings
         self.data_classification_policy = settings.data_classification_policy
-        self.forecast = TokenForecast(settings.most_reply_tokens)
         self._sampling = settings.sampling()
-        self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
+        self._marks = marks_for(str(settings.model), settings.endpoint)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
-        self._share = 1.0
-        self._schema_refused = False
+        self.takes_schema: bool | None = None if settings.structured_output == "auto" else settings.structured_output
+        self._dropped: set[str] = set()
         self._most_logprobs: int | None = None
+        self._longest_reply = min(ASSUMED_REPLY_TOKENS, settings.most_reply_tokens or ASSUMED_REPLY_TOKENS)
 
     def __repr__(self) -> str:
         return f"RemoteJudge({self.settings!r})"
@@ -307,7 +330,7 @@ class RemoteJudge:
         return math.ceil(self.settings.max_in_flight * READY_SHARE)
 
     def identity(self) -> Mapping[str, Any]:
-        """The server, the model and the sampling parameters."""
+        """Return the server, the model and the sampling parameters."""
         return {
             **self.settings.endpoint,
             "sampling": self.settings.sampling(),
@@ -316,28 +339,29 @@ class RemoteJudge:
 
     @property
     def most_reply_tokens(self) -> int | None:
-        """The token limit of a reply; None where there is none."""
+        """The token limit of a reply; None if there is none."""
         return self.settings.most_reply_tokens
 
     @property
     def most_attempts(self) -> int:
-        """Requests of one call at most: retries, and without what a server may refuse (a schema, log-probabilities)."""
-        return 1 + RATE_LIMIT_PATIENCE * self.settings.max_retries + REFUSABLE + (self._marks is not None)
-
-    @property
-    def _marks(self) -> CacheMarks | None:
-        """What the server is known to take as a mark of what prompts share."""
-        return marks_for(str(self.settings.model), self.settings.endpoint)
+        """Requests of one call at most: retries, and without what a server may refuse."""
+        return 1 + RATE_LIMIT_PATIENCE * self.settings.max_retries + REFUSABLE
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars for so many tokens; None where the price is not known."""
+        """Return US dollars for these tokens; None if the price is not known."""
         return self.settings.estimated_cost(prompt_tokens, completion_tokens)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Connections for the event loop that runs now, shared by all who enter meanwhile."""
-        loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop) or await self._open(loop)
+        """Hold connections for the event loop that runs now, shared by all who enter meanwhile."""
+        loop, settings = asyncio.get_running_loop(), self.settings
+        session = self._sessions.get(loop)
+        if session is None:
+            resources = AsyncExitStack()
+            connection = await resources.enter_async_context(settings.opened())
+            limits = settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute
+            gate = Gate(self.judge_id, *limits, settings.patience)
+            session = self._sessions[loop] = _Session(connection, resources, gate)
         session.users += 1
         try:
             yield
@@ -348,18 +372,8 @@ class RemoteJudge:
                 session.gate.close()
                 await session.resources.aclose()
 
-    async def _open(self, loop: asyncio.AbstractEventLoop) -> _Session:
-        settings, resources = self.settings, AsyncExitStack()
-        connection = await resources.enter_async_context(settings.opened())
-        breaker = Breaker(self.judge_id, settings.patience)
-        gate = Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
-        if self._share < 1:
-            gate.scale(self._share)
-        session = self._sessions[loop] = _Session(connection, resources, gate, marks=self._marks)
-        return session
-
     async def complete(self, request: Request) -> Completion:
-        """The reply to one request, after as many attempts as it takes.
+        """Return the reply to one request, after as many attempts as it takes.
 
         Raises:
             EngineError: When there is no reply.
@@ -367,18 +381,15 @@ class RemoteJudge:
         """
         session = self._sessions.get(asyncio.get_running_loop())
         if session is None:
-            raise InvalidInputError(
-                f"the judge {self.judge_id!r} is not running on this event loop: call complete() inside "
-                "'async with judge.running():'"
-            )
-        trial = self._trial(session, request)
+            raise not_running(self.judge_id)
+        if self.takes_schema is None:
+            self.takes_schema = session.connection.supports_schema
+        gate, trial = session.gate, _Trial(request, replies_before=session.replies)
         while True:
             expected = used = self._expected_tokens(request)
-            entered_at = await session.gate.enter(expected, again=trial.attempts > 0)
+            entered_at = await gate.enter(expected, again=trial.attempts > 0)
             try:
-                completion = await self._attempt(session, trial)
-                completion = self.priced(completion, request.messages)
-                used = self._used_tokens(completion, request, expected)
+                completion = self.priced(await self._attempt(session, trial), request.messages)
             except EngineError as error:
                 reached, may_be_billed = getattr(error, "reached", True), error.may_be_billed
                 used = expected if may_be_billed else 0.0
@@ -392,27 +403,19 @@ class RemoteJudge:
                     f" in {format_number(delay, digits=1)} s" if delay else "",
                 )
             else:
-                return self._received(completion, session)
+                session.replies += 1
+                session.told_to_wait = 0
+                gate.answered(replied=True)
+                if expected and completion.prompt_tokens is not None:
+                    used = float((completion.prompt_tokens or 0) + (completion.completion_tokens or 0))
+                    self._longest_reply = max(self._longest_reply, completion.completion_tokens or 0)
+                return completion
             finally:
-                session.gate.used(used, expected)
-                session.gate.leave(entered_at)
-            if request.meter is not None and reached:
-                request.meter.again(may_be_billed=may_be_billed)
+                gate.leave(entered_at, used - expected)
+            if request.again is not None and reached:
+                request.again(may_be_billed)
             if delay:
-                await session.gate.rest(delay)
-
-    def take_share(self, share: float) -> bool:
-        """Keep to a share of the limits of the settings from now on, on the event loop that runs now.
-
-        Returns:
-            Whether no more calls are in flight than that.
-        """
-        self._share = share
-        session = self._sessions.get(asyncio.get_running_loop())
-        if session is None:
-            return True
-        session.gate.scale(share)
-        return session.gate.in_flight <= session.gate.max_in_flight
+                await gate.rest(delay)
 
     def stop_sending(self) -> None:
         """Send nothing more on this event loop; only what is on its way is waited for."""
@@ -420,18 +423,12 @@ class RemoteJudge:
         if session is not None:
             session.gate.end(lambda: BudgetExhaustedError("the run was interrupted before this call was sent"))
 
-    def _trial(self, session: _Session, request: Request) -> _Trial:
-        if session.schema is None:
-            supported, wanted = session.connection.supports_schema(), self.settings.structured_output
-            session.schema = (supported and not self._schema_refused) if wanted == "auto" else wanted
-        return _Trial(request, replies_before=session.replies)
-
     async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
         trial.attempts += 1
-        trial.schema = bool(session.schema) and trial.request.response_schema is not None
+        trial.schema = bool(self.takes_schema) and trial.request.response_schema is not None
         trial.logprobs = self.logprobs_of(trial.request)
         payload = self.payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
-        payload = with_marks(payload, trial.request, session.marks)
+        payload = with_marks(payload, trial.request, self._marks)
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(payload))
@@ -443,117 +440,110 @@ class RemoteJudge:
         except TimeoutError as error:
             raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
 
-    def _received(self, completion: Completion, session: _Session) -> Completion:
-        session.replies += 1
-        session.told_to_wait = 0
-        session.gate.breaker.answered()
-        session.gate.succeeded()
-        return completion
-
     def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
-        """Seconds that the request waits by itself before it queues again.
+        """Return the seconds that the request waits by itself before it queues again.
 
         Raises:
             EngineError: If it is not sent again.
         """
-        self._count_failure(error, session, trial, entered_at)
-        if isinstance(error, ConnectionLostError):
-            return self._delay_without_server(error, session, trial, entered_at)
+        gate = session.gate
+        if isinstance(error, ConnectionLostError) or error.cause == "timeout":
+            gate.failed(error, entered_at, first=trial.timed_out_after != gate.answers)
+            trial.timed_out_after = gate.answers
+            if gate.ended is not None and isinstance(ended := gate.ended(), UnreachableError):
+                raise UnreachableError(str(ended), attempts=error.attempts) from error
+        else:
+            gate.answered()
+        if isinstance(error, ConnectionLostError) and not error.reached:  # which costs no attempt
+            trial.unreached += 1
+            return 0.0 if gate.away else random.uniform(0, self.settings.backoff)  # noqa: S311 - spreads retries
         if isinstance(error, TransientEngineError):
-            return self._delay(error, session, trial, entered_at)
-        if isinstance(error, FatalEngineError) and error.cause in REFUSALS and session.replies:
-            raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
+            delay = self._delay(error, session, trial, entered_at)
+            return 0.0 if gate.away else delay
         if isinstance(error, FatalEngineError):
-            self._end(session, error)
-        elif trial.logprobs and speaks_of_logprobs(str(error)):
-            self.give_fewer_logprobs(trial.logprobs, str(error))
-            return 0.0
-        elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
-            session.schema = False
-            self._schema_refused = True
-            return 0.0
-        elif session.marks is not None and speaks_of_marks(str(error)):
-            session.marks = None
+            if error.cause in REFUSALS and session.replies:
+                raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
+            kind, message, cause = type(error), str(error), error.cause
+            gate.end(lambda: kind(message, cause=cause, attempts=0))
+        elif self.asks_for_less(str(error), logprobs=trial.logprobs, schema=trial.schema):
             return 0.0
         raise error
 
-    def _count_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> None:
-        """Tell the breaker whether the server answered.
-
-        Raises:
-            UnreachableError: If it has stayed away for too long.
-        """
-        breaker = session.gate.breaker
-        if isinstance(error, ConnectionLostError):
-            breaker.failed(error, entered_at)
-        elif error.cause == "timeout":
-            breaker.timed_out(error, entered_at, first=trial.timed_out_after != breaker.answers)
-            trial.timed_out_after = breaker.answers
-        else:
-            breaker.answered()
-        if breaker.is_open and breaker.ended is not None:
-            self._end(session, breaker.ended)
-            raise UnreachableError(str(breaker.ended), attempts=error.attempts) from error
-
-    @staticmethod
-    def _end(session: _Session, fatal: FatalEngineError) -> None:
-        """Whoever waits is told, and sends nothing."""
-        kind, told, cause = type(fatal), str(fatal), fatal.cause
-        session.gate.end(lambda: kind(told, cause=cause, attempts=0))
-
-    def _delay_without_server(
-        self, error: ConnectionLostError, session: _Session, trial: _Trial, entered_at: float
-    ) -> float:
-        """While the server is away, a call waits in the queue, and connections that are not made cost no attempt."""
-        if error.reached:
-            delay = self._delay(error, session, trial, entered_at)
-        else:
-            trial.unreached += 1
-            delay = self._jitter.uniform(0, self.settings.backoff)
-        return 0.0 if session.gate.breaker.is_open else delay
-
     def logprobs_of(self, request: Request) -> int:
-        """How many log-probabilities a place a request asks for, as far as the server gives them."""
+        """Return how many log-probabilities per token a request asks for, as far as the server gives them."""
         return request.logprobs if self._most_logprobs is None else min(request.logprobs, self._most_logprobs)
 
-    def give_fewer_logprobs(self, refused: int, told: str) -> None:
-        """Ask for fewer log-probabilities from now on, or for none; requests sent before may be refused later."""
-        fewer = FEWER_LOGPROBS if refused > FEWER_LOGPROBS and speaks_of_fewer_logprobs(told) else 0
-        self._most_logprobs = fewer if self._most_logprobs is None else min(self._most_logprobs, fewer)
+    def asks_for_less(self, message: str, *, logprobs: int, schema: bool) -> bool:
+        """Leave out what the server's answer refuses, from now on; return whether there was anything.
+
+        Args:
+            message: The server's answer to a request.
+            logprobs: How many log-probabilities the request asked for.
+            schema: Whether it asked for structured output.
+        """
+        if logprobs and speaks_of("logprobs", message):
+            fewer = FEWER_LOGPROBS if logprobs > FEWER_LOGPROBS and speaks_of("fewer logprobs", message) else 0
+            self._most_logprobs = fewer if self._most_logprobs is None else min(self._most_logprobs, fewer)
+        elif schema and self.settings.structured_output == "auto" and speaks_of("schema", message):
+            self.takes_schema = False
+        elif self._marks is not None and speaks_of("cache marks", message):
+            self._marks = None
+        else:
+            sent = {**self._sampling, **self._parameters()}
+            name = refused_parameter(message, [each for each in DROPPABLE if each in sent])
+            if name is not None and name not in self._dropped:  # requests sent before may be refused later
+                self._dropped.add(name)
+                tell(f"{self.judge_id!r} refuses the parameter {name!r}, which is left out from now on: {message}")
+            return name is not None
+        return True
+
+    def _parameters(self) -> dict[str, Any]:
+        """The sampling parameters without those that the model refused; it may want a limit under its newer name."""
+        if not self._dropped:
+            return self._sampling
+        given = dict(self._sampling)
+        if "max_tokens" in self._dropped and "max_tokens" in given:
+            given.setdefault("max_completion_tokens", given["max_tokens"])
+        return {name: value for name, value in given.items() if name not in self._dropped}
 
     def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
+        settings, limited = self.settings, isinstance(error, RateLimitedError)
         stalled = session.replies == trial.replies_before and session.gate.in_flight <= 1
-        trial.retries += stalled or not isinstance(error, RateLimitedError)
+        trial.retries += stalled or not limited
         trial.replies_before = session.replies
-        most = self.settings.max_retries
-        if isinstance(error, RateLimitedError):
+        after = error.retry_after if isinstance(error, RateLimitedError) else None
+        if limited:
             session.gate.slow_down(entered_at)
-            if error.retry_after is not None and error.retry_after > LONGEST_WAIT:
-                raise self._told_to_wait(error, error.retry_after, session) from error
-        if trial.retries > most or trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * most:
+            if after is not None and after > LONGEST_WAIT:
+                self._check_quota(error, after, session)
+                raise self._gave_up(error) from error
+        if trial.retries > settings.max_retries or (
+            trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * settings.max_retries
+        ):
             raise self._gave_up(error) from error
-        backoff = min(LONGEST_BACKOFF, self.settings.backoff * 2 ** max(0, trial.retries - 1))
-        wait = self._jitter.uniform(0, backoff)
-        if not isinstance(error, RateLimitedError):
+        backoff = min(LONGEST_BACKOFF, settings.backoff * 2 ** max(0, trial.retries - 1))
+        wait = random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing
+        if not limited:
             return wait
-        if error.retry_after is not None:
-            wait = error.retry_after
-        session.gate.pause(wait)
+        session.gate.pause(wait if after is None else after)
         return 0.0
 
-    def _told_to_wait(self, error: RateLimitedError, seconds: float, session: _Session) -> EngineError:
-        """Why a request is not sent again that the server wants so much later; nor is any other, after several."""
+    def _check_quota(self, error: TransientEngineError, seconds: float, session: _Session) -> None:
+        """End the run after several answers in a row that want no request for a long time.
+
+        Raises:
+            UnreachableError: After the last of them.
+        """
         session.told_to_wait += 1
         if session.told_to_wait < TOLD_TO_WAIT_IN_A_ROW:
-            return self._gave_up(error)
-        used_up = UnreachableError(
+            return
+        message = (
             f"the server wants no request for another {seconds:g} seconds (Retry-After), and said so "
-            f"{session.told_to_wait} times in a row; the last time, {error}",
-            cause=error.cause,
-            attempts=error.attempts,
+            f"{session.told_to_wait} times in a row; the last time, {error}"
         )
-        self._end(session, used_up)
-        return used_up
+        cause = error.cause
+        session.gate.end(lambda: UnreachableError(message, cause=cause, attempts=0))
+        raise UnreachableError(message, cause=cause, attempts=error.attempts) from error
 
     def _gave_up(self, error: TransientEngineError) -> TransientEngineError:
         times = "once" if error.attempts == 1 else f"{error.attempts} times"
@@ -563,10 +553,10 @@ class RemoteJudge:
         return TransientEngineError(message, cause=error.cause, attempts=error.attempts)
 
     def payload(self, request: Request, *, schema: bool) -> dict[str, Any]:
-        """The body of a request, with what the server has not refused."""
-        payload = {**self._sampling, "messages": request.messages}
-        if self.settings.seed is not None:
-            payload["seed"] = self.settings.seed + request.sample
+        """Return the body of a request, with what the server has not refused."""
+        payload = {**self._parameters(), "messages": request.messages}
+        if "seed" in payload:
+            payload["seed"] += request.sample
         if logprobs := self.logprobs_of(request):
             payload["logprobs"] = True
             payload["top_logprobs"] = logprobs
@@ -578,21 +568,10 @@ class RemoteJudge:
         return payload
 
     def _expected_tokens(self, request: Request) -> float:
-        """What an attempt counts for until it ends: somewhat more than the most that was seen."""
+        """What an attempt counts until it ends: its prompt, and a reply as long as the longest seen."""
         if self.settings.tokens_per_minute is None:
             return 0.0
-        call = CallSize.of(request)
-        likely, most = self.forecast.likely(call), self.forecast.most(call)
-        return min(most.prompt, ROOM * likely.prompt) + min(most.reply, ROOM * likely.reply)
-
-    def _used_tokens(self, completion: Completion, request: Request, expected: float) -> float:
-        """What a reply used, where the server counted it; remembered for the calls to come."""
-        if self.settings.tokens_per_minute is None:
-            return expected
-        self.forecast.learn(CallSize.of(request), completion)
-        if completion.prompt_tokens is None or completion.completion_tokens is None:
-            return expected
-        return float(completion.prompt_tokens + completion.completion_tokens)
+        return sum(map(message_bytes, request.messages)) / BYTES_PER_TOKEN + self._longest_reply
 
     def priced(self, completion: Completion, messages: Iterable[Message], *, share: float = 1.0) -> Completion:
         """Price a reply, and drop counts of tokens that are smaller than what its texts have (:func:`believed_tokens`).
@@ -611,15 +590,20 @@ class RemoteJudge:
         update: dict[str, Any] = {} if prompt_counted else {"prompt_tokens": None, "cached_tokens": None}
         if not reply_counted:
             update["completion_tokens"] = None
-        cost = self.settings.given_cost(prompt, reply)
-        if cost is None and (update or not completion.cost):
-            cost = self.settings.estimated_cost(prompt, reply)
-        elif cost is not None and self.settings.cached_price is not None and "cached_tokens" not in update:
-            cheaper = self.settings.cached_price - (self.settings.prompt_price or 0.0)
-            cost += (completion.cached_tokens or 0) * cheaper / 1e6
-        if cost is not None:
-            update["cost"] = max(completion.cost or 0.0, share * cost)
+        settings, cached = self.settings, (completion.cached_tokens or 0) if prompt_counted else 0
+        if settings.has_own_prices or update or not completion.cost:
+            cost = settings.estimated_cost(prompt, reply, cached)
+            if cost is not None:
+                update["cost"] = max(completion.cost or 0.0, share * cost)
         return completion.model_copy(update=update) if update else completion
+
+
+def not_running(judge_id: str) -> InvalidInputError:
+    """Return the error for a judge that is asked on an event loop where it does not run."""
+    return InvalidInputError(
+        f"the judge {judge_id!r} is not running on this event loop: call complete() inside "
+        "'async with judge.running():'"
+    )
 
 
 # What tells a provider which part of a prompt other requests share, so that it is computed, and paid for, once. Most
@@ -630,15 +614,12 @@ CacheMarks = Literal["key", "blocks"]
 
 SHORTEST_CACHED: Final = 4000
 """Characters, about the 1,024 tokens from which on these providers keep the beginning of a prompt."""
-_EPHEMERAL: Final = {"cache_control": {"type": "ephemeral"}}
-
-
 _OPENAI_MODEL: Final = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d)[^/]*$")
 _ANTHROPIC_MODEL: Final = re.compile(r"(anthropic/)?claude-[^/]*$")
 
 
 def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
-    """What a server is known to take; None where that is not known.
+    """Return the marks that a server is known to take; None if that is not known.
 
     >>> marks_for("gpt-4.1", {"endpoint": "https://api.openai.com/v1"})
     'key'
@@ -653,28 +634,15 @@ def marks_for(model: str, endpoint: Mapping[str, Any]) -> CacheMarks | None:
 
 
 def with_marks(payload: dict[str, Any], request: Request, marks: CacheMarks | None) -> dict[str, Any]:
-    """The payload of a request with what the provider takes; as it is where nothing would be kept."""
-    first = request.messages[0]["content"]
+    """Return the payload of a request with what the provider takes; as it is where nothing would be kept."""
+    first, end = request.messages[0]["content"], request.shared if request.shared >= SHORTEST_CACHED else 0
     if marks is None or len(first) < SHORTEST_CACHED or "prompt_cache_key" in payload:
         return payload
     if marks == "key":
-        named = first[: request.shared] if request.shared >= SHORTEST_CACHED else first
-        key = hashlib.blake2b(named.encode("utf-8", "replace"), digest_size=16)
+        key = hashlib.blake2b(first[: end or None].encode("utf-8", "replace"), digest_size=16)
         return {**payload, "prompt_cache_key": key.hexdigest()}
-    goes_on = len(request.messages) > 1 or request.stage == "assessment"
-    blocks = [
-        _block(first[: request.shared], marked=request.shared >= SHORTEST_CACHED),
-        _block(first[request.shared :], marked=goes_on),
-    ]
-    marked = {**request.messages[0], "content": [each for each in blocks if each["text"]]}
-    return {**payload, "messages": (marked, *request.messages[1:])}
-
-
-def _block(text: str, *, marked: bool) -> Mapping[str, Any]:
-    return {"type": "text", "text": text, **(_EPHEMERAL if marked else {})}
-
-
-def speaks_of_marks(message: str) -> bool:
-    """Whether an error's message is about what was said of the cache."""
-    folded = message.casefold()
-    return "prompt_cache_key" in folded or "cache_control" in folded
+    continued = len(request.messages) > 1 or request.stage == "assessment"
+    parts = ((first[: request.shared], end > 0), (first[request.shared :], continued))
+    mark = {"cache_control": {"type": "ephemeral"}}
+    content = [{"type": "text", "text": text, **(mark if marked else {})} for text, marked in parts if text]
+    return {**payload, "messages": ({**request.messages[0], "content": content}, *request.messages[1:])}

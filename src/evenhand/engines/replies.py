@@ -278,38 +278,45 @@ def read_error(
 
 def filtered_completion(status: int, body: str) -> Completion | None:
     """Some servers answer 400 or 403 when their content filter stops a prompt: that is a reply, not a fault."""
-    stopped = (status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)) or (
-        status == 403 and _speaks_of_moderation(body)
-    )
+    folded = body.casefold()
+    stopped = status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)
+    if status == 403:  # an account that is flagged is refused whatever it asks
+        stopped = any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
     return Completion(text=None, finish_reason="content_filter") if stopped else None
 
 
-def _speaks_of_moderation(body: str) -> bool:
-    """Whether a refusal is about this prompt; an account that is flagged is refused whatever it asks."""
-    folded = body.casefold()
-    return any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
+REFUSED_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "schema": ("response_format", "json_schema", "schema", "structured output", "guided"),
+    "logprobs": ("logprob", "log_prob", "log prob", "log-prob"),
+    "fewer logprobs": ("top_logprobs", "greater than", "max", "at most", "less than", "<="),
+    "cache marks": ("prompt_cache_key", "cache_control"),
+}
+"""What an error's message says when the server refuses a feature of a request."""
+_UNSUPPORTED: Final = re.compile(
+    r"unsupported[_ ](?:parameter|value)|not support|does not allow|not permitted|extra inputs|unrecognized|unexpected"
+)
 
 
-def speaks_of_schema(message: str) -> bool:
-    """Whether an error's message is about structured output."""
-    folded = message.casefold()
-    return any(word in folded for word in ("response_format", "json_schema", "schema", "structured output", "guided"))
+def speaks_of(feature: str, message: str) -> bool:
+    """Return whether an error's message is about a feature of :data:`REFUSED_WORDS`.
 
-
-def speaks_of_logprobs(message: str) -> bool:
-    """Whether an error's message is about log-probabilities."""
-    folded = message.casefold()
-    return any(word in folded for word in ("logprob", "log_prob", "log prob", "log-prob"))
-
-
-def speaks_of_fewer_logprobs(message: str) -> bool:
-    """Whether an error's message about log-probabilities is about how many were asked for.
-
-    >>> speaks_of_fewer_logprobs("top_logprobs: must be at most 5"), speaks_of_fewer_logprobs("logprobs unsupported")
+    >>> speaks_of("fewer logprobs", "top_logprobs: must be at most 5"), speaks_of("schema", "no such model")
     (True, False)
     """
     folded = message.casefold()
-    return any(word in folded for word in ("top_logprobs", "greater than", "max", "at most", "less than", "<="))
+    return any(word in folded for word in REFUSED_WORDS[feature])
+
+
+def refused_parameter(message: str, sent: Iterable[str]) -> str | None:
+    """Return which of the parameters sent an error's message refuses; None if it refuses none by name.
+
+    >>> refused_parameter("Unsupported value: 'temperature' does not support 0.0 with this model.", ["temperature"])
+    'temperature'
+    """
+    if _UNSUPPORTED.search(message.casefold()) is None:
+        return None
+    named = [(place.start(), name) for name in sent if (place := re.search(rf"\b{re.escape(name)}\b", message))]
+    return min(named)[1] if named else None
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:

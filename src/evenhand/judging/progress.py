@@ -1,7 +1,7 @@
-"""What a run says while it runs, to whoever may be there to read it: a terminal that is gone ends no run.
+"""The progress of a run, on the standard error stream: a terminal that is gone ends no run.
 
-In a terminal a bar, redrawn four times a second whatever comes in between; elsewhere (a file, CI, a notebook) a line
-every ten seconds, and one at the end. A vote only counts. Where nothing comes, that is said too, ever more rarely.
+In a terminal a bar, redrawn four times a second; elsewhere (a file, CI, a notebook) a line every ten seconds, and one
+at the end. A vote only counts. When no vote comes for a while, progress says so, less and less often.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.file_proxy import FileProxy
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -27,17 +28,16 @@ from evenhand.visible import visible
 from evenhand.votes import Vote
 
 SECONDS_BETWEEN_LINES: Final = 10.0
-_REDRAWN: Final = 4  # times a second
-_RECENT: Final = 30.0  # seconds, over which the rate is that of the time left
+_RECENT: Final = 30.0  # seconds, over which the rate is measured
 _BAR: Final = 24
 
 Clock = Callable[[], float]
 
 
 class _Screen:
-    """The standard error stream, whose failures are nobody's loss."""
+    """The standard error stream, whose failures are ignored."""
 
-    def __init__(self, stream: Any) -> None:  # noqa: ANN401 - whatever stands there
+    def __init__(self, stream: Any) -> None:  # noqa: ANN401 - any object that stands there
         self._stream = stream
 
     def write(self, text: str) -> int:
@@ -58,15 +58,9 @@ class _Screen:
         return getattr(self._stream, name)
 
 
-_bars: list[Live] = []
-"""The bar that is on the screen, if one is: what is said beside it goes above it."""
-
-
 def tell(text: str) -> None:
-    """Say something, above the bar where there is one."""
-    if _bars:
-        _bars[-1].console.print(Text(visible(text)), soft_wrap=True)
-    elif sys.stderr is not None:
+    """Print a line to the standard error stream, above a bar."""
+    if sys.stderr is not None:
         screen = _Screen(sys.stderr)
         screen.write(visible(text) + "\n")
         screen.flush()
@@ -74,12 +68,12 @@ def tell(text: str) -> None:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is: votes, those unscored, calls, tokens, cost, and the time left.
+    """The progress of a run: votes, those unscored, calls, tokens, cost, and the time left.
 
     Attributes:
         total: Votes to be cast.
-        clock: Seconds, of which only differences count.
-        line: What takes a line every ten seconds; None where a bar is drawn, or nothing.
+        clock: Seconds, whose differences count.
+        line: Prints a line every ten seconds; None where a bar is drawn, or nothing.
         calls: Calls that were answered.
         tokens: Of prompts and replies.
         cost: US dollars; None where no price is known.
@@ -87,8 +81,8 @@ class Progress:
         done: Votes cast, and draws that were not needed.
     """
 
-    total: int
-    clock: Clock
+    total: int = 0
+    clock: Clock = time.monotonic
     line: Callable[[str], None] | None = None
     calls: int = 0
     tokens: int = 0
@@ -96,12 +90,12 @@ class Progress:
     unscored: int = 0
     done: int = 0
     _marks: deque[tuple[float, int]] = field(default_factory=deque)
-    _said: float = 0.0
+    _printed: float = 0.0
     _moved: float = 0.0
 
     def __post_init__(self) -> None:
-        self._said = self._moved = self.clock()
-        self._marks.append((self._said, 0))
+        self._printed = self._moved = self.clock()
+        self._marks.append((self._printed, 0))
 
     def add(self, votes: Sequence[Vote]) -> None:
         """Count votes as cast."""
@@ -117,23 +111,23 @@ class Progress:
         """Count draws that are not needed as done."""
         self.done += votes
         self._moved = self.clock()
-        self._tell()
+        self._print()
 
     async def watch(self) -> None:
-        """Tell where nothing comes, as from a server that stalls, until this is cancelled."""
+        """Report while no vote comes, as from a server that stalls, until this is cancelled."""
         while self.line is not None:
             await asyncio.sleep(SECONDS_BETWEEN_LINES / 10)
-            self._tell()
+            self._print()
 
-    def _tell(self) -> None:
-        """Say a line where the last one is old: ten seconds, or as long as nothing had come then."""
+    def _print(self) -> None:
+        """Print a line where the last one is old: ten seconds, or as long as no vote had come then."""
         now = self.clock()
-        if self.line is not None and now - self._said >= max(SECONDS_BETWEEN_LINES, (now - self._moved) / 2):
-            self._said = now
-            self.line(f"judging: {self.told()}")
+        if self.line is not None and now - self._printed >= max(SECONDS_BETWEEN_LINES, (now - self._moved) / 2):
+            self._printed = now
+            self.line(f"judging: {self}")
 
-    def told(self) -> str:
-        """It as text: ``120/960 votes (12 %), 11.9 a second, 3 votes unscored, 240 calls, 48,000 tokens, …``."""
+    def __str__(self) -> str:
+        """Return it as text: ``120/960 votes (12 %), 11.9 a second, 3 votes unscored, 240 calls, 48,000 tokens, …``."""
         rate = self._rate()
         silent = self.clock() - self._moved
         stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
@@ -151,7 +145,7 @@ class Progress:
         return ", ".join(filter(None, parts))
 
     def _rate(self) -> float:
-        """Votes a second lately; 0 while there is nothing to tell it by."""
+        """Return the recent votes per second; 0 while it is unknown."""
         now = self.clock()
         self._marks.append((now, self.done))
         while len(self._marks) > 2 and now - self._marks[1][0] > _RECENT:
@@ -160,45 +154,45 @@ class Progress:
         return (self.done - before) / (now - since) if now > since else 0.0
 
     def drawn(self, width: int) -> Text | Table:
-        """A bar with what there is to say beside it; the words alone where the terminal is too narrow for both."""
-        head, told = Text("judging"), Text(self.told())
+        """Return a bar with its text; the text alone where the terminal is too narrow for both."""
+        head, text = Text("judging"), Text(str(self))
         row = Table.grid(padding=(0, 1, 0, 0))
-        row.add_row(head, ProgressBar(total=max(self.total, 1), completed=self.done, width=_BAR), told)
-        fits = cell_len(head.plain) + _BAR + cell_len(told.plain) + 3 <= width
-        return row if fits else Text(f"{head}: {told}")
+        row.add_row(head, ProgressBar(total=max(self.total, 1), completed=self.done, width=_BAR), text)
+        fits = cell_len(head.plain) + _BAR + cell_len(text.plain) + 3 <= width
+        return row if fits else Text(f"{head}: {text}")
 
 
 @contextmanager
-def progress_bar(total: int, *, shown: bool, clock: Clock = time.monotonic) -> Iterator[Progress]:
-    """Progress over so many votes.
+def progress_bar(total: int = 0, *, shown: bool, clock: Clock = time.monotonic) -> Iterator[Progress]:
+    """Show progress over votes.
 
     Args:
-        total: Votes.
-        shown: Whether it is to be seen: the option ``progress`` of a run, which ``--quiet`` switches off.
+        total: Votes, as far as they are known.
+        shown: Whether it is visible: the option ``progress`` of a run, which ``--quiet`` switches off.
         clock: Seconds.
     """
-    if not shown or sys.stderr is None:
-        yield Progress(total, clock)
-        return
-    screen = _Screen(sys.stderr)
-    console = Console(file=screen)  # type: ignore[arg-type] # as much of a file as is written to
-    if not console.is_terminal or console.is_jupyter or console.is_dumb_terminal or _bars:
-        progress = Progress(total, clock, line=tell)
-        try:
-            yield progress
-        finally:
-            tell(f"judging: {progress.told()}")
-        return
     progress = Progress(total, clock)
-    live = Live(
-        console=console,
-        get_renderable=lambda: progress.drawn(console.width),
-        refresh_per_second=_REDRAWN,
-        redirect_stdout=False,  # it may go elsewhere
-    )
-    with live:
-        _bars.append(live)
-        try:
+    if not shown or sys.stderr is None:
+        yield progress
+        return
+    console = Console(file=_Screen(sys.stderr))  # type: ignore[arg-type] # it has what is written to
+    if (
+        console.is_terminal
+        and not console.is_jupyter
+        and not console.is_dumb_terminal
+        and not isinstance(sys.stderr, FileProxy)  # a bar that is on the screen already
+    ):
+        with Live(
+            console=console,
+            get_renderable=lambda: progress.drawn(console.width),
+            refresh_per_second=4,
+            redirect_stdout=False,  # it may go elsewhere
+        ):
             yield progress
-        finally:
-            _bars.remove(live)
+        return
+    progress.line = tell
+    try:
+        yield progress
+    finally:
+        if progress.total:
+            tell(f"judging: {progress}")

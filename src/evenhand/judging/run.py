@@ -1,8 +1,8 @@
 """Running a grid of votes: one flat queue a judge, no barriers between stages or batches.
 
-The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and beside another loop.
-A failed call leaves one unscored vote, and the run goes on. Runs within
-:func:`~evenhand.judging.loop.shared_judging` are judged as if they were one.
+The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and next to another loop.
+A failed call leaves one unscored vote, and the run goes on. Runs that ask one
+:class:`~evenhand.judging.loop.OpenPanel` are judged as if they were one.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from evenhand.aggregation import VoteRules
-from evenhand.engines.base import JudgeEngine
+from evenhand.aggregation.verdict import VoteRules
+from evenhand.engines.base import FreeEngine, JudgeEngine
 from evenhand.engines.calls import check_classified
-from evenhand.engines.journal import Journal
-from evenhand.errors import EvenhandWarning, JournalError, ServerAwayError, UnreachableError
+from evenhand.engines.journal import Journal, open_journal
+from evenhand.errors import EvenhandWarning, JournalError
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate_run
-from evenhand.judging.flow import Flow
-from evenhand.judging.grid import checked_weights
-from evenhand.judging.loop import Panel, Run, is_shared, judging, opened_journal
+from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
+from evenhand.results.made_by import DIGITS, digest, in_a_row
 from evenhand.results.notes import LIMITS, Spending
+from evenhand.version import __version__
 from evenhand.visible import visible
 from evenhand.votes import Vote
 
@@ -56,16 +57,14 @@ def ask(
     """
     questions = as_asked(questions, options, flow)
     warn_of_alike_draws(judges, options.samples)
-    with opened_journal(journal_for(judges, options)) as journal:
-        votes = run_votes(
-            questions,
-            judges,
-            grid=options,
-            flow=flow,
-            limits=options,
-            journal=journal,
-            weights=options.judge_weights,
-        )
+    if isinstance(judges, OpenPanel):
+        votes = run_votes(questions, judges, grid=options, flow=flow)
+    else:
+        with opened_journal(judges, options) as journal:
+            weights = options.judge_weights
+            votes = run_votes(
+                questions, judges, grid=options, flow=flow, limits=options, journal=journal, weights=weights
+            )
     if flow.logprobs:
         warn_of_missing_logprobs(votes)
     return votes
@@ -76,8 +75,14 @@ def estimate(
 ) -> RunEstimate:
     """Return what :func:`ask` would do, without a call."""
     questions = as_asked(questions, options, flow)
-    with opened_journal(journal_for(judges, options)) as journal:
+    with opened_journal(judges, options) as journal:
         return estimate_run(questions, judges, grid=options, flow=flow, journal=journal, weights=options.judge_weights)
+
+
+def opened_journal(judges: Sequence[JudgeEngine], options: RunOptions) -> AbstractContextManager[Journal | None]:
+    """Open the journal, unless it is switched off or no judge's replies need one."""
+    needed = any(judge.identity() is not None for judge in judges)
+    return (open_journal(options.journal) if needed else None) or nullcontext()
 
 
 def limits_after(limits: AnyLimits, votes: Iterable[Vote]) -> AnyLimits:
@@ -120,11 +125,6 @@ def as_asked(questions: Sequence[Question], options: RunOptions, flow: Flow) -> 
     return [replace(question, data_classifications=(own, *question.data_classifications)) for question in questions]
 
 
-def journal_for(judges: Sequence[JudgeEngine], options: RunOptions) -> str | Path | None:
-    """Return the journal, unless it is switched off or no judge's replies need one."""
-    return options.journal if any(judge.identity() is not None for judge in judges) else None
-
-
 def warn_of_alike_draws(judges: Sequence[JudgeEngine], samples: int) -> None:
     """Warn (:class:`AlikeDrawsWarning`) of judges whose repeated draws say little."""
     for judge in judges if samples > 1 else ():
@@ -163,77 +163,115 @@ def run_votes(
     journal: Journal | None = None,
     weights: Sequence[float] | None = None,
 ) -> list[tuple[Vote, ...]]:
-    """Every vote of the grid: a tuple per question, ordered by judge, order and sample.
+    """Return every vote of the grid: a tuple per question, ordered by judge, order and sample.
 
     Questions of one instance that name the same sheet are asked in one call.
 
     Args:
         questions: What is asked.
-        judges: Who is asked; a panel when there are several.
+        judges: Who is asked; a panel when there are several. An :class:`~evenhand.judging.loop.OpenPanel` has limits,
+            journal and weights of its own.
         grid: Orders and samples.
         flow: How a judge is asked.
         limits: Budget, tolerated failures, progress bar.
         journal: Where replies are kept and found again; None keeps none.
-        weights: One a judge; 1 each by default.
+        weights: One per judge; 1 each by default.
 
     Raises:
         InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
-        DataClassificationError: A judge may not be shown what a question is about; nobody was asked.
+        DataClassificationError: A judge may not be shown what a question is about; no judge was asked.
         TooManyFailuresError: More votes failed than ``limits.max_failure_rate`` allows; its ``votes`` are what this
             function would have returned.
         ServerAwayError: A judge's server stayed away; its ``votes`` are those that came.
         JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
     """
-    grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
-    panel = Panel(judges, checked_weights(judges, weights), limits, journal)
+    grid, flow = grid or Grid(), flow or Flow()
+    opened = (
+        nullcontext(judges)
+        if isinstance(judges, OpenPanel)
+        else open_panel(judges, limits or Limits(), journal, weights)
+    )
     check_classified(questions, judges)
-    run = Run.of(questions, grid, flow, len(judges), block=is_shared())
-    logged = _logger.isEnabledFor(logging.INFO)
-    if logged:
-        _logger.info(
-            "%d questions, %d votes by %s; %s",
-            len(questions),
-            run.total,
-            visible(", ".join(judge.judge_id for judge in judges)),
-            "no journal" if journal is None else f"the journal is {visible(str(journal.path))}",
-        )
+    run = None
     try:
-        with judging() as place:
-            place.cast(run, panel)
+        with opened as panel:
+            run = panel.run_of(questions, grid, flow)
+            _logger.info(
+                "%d questions, %d votes by %s; %s",
+                len(questions),
+                run.total,
+                visible(", ".join(judge.judge_id for judge in judges)),
+                "no journal" if panel.journal is None else f"the journal is {visible(str(panel.journal.path))}",
+            )
+            panel.cast(run)
     except JournalError as error:
-        error.votes = run.cast()
+        error.votes = [] if run is None else run.cast()
         raise
-    votes, journaled = run.cast(), journal is not None
-    if logged:
-        _log_end(votes)
-    if away := place.away(panel):  # however few votes were left: none of them failed by itself
-        raise _server_away(*away, votes, run.total, journaled=journaled)
-    place.tally(run, votes, limits.max_failure_rate, journaled=journaled)
-    return votes
+    votes = run.cast()
+    if _logger.isEnabledFor(logging.INFO):
+        flat = [vote for row in votes for vote in row]
+        reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored)
+        text = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "none"
+        spent = Spending.of(flat) or "Nothing was bought."
+        _logger.info("%d of %d votes unscored: %s. %s", reasons.total(), len(flat), text, spent)
+    return panel.finish(run)
 
 
-def _log_end(votes: Sequence[Sequence[Vote]]) -> None:
-    """What came, and why what did not."""
-    flat = [vote for row in votes for vote in row]
-    reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored)
-    told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "none"
-    _logger.info(
-        "%d of %d votes unscored: %s. %s", reasons.total(), len(flat), told, Spending.of(flat) or "Nothing was bought."
-    )
+class Shown(Protocol):
+    """What judges are shown of one row: a :class:`~evenhand.modes.mode.Subject`."""
+
+    @property
+    def instance(self) -> int:
+        """The row."""
+
+    @property
+    def texts(self) -> Mapping[str, str | None]:
+        """What is judged."""
+
+    @property
+    def contexts(self) -> Iterable[Mapping[str, str]]:
+        """What is shown beside it."""
 
 
-def _server_away(
-    judge_id: str, why: UnreachableError, votes: list[tuple[Vote, ...]], total: int, *, journaled: bool
-) -> ServerAwayError:
-    came = sum(vote.asked and vote.unscored_reason != "engine_error" for row in votes for vote in row)
-    return ServerAwayError(
-        f"judge {judge_id!r}: {why}. {came} of {total} votes came"
-        + (
-            "; every reply is in the journal: run the same again when the server is back, and only what is missing is "
-            "asked for"
-            if journaled
-            else "; they are in this error's votes. Without a journal (journal=None) a second run asks for everything "
-            "again"
-        ),
-        votes=votes,
-    )
+def made_by(judges: Iterable[JudgeEngine]) -> dict[str, Any]:
+    """Return by which evenhand and which judges a result was made, as its parameters repeat it."""
+    return {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
+
+
+def fingerprint(
+    judges: Iterable[JudgeEngine], asked: Iterable[tuple[Flow, Question]], examples: object, shown: Iterable[Shown]
+) -> dict[str, Any]:
+    """The fingerprint of a run, as its parameters repeat it: ``judge``, ``prompts``, and ``shown``, what of each row.
+
+    Args:
+        judges: Who judges.
+        asked: Questions as they are asked, of each kind one at least.
+        examples: The judged cases from which prompts draw.
+        shown: What is judged.
+    """
+    templates = sorted({template for flow, question in asked for template in flow.templates(question)})
+    described = []
+    for judge in judges:
+        identity = judge.identity()
+        if identity is None:  # one of ours that sends nothing has plain settings
+            identity = judge.settings() if isinstance(judge, FreeEngine) else {}
+        described.append(
+            {"judge": judge.judge_id, **{name: value for name, value in identity.items() if name != "once"}}
+        )
+    digits: dict[str, dict[int, set[str]]] = {}
+    for about in shown:
+        contexts = [dict(each) for each in about.contexts]
+        for name, text in about.texts.items():
+            if text is not None:
+                own = digits.setdefault(name or "response", {}).setdefault(about.instance, set())
+                own.add(digest(text, contexts, digits=DIGITS))
+    return {
+        "judge": digest(*described),
+        "prompts": digest(templates, examples),
+        "shown": {  # where criteria show a row with contexts of their own, digits stand for all of these
+            name: in_a_row(
+                {row: min(own) if len(own) == 1 else digest(sorted(own), digits=DIGITS) for row, own in rows.items()}
+            )
+            for name, rows in digits.items()
+        },
+    }

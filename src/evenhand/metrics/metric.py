@@ -34,7 +34,7 @@ from evenhand.data.fields import (
     warn_of_left_out_context,
 )
 from evenhand.data.plain import context_mapping
-from evenhand.data.systems import read_responses
+from evenhand.data.rows import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
 from evenhand.engines.names import as_judge, engine_named, listed, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
@@ -60,9 +60,8 @@ from evenhand.unitxt.bases import (
     get_parsed_context,
     group_str,
 )
-from evenhand.unitxt.catalogs import local_entry
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
-from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row
+from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row, local_entry
 from evenhand.visible import visible_line
 from evenhand.votes import is_missing
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from evenhand.aggregation import REDRAW
+from evenhand.aggregation.verdict import REDRAW
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.measures import UnscoredCounts, measure
 from evenhand.results.vote_columns import VoteColumns
@@ -34,6 +34,7 @@ class Spending:
         cost_reserved: Of ``max_cost``, US dollars that the lost requests may have cost, and the unreported replies
             beyond their cost; None without.
         cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
+        unscored_from_journal: Unscored votes whose replies all came from the journal.
     """
 
     bought: int
@@ -48,6 +49,7 @@ class Spending:
     cost_left: float | None = measure("money")
     cost_reserved: float | None = measure("money")
     cached_tokens: int = 0
+    unscored_from_journal: int = 0
 
     @classmethod
     def nothing(cls) -> Self:
@@ -82,6 +84,7 @@ class Spending:
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
             cost_reserved=used.at_risk if cost is not None or used.at_risk else None,
             cached_tokens=used.cached_tokens,
+            unscored_from_journal=columns.unscored_from_journal,
         )
 
     def __str__(self) -> str:
@@ -94,6 +97,11 @@ class Spending:
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
             said.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost}, of which no vote came.")
+        if self.unscored_from_journal:
+            said.append(
+                f"{format_count(self.unscored_from_journal, 'unscored vote')} came from the journal, whose replies are "
+                "never asked for again: to ask again, name a new journal (journal=…, in the shell --journal)."
+            )
         said += self._uncertain()
         if self.cost_left is not None:
             said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
@@ -154,7 +162,7 @@ BASELINE = (
 
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.early_stop`)."""
+    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.verdict`)."""
     if not could_stop_early(parameters):
         return ()
     said = (

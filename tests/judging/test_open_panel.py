@@ -1,6 +1,5 @@
-"""Runs that share their judging: one queue, one budget, one bar; and none waits for another."""
+"""Runs that ask one panel: one queue, one budget, one bar; and none waits for another."""
 
-import contextvars
 import json
 import os
 import signal
@@ -8,15 +7,16 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineError
 from evenhand.judging import loop
-from evenhand.judging.flow import Flow
-from evenhand.judging.loop import InterruptedJudgingError, opened_journal, shared_judging
-from evenhand.options import Grid
+from evenhand.judging.conversation import Flow
+from evenhand.judging.loop import InterruptedJudgingError, open_panel
+from evenhand.options import Grid, Limits
 from tests.judging.test_run import ONCE, questions, run, selections
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import Fault, JudgeServer
@@ -30,13 +30,20 @@ def default_action():
     signal.signal(signal.SIGTERM, before)
 
 
-def in_blocks(pool, blocks, judges, **how):
+@contextmanager
+def in_blocks(threads, blocks, judges, *, journal=None, grid=ONCE, flow=None, **limits):
     """The votes on each block, judged in threads."""
-    return [pool.submit(contextvars.copy_context().run, run, block, judges, **how) for block in blocks]
+    with (
+        ThreadPoolExecutor(threads) as pool,
+        nullcontext() if journal is None else Journal(journal) as kept,
+        open_panel(judges, Limits(progress=False, **limits), kept, many=True) as panel,
+    ):
+        yield [pool.submit(run, block, panel, grid=grid, flow=flow) for block in blocks]
 
 
-def waited_for(futures):
-    return [each.result(60) for each in futures]
+def votes_in_blocks(*given, **how):
+    with in_blocks(*given, **how) as futures:
+        return [each.result(60) for each in futures]
 
 
 def blocks_of(asked, size):
@@ -50,8 +57,7 @@ def test_blocks_come_to_the_votes_of_one_run(size):
         ScriptedJudge(lambda request: ["High", "Mid", "Low"][int(request.question.id) % 3], name=name) for name in "ab"
     ]
     whole = selections(run(asked, panel, **how))
-    with ThreadPoolExecutor(3) as pool, shared_judging():
-        blocks = [future.result() for future in in_blocks(pool, blocks_of(asked, size), panel, **how)]
+    blocks = votes_in_blocks(3, blocks_of(asked, size), panel, **how)
     assert [row for block in blocks for row in selections(block)] == whole
 
 
@@ -59,34 +65,24 @@ def test_no_block_waits_for_another():
     """With 8 in flight and blocks of 5 questions: a barrier between blocks would keep it at 5."""
     with JudgeServer(latency=0.05, labels=["High", "Mid", "Low"]) as server:
         judge = http_judge(server.base_url, max_in_flight=8)
-        with ThreadPoolExecutor(3) as pool, shared_judging():
-            for future in in_blocks(pool, blocks_of(questions(60), 5), [judge], grid=ONCE):
-                assert all(len(row) == 1 for row in future.result())
+        for votes in votes_in_blocks(3, blocks_of(questions(60), 5), [judge]):
+            assert all(len(row) == 1 for row in votes)
         assert server.max_in_flight == 8
         assert server.finished == 120
 
 
 def test_limits_count_over_all_blocks():
     judge = ScriptedJudge(chooses("Mid"))
-    with ThreadPoolExecutor(2) as pool, shared_judging():
-        found = [
-            each.result() for each in in_blocks(pool, blocks_of(questions(40), 10), [judge], grid=ONCE, max_calls=30)
-        ]
+    found = votes_in_blocks(2, blocks_of(questions(40), 10), [judge], max_calls=30)
     votes = [vote for block in found for row in block for vote in row]
     assert len(judge.requests) == 30
     assert Counter(vote.unscored_reason for vote in votes) == {None: 15, "budget": 25}
 
 
 def test_what_one_block_bought_is_not_bought_again_by_another(tmp_path):
-    """The blocks hold the same questions; the journal is opened once, and closed."""
+    """The blocks hold the same questions."""
     judge = ScriptedJudge(chooses("Mid"))
-    with ThreadPoolExecutor(3) as pool, shared_judging():
-        with (
-            opened_journal(tmp_path / "journal.sqlite3") as journal,
-            opened_journal(tmp_path / "journal.sqlite3") as same,
-        ):
-            assert journal is same
-        waited_for(in_blocks(pool, [questions(20)] * 6, [judge], grid=ONCE, journal=journal))
+    votes_in_blocks(3, [questions(20)] * 6, [judge], journal=tmp_path / "journal.sqlite3")
     assert len(judge.requests) == 40
     with Journal(tmp_path / "journal.sqlite3") as again:
         assert again.count() == 40
@@ -101,8 +97,7 @@ def test_failures_are_counted_over_the_blocks_that_are_done():
 
     def judged(max_failure_rate):
         blocks = blocks_of(questions(20), 10)
-        with ThreadPoolExecutor(1) as pool, shared_judging():
-            return waited_for(in_blocks(pool, blocks, [judge], grid=ONCE, max_failure_rate=max_failure_rate))
+        return votes_in_blocks(1, blocks, [judge], max_failure_rate=max_failure_rate)
 
     assert list(map(len, judged(0.15))) == [10, 10]
     with pytest.raises(TooManyFailuresError, match="2 of 20 votes failed"):
@@ -117,13 +112,12 @@ def test_an_interrupt_ends_every_block_and_what_was_on_its_way_is_kept(tmp_path)
         found = []
 
         def interrupted():
-            with ThreadPoolExecutor(2) as pool, shared_judging():
-                with opened_journal(tmp_path / "journal.sqlite3") as journal:
-                    found.extend(in_blocks(pool, blocks_of(questions(40), 20), [judge], grid=ONCE, journal=journal))
+            with in_blocks(2, blocks_of(questions(40), 20), [judge], journal=tmp_path / "journal.sqlite3") as futures:
+                found.extend(futures)
                 while server.in_flight < 8:
                     time.sleep(0.01)
                 os.kill(os.getpid(), signal.SIGTERM)
-                waited_for(found)
+                found[0].result(60)
 
         with pytest.raises(Terminated):
             interrupted()
@@ -137,21 +131,13 @@ def test_an_interrupt_ends_every_block_and_what_was_on_its_way_is_kept(tmp_path)
 def test_a_block_that_fails_ends_the_others_and_is_told():
     with JudgeServer(faults=[Fault("status", status=401)], labels=["High", "Mid", "Low"]) as server:
         judge = http_judge(server.base_url)
-
-        def refused():
-            with ThreadPoolExecutor(2) as pool, shared_judging():
-                waited_for(in_blocks(pool, blocks_of(questions(40), 10), [judge], grid=ONCE, max_failure_rate=0.2))
-
         with pytest.raises(TooManyFailuresError, match="401"):
-            refused()
+            votes_in_blocks(2, blocks_of(questions(40), 10), [judge], max_failure_rate=0.2)
 
 
 def test_replies_that_no_journal_keeps_are_held_in_part(monkeypatch):
     """Of 3 replies held at most, the first is forgotten when the fourth comes; the others are not asked for again."""
     monkeypatch.setattr(loop, "MOST_REPLIES", 3)
     judge = ScriptedJudge(chooses("Mid"), concurrency=1)
-    how = {"grid": ONCE, "flow": Flow(flow="verdict_only")}
-    with ThreadPoolExecutor(1) as pool, shared_judging():
-        waited_for(in_blocks(pool, [questions(4)], [judge], **how))
-        waited_for(in_blocks(pool, [questions(4)[::-1]], [judge], **how))
+    votes_in_blocks(1, [questions(4), questions(4)[::-1]], [judge], flow=Flow(flow="verdict_only"))
     assert [request.question.id for request in judge.requests] == ["0", "1", "2", "3", "0"]

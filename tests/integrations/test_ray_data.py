@@ -1,4 +1,4 @@
-"""Judging by two workers on a cluster of this machine, with real processes, kills and HTTP. Where Ray is installed."""
+"""Judging by two workers on a cluster of this machine, with real processes, kills and HTTP, where Ray is installed."""
 
 import json
 import os
@@ -10,7 +10,6 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import datasets
@@ -18,17 +17,21 @@ import pyarrow.parquet
 import pytest
 
 import evenhand
-from evenhand import distributed
+from evenhand.cli import main
 from evenhand.data.rows import read_rows
-from evenhand.distributed.sources import first_rows, rows_of, source_of
 from evenhand.engines.journal import Journal
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
-from evenhand.errors import FatalEngineError, InvalidInputError, TooManyFailuresError
+from evenhand.errors import FatalEngineError, InvalidInputError, MissingDependencyError, TooManyFailuresError
+from evenhand.integrations import ray_data
 from tests.support.server import JudgeServer
 
-ray = pytest.importorskip("ray")
-ArrowPythonObjectType = pytest.importorskip("ray.data._internal.object_extensions.arrow").ArrowPythonObjectType
+try:
+    import ray
+    from ray.data._internal.object_extensions.arrow import ArrowPythonObjectType
+except ImportError:
+    ray = None
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(900)]
+with_ray = pytest.mark.skipif(ray is None, reason="Ray is not installed")
 
 ROWS = 120
 READ = 0.3
@@ -40,6 +43,9 @@ HOW |= {"id_field": "id", "part_rows": 8, "orders": "shuffled", "progress": Fals
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
+    if ray is None:
+        yield
+        return
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="FATAL")
     yield
     ray.shutdown()
@@ -67,7 +73,7 @@ def written(folder, lines):
 
 def judged(server, data, folder, **how):
     how = {**HOW, "engine": engine(server), "journal": folder / "journal.sqlite3", "workers": 2, **how}
-    return distributed.judge(data, how.pop("criteria"), how.pop("engine"), stream_to=folder / "out", **how)
+    return ray_data.judge(data, how.pop("criteria"), how.pop("engine"), stream_to=folder / "out", **how)
 
 
 def alone(server, given, folder):
@@ -76,9 +82,9 @@ def alone(server, given, folder):
 
 
 def verdicts(table):
-    """Everything that records say of a row, by its id: selections, scores, assessments, in which order, and why not."""
-    frame = table.to_pandas().drop(columns="instance").fillna("none")
-    return {row["id"]: row for row in frame.to_dict("records")}
+    """Everything that records say of a row: its index, selections, scores, assessments, the order, and why not."""
+    frame = table.to_pandas().sort_values("instance").fillna("none")
+    return frame.to_dict("records")
 
 
 def prompts(server, first=0):
@@ -97,8 +103,10 @@ def asked_again(server, killed_at):
     ]
 
 
-def workers_of(folder):
-    return [json.loads(path.read_text())[1] for path in (folder / "out" / "shards").glob("*.alive")]
+def workers_of():
+    """The processes of this machine that judge."""
+    found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "ray::MapWorker" in line]
 
 
 def is_there(pid):
@@ -115,45 +123,35 @@ def until(reached, seconds=600):
         time.sleep(0.02)
 
 
-def test_a_worker_is_killed_and_bad_rows_cost_themselves(server, tmp_path):
-    given = rows()
-    lines = [*given[:20], "this is no row\n", {"id": "r3", "question": "?", "response": "again"}, *given[20:]]
-    killed = []
+@with_ray
+def test_a_worker_that_is_killed_loses_no_row_and_no_reply(server, tmp_path):
+    given, killed = rows(), []
 
     def kill_one():
         until(lambda: server.finished >= 24)
-        pid = workers_of(tmp_path)[0]
-        os.kill(pid, signal.SIGKILL)
+        os.kill(workers_of()[0], signal.SIGKILL)
         killed.append(time.monotonic())
 
     killing = threading.Thread(target=kill_one, daemon=True)
     killing.start()
-    table = judged(server, written(tmp_path, lines), tmp_path)
+    table = judged(server, written(tmp_path, given), tmp_path)
     killing.join(1)
     assert killed, "no worker was killed"
     on_cluster = len(server.requests)
     assert asked_again(server, killed[0]) == []
-    assert on_cluster <= ROWS + 8  # the calls that were in flight
+    assert on_cluster <= ROWS + 4  # the calls of one worker that were in flight
     assert server.max_in_flight <= 8  # of both workers together
-    told = [json.loads(line) for line in (tmp_path / "out" / "rows-not-judged.jsonl").read_text().splitlines()]
-    assert sorted(each["id"] for each in told) == ["line 21 of 'rows.jsonl'", "r3"]
-    assert "not JSONL" in next(each["why"] for each in told if each["id"] != "r3")
-
     one = alone(server, given, tmp_path)
     assert verdicts(table) == verdicts(one)
     assert len(verdicts(table)) == ROWS
     assert set(prompts(server)[:on_cluster]) <= set(prompts(server, on_cluster))
-    assert not (tmp_path / "out" / "shards").exists()
+    assert not (tmp_path / "out" / ".workers").exists()
 
     before = len(server.requests)
-    again = alone_from(tmp_path, server, given)
+    how = {name: value for name, value in HOW.items() if name not in {"criteria", "part_rows"}}
+    again = evenhand.judge(given, HOW["criteria"], engine(server), journal=tmp_path / "journal.sqlite3", **how)
     assert len(server.requests) == before, "all replies are in the run's journal"
     assert verdicts(again) == verdicts(one)
-
-
-def alone_from(folder, server, given):
-    how = {name: value for name, value in HOW.items() if name not in {"criteria", "part_rows"}}
-    return evenhand.judge(given, HOW["criteria"], engine(server), journal=folder / "journal.sqlite3", **how)
 
 
 @contextmanager
@@ -161,7 +159,7 @@ def driven(server, data, folder, finished):
     """A driver in a process of its own, when the server has given so many replies."""
     script = (
         "import sys; from pathlib import Path; from types import SimpleNamespace\n"
-        "from tests.distributed.test_cluster import judged\n"
+        "from tests.integrations.test_ray_data import judged\n"
         "judged(SimpleNamespace(base_url=sys.argv[1]), sys.argv[2], Path(sys.argv[3]), address=sys.argv[4])\n"
     )
     address = ray.get_runtime_context().gcs_address
@@ -175,6 +173,7 @@ def driven(server, data, folder, finished):
         driver.wait(120)
 
 
+@with_ray
 def test_control_c_loses_no_reply_and_a_driver_that_is_killed_those_in_flight(server, tmp_path):
     data, journal = written(tmp_path, rows()), tmp_path / "journal.sqlite3"
     with driven(server, data, tmp_path, 16) as driver:
@@ -188,11 +187,11 @@ def test_control_c_loses_no_reply_and_a_driver_that_is_killed_those_in_flight(se
     interrupted = server.finished
 
     with driven(server, data, tmp_path, interrupted + 16) as driver:
-        workers = workers_of(tmp_path)
+        workers = workers_of()
         driver.kill()
     until(lambda: not any(map(is_there, workers)))  # which end with it, some seconds later
     ended = time.monotonic()
-    table = judged(server, iter(rows()), tmp_path)  # the same, however they are given
+    table = judged(server, rows(), tmp_path)  # the same, however they are given
     assert asked_again(server, ended - 10 * READ) == []
     assert len(server.requests) <= ROWS + 8
     assert verdicts(table) == verdicts(alone(server, rows(), tmp_path))
@@ -200,6 +199,7 @@ def test_control_c_loses_no_reply_and_a_driver_that_is_killed_those_in_flight(se
         judged(server, [{"id": "new", "question": "?", "response": "https://"}], tmp_path, criteria="Is it short?")
 
 
+@with_ray
 def test_what_one_worker_cannot_go_on_from_is_one_error_in_plain_words(server, tmp_path):
     data = written(tmp_path, rows(40))
     broken = OpenAICompatibleEngine(base_url="http://127.0.0.1:9/v1", model="judge", patience=0.0)
@@ -211,6 +211,7 @@ def test_what_one_worker_cannot_go_on_from_is_one_error_in_plain_words(server, t
     assert "RayTaskError" not in said
 
 
+@with_ray
 def test_data_that_all_are_bad_are_an_error(server, tmp_path):
     data = written(tmp_path, [{"id": f"r{i}", "answer": "?"} for i in range(20)])
     with pytest.raises(InvalidInputError, match="response"):
@@ -223,39 +224,26 @@ def written_as_parquet(path, given):
     return str(path)
 
 
-SCORED = [
-    {"id": f"r{n}", "label": n % 2, "score": 0.1 * n, "at": datetime(2026, 1, 1 + n, tzinfo=UTC), "said": [{"b": n}]}
-    for n in range(9)
-]
-PLAIN = [{**row, "at": "007"} for row in SCORED]
-
-
-def hugging_face(given):
-    classes = datasets.ClassLabel(names=["bad", "good"])
-    return datasets.Dataset.from_list(given).cast_column("label", classes)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda folder: written_as_parquet(folder / "a.parquet", SCORED),
-        lambda folder: [  # of which one has columns that the other has not
-            written_as_parquet(folder / "a.parquet", PLAIN[:3]),
-            written_as_parquet(folder / "b.parquet", [{"id": "r9", "score": 1}]),
-        ],
-        lambda folder: hugging_face(PLAIN).select(range(2, 7)),
-        lambda folder: hugging_face(PLAIN).to_iterable_dataset().filter(lambda row: row["score"] > 0.35),
-        lambda folder: PLAIN,
-    ],
-    ids=["parquet", "unlike files", "hugging face", "hugging face stream", "rows"],
-)
-def test_rows_are_those_of_one_process(given, tmp_path):
-    data = given(tmp_path)
-    blocks = source_of(data, None, 0.5).iter_batches(batch_size=None, batch_format="pyarrow")
-    found = [row for block in blocks for row in rows_of(block)]
-    assert sorted(found, key=str) == sorted(map(dict, read_rows(data)), key=str)
-    first = [row for batch in first_rows(data, None, 2) for row in batch]
-    assert all(row in found for row in first)
+@with_ray
+@pytest.mark.parametrize("way", ["parquet", "hugging face stream", "a data set of Ray", "one row per response"])
+def test_rows_are_those_of_one_process(server, tmp_path, way):
+    given = rows(20)
+    data = {
+        "parquet": lambda: written_as_parquet(tmp_path / "a.parquet", given),
+        "hugging face stream": lambda: datasets.Dataset.from_list(given).to_iterable_dataset(),
+        "a data set of Ray": lambda: ray.data.from_items(given).repartition(3),
+    }
+    simulated = evenhand.SimulatedEngine(noise=0.4)
+    if way in data:
+        table = judged(server, data[way](), tmp_path, engine=simulated)
+        how = {name: value for name, value in HOW.items() if name not in {"criteria", "part_rows"}}
+        assert verdicts(table) == verdicts(evenhand.judge(given, HOW["criteria"], simulated, journal=None, **how))
+        return
+    long = [{**row, "model": name, "output": f"{name} {row['id']}"} for row in given for name in "ab"]
+    how = {"systems": ["a", "b"], "systems_field": "model", "response_fields": "output", "id_field": "id"}
+    how |= {"criteria": "Which is better?", "engine": simulated, "progress": False}
+    on_ray = ray_data.winrates(long, stream_to=tmp_path / "out", part_rows=6, **how)
+    assert str(on_ray) == str(evenhand.winrates(long, **how))
 
 
 class Planted:
@@ -268,6 +256,7 @@ class Planted:
         return os.open, (self.marker, os.O_CREAT | os.O_WRONLY)
 
 
+@with_ray
 @pytest.mark.parametrize("way", ["one process", "a file", "files", "a data set of Ray"])
 def test_nothing_is_unpickled_where_ray_has_registered_its_types(server, tmp_path, way):
     marker, path = tmp_path / "marker", tmp_path / "rows.parquet"
@@ -281,3 +270,51 @@ def test_nothing_is_unpickled_where_ray_has_registered_its_types(server, tmp_pat
     assert not marker.exists()
     table["extra"].to_pylist()
     assert marker.exists()
+
+
+SIMULATED = "engines.evenhand.simulated"
+
+
+def test_without_ray_the_command_that_installs_it_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'evenhand\[ray\]'"):
+        ray_data.judge([{"response": "x"}], "Is it polite?", SIMULATED, stream_to=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_must_be_named():
+    with pytest.raises(InvalidInputError, match="stream_to"):
+        ray_data.judge([{"response": "x"}], "Is it polite?", SIMULATED)
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        (["--ray"], "--stream-to is missing"),
+        (["--ray", "ray://somewhere:10001"], "ray://somewhere:10001"),
+        (["--workers", "2"], "--workers is 2"),
+    ],
+)
+def test_the_shell_says_what_is_missing(said, what, tmp_path, capsys):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"response": "x"}), encoding="utf-8")
+    command = ["judge", str(path), "--criteria", "Is it polite?", "--engine", SIMULATED]
+    command += ["--response-fields", "response"]
+    assert main([*command, *said]) == 2
+    assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "what"),
+    [
+        ("-", {}, "which other processes cannot read"),
+        ("/dev/fd/63", {}, "'/dev/fd/63', which other processes cannot read"),
+        (iter([{"response": "x"}]), {}, "which other processes cannot read"),
+        ([{"response": "see https://example.org"}], {"batch": True}, "batch=True"),
+    ],
+)
+def test_what_other_processes_could_not_go_on_with_is_refused(data, given, what, tmp_path):
+    engine = "http://127.0.0.1:9/v1[model=m,batch=True]" if given else SIMULATED
+    with pytest.raises(InvalidInputError, match=what):
+        ray_data.judge(data, "Is it polite?", engine, stream_to=tmp_path / "out")
