@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from evenhand.aggregation import VoteRules, aggregate
-from evenhand.aggregation.collapse import Scoring
 from evenhand.judge_reliability.against_people import summarize_votes
 from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report
@@ -22,7 +21,6 @@ from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
 
 LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])
-NAMES = criterion_of([None, None, None], scale="nominal")
 
 
 def verdicts_of(criterion, *instances, **options):
@@ -198,20 +196,6 @@ class TestWhatIsUndefined:
         assert "no unit has a rating of both" in report.undefined["cohen_kappa_j0_vs_j1"]
         assert report.effective.n_used == 2
 
-    def test_a_panel_that_always_says_the_same_has_no_chance_to_beat(self):
-        report = report_of(LEVELS, *[panel(2, 2)] * 5)
-        assert isinstance(report.alpha, Missing)
-        assert "only one category" in report.undefined["krippendorff_alpha"]
-        assert "no two judges vary" in report.undefined["effective_judges"]
-        assert report.percent_agreement.estimate == 1
-
-    def test_options_without_values_have_selections_and_no_scores(self):
-        report = report_of(NAMES, panel(0, 0), panel(1, 1), panel(2, 0), panel(0, 1))
-        assert report.alpha.weighting == "nominal"
-        assert report.pairs[0].kappa.weighting is None
-        assert report.undefined["judge_mean_j0"] == "the options have no values"
-        assert report.undefined["change_without_j0"] == "the options have no values"
-
     def test_no_votes_at_all(self):
         for verdicts in ([], [MISSING_RESPONSE] * 3):
             report = panel_report(verdicts, LEVELS)
@@ -228,15 +212,6 @@ class TestRules:
         # With all: (3 * 0 + 1 * ½) / 4. Without j0: ½. Without j1: 0. Without j2: as with all.
         assert [judge.score_without.estimate for judge in report.judges] == pytest.approx([0.5, 0.0, 0.125])
         assert report.rule == "weighted_mean"
-
-    def test_expected_values_are_scores_too(self):
-        votes = [
-            Vote(judge_id=judge, order=(0, 1), selected_index=0, probabilities=(mass, 1 - mass, 0.0, 0.0))
-            for judge, mass in (("a", 0.8), ("b", 0.6))
-        ]
-        verdicts = [aggregate(votes, LEVELS, scoring=Scoring(expected=True))]
-        a, b = panel_report(verdicts, LEVELS, VoteRules(scoring="expected")).judges
-        assert (a.mean.estimate, b.mean.estimate) == (pytest.approx(0.1), pytest.approx(0.2))
 
     def test_a_tie_is_on_the_scale_of_a_comparison(self):
         criterion = comparison_criterion("better", "Which is better?")
