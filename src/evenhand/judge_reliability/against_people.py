@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.data.cells import NO_VERDICT, is_abstention

@@ -15,8 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.aggregation import REDRAW, VoteRules, check_rule, stopped_early
-from evenhand.aggregation.rules import WEIGHTED_RULES
+from evenhand.aggregation.verdict import REDRAW, WEIGHTED_RULES, VoteRules, check_rule, stopped_early
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.numbers import Missing, format_level, format_percent
@@ -201,7 +200,7 @@ def panel_report(
 
     The stability of draws compares all pairs, unless draws could stop early, or the questions put to the judge had
     different numbers of draws: then only the first two of each, since how many draws there are depends on what they
-    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.early_stop`).
+    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.verdict`).
 
     Args:
         verdicts: One per instance, each with all its votes.
@@ -217,10 +216,10 @@ def panel_report(
     Raises:
         InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
             than planned.
-        UnknownRuleError: As `evenhand.aggregation.aggregate`.
+        UnknownRuleError: As `evenhand.aggregation.verdict.aggregate`.
 
     Example:
-        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.aggregation.verdict import aggregate
         >>> from evenhand.criteria import yes_no_criterion
         >>> from evenhand.votes import Vote
         >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
