@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.aggregation import RULES, aggregate
+from evenhand.aggregation.verdict import RULES, aggregate
 from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import read_file

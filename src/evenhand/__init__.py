@@ -45,7 +45,7 @@ _HOMES = {
     "VoteAggregation": "evenhand.metrics.recorded",
     "aggregate_votes": "evenhand.read_votes",
     "agreement": "evenhand.read_votes",
-    "alternative_annotator_test": "evenhand.tables.annotator_test",
+    "alternative_annotator_test": "evenhand.annotator_test",
     "catalog_path": "evenhand.catalog",
     "checklist": "evenhand.functions",
     "correct": "evenhand.labels.correct",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypedDict, Unpack
 
-from evenhand.aggregation import LengthPenalty
+from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
 from evenhand.data.plain import briefly

@@ -14,8 +14,8 @@ from inspect import signature
 from itertools import product
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
-from evenhand.aggregation import Answer, VoteRules, check_rule
-from evenhand.aggregation.rules import WEIGHTED_RULES
+from evenhand.aggregation.checklist_score import Answer
+from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.cells import (
     NOT_ASKED,

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of

@@ -3,7 +3,7 @@
 import pytest
 
 import evenhand
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import yes_no_criterion
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, NOT_APPLICABLE, SECOND, Asked
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from evenhand.aggregation import VoteRules, aggregate
-from evenhand.aggregation.collapse import Scoring
+from evenhand.aggregation.verdict import Scoring, VoteRules, aggregate
 from evenhand.judge_reliability.against_people import summarize_votes
 from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report

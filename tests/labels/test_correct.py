@@ -270,7 +270,7 @@ def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() ->
     assert found["response", "both"].corrected.estimate == pytest.approx(0.25)  # half of it where the judge says all
     whole = evenhand.correct(table, [{"id": row, "label": 0.5} for row in range(0, 60, 3)], design="random")
     assert [each.criterion for each in whole.scores] == ["both"]
-    assert "Left out is what nobody labelled: first, last." in str(whole)
+    assert "Left out, as no row is labelled: first, last." in str(whole)
     checked = evenhand.checklist(
         [{"response": each} for each in yes(30, 60)], ["One?", "Two?"], ScriptedJudge(said), mode="item", journal=None
     )

@@ -1,6 +1,6 @@
 """Votes and contests by hand."""
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.modes.contest import Contest
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.errors import InvalidInputError
 from evenhand.modes.contest import Contest, check_reduction, presented_contests, rankings, resolved_contests, winrates
 from evenhand.modes.winrates import summarize_contests, unscored_pairs

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError

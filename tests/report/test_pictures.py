@@ -10,7 +10,7 @@ import matplotlib
 import pytest
 
 import evenhand
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError

@@ -104,7 +104,7 @@ def test_a_stratum_that_nobody_labelled_could_have_any_score():
     found = corrected_mean(judged, human, design="by_verdict", support=(0, 1))
     assert found.corrected.low < 0.75
     assert found.corrected.high == 1
-    assert found.notes == ("nobody labelled a row of some strata, 25 % of all rows: these could have any score",)
+    assert found.notes == ("no row of some strata is labelled, 25 % of all rows: these could have any score",)
 
 
 def test_labels_with_probabilities_stand_for_as_many_rows():

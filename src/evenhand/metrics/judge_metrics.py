@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, Union
 
-from evenhand.aggregation import aggregate, mean_covered_mass
+from evenhand.aggregation.verdict import aggregate, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.fields import check_label_columns, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine

@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import check_mean_over_draws
-from evenhand.aggregation.verdict import most_frequent_reason
+from evenhand.aggregation.verdict import check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.conversation import Flow

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.options import Reduction
@@ -63,7 +63,7 @@ class Contest:
         rules: VoteRules = DEFAULT_RULES,
         **about: Any,  # noqa: ANN401 - the other fields
     ) -> Self:
-        """Make a contest of its votes; see :func:`evenhand.aggregation.aggregate`.
+        """Make a contest of its votes; see :func:`evenhand.aggregation.verdict.aggregate`.
 
         Args:
             votes: On the two systems; none where a response is missing.

@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 
-from evenhand.aggregation import check_rule
-from evenhand.aggregation.rules import check_weights
+from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     named_weights,
