@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.read_votes import agreement
+from evenhand.raters import agreement
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
