@@ -132,7 +132,7 @@ def report_page(
     views = [list(each.verdict_views(data)) for _, each in runs]
     if comparison is not None and isinstance(found, Results):
         runs.append((called[1], other))
-        views.append(list(_in_place(found, other, data)))  # type: ignore[arg-type] # as compare found
+        views.append(list(_views_in_place(found, other, data)))  # type: ignore[arg-type] # as compare found
     if gold is not None:
         labels = read_gold(found, gold)  # type: ignore[arg-type] # a result, as checked above
         views = [list(_with_labels(each, labels)) for each in views]
@@ -209,7 +209,7 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
+def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """Yield the verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
@@ -549,9 +549,9 @@ class _Packer:
         flags = {"na": view.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
         held.columns[run] = [
             self._place("labels", view.selected),
-            _written(view.score),
-            _written(view.spread),
-            _written(view.agreement, format_percent),
+            _with_text(view.score),
+            _with_text(view.spread),
+            _with_text(view.agreement, format_percent),
             sum(FLAGS[name] for name, holds in {**flags, "unscored": view.unscored}.items() if holds),
             self._place("reasons", view.unscored_reason),
             self._place("labels", view.gold),
@@ -577,13 +577,13 @@ class _Packer:
             *self._vote_names(vote),
             [visible_line(label) for label in vote.shown],
             vote.sample + 1,
-            _written(vote.value),
+            _with_text(vote.value),
             int(vote.na),
             *(self._text(each, texts) for each in (vote.error, vote.reasons, reply, reasoning)),
             read,
             visible_line(vote.how or "none"),
             visible_line(vote.model or ""),
-            _written(vote.cost, format_cost),
+            _with_text(vote.cost, format_cost),
             [[visible_line(label), format_percent(share)] for label, share in vote.probabilities.items()],
             [[visible_line(stage), *self._stage(sent, held)] for stage, sent in prompts.items()],
         ]
@@ -631,7 +631,7 @@ def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:
     ]
 
 
-def _written(value: float | None, write: Callable[[float], str] = format_number) -> tuple[float, str] | None:
+def _with_text(value: float | None, write: Callable[[float], str] = format_number) -> tuple[float, str] | None:
     return None if value is None else (value, write(value))
 
 
