@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from inspect import signature
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_rule
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
@@ -60,7 +60,6 @@ from evenhand.options import (
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import choice_criterion, comparison_criterion, swapped_index
-from evenhand.result_methods import Results
 from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
 from evenhand.tables.grade_table import GradeAnalysis
@@ -69,6 +68,11 @@ from evenhand.tables.winrate_table import TIE, WinrateAnalysis
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing
+
+if TYPE_CHECKING:
+    from evenhand.result_methods import ResultMethods as Results
+else:
+    from evenhand.results.results import Results
 
 IN_ORDER, SWAPPED = (0, 1), (1, 0)
 VOTE: Final = "vote"
