@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.engines.litellm import LiteLLMEngine, import_litellm
+from evenhand.engines.names import as_judge
 from evenhand.errors import (
     EngineError,
     FatalEngineError,
@@ -21,6 +22,7 @@ from evenhand.errors import (
     RejectedRequestError,
     TransientEngineError,
 )
+from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
 from tests.support.judges import litellm_judge
 from tests.support.server import Fault, JudgeServer, Reply
@@ -281,3 +283,93 @@ def test_without_litellm_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
     with pytest.raises(MissingDependencyError, match="pip install litellm"):
         import_litellm()
+
+
+# -- models of OpenAI, asked by our own client -------------------------------------------------------------------------
+
+OPENAI = "openai/gpt-4.1-mini"
+USED = {"prompt_tokens": 1000, "completion_tokens": 10}
+
+
+def both_ways(server, tmp_path, model, asked, **settings):
+    """The replies of our own client and of litellm to one request, in journals of their own, and what each sent."""
+    replies, journals = [], []
+    for direct in (True, False):
+        engine = LiteLLMEngine(model=model, api_base=server.base_url, max_retries=0, direct=direct, **settings)
+        with Journal(tmp_path / f"{model.replace('/', '-')}-{direct}.sqlite3") as journal:
+            replies.append(ask(engine.to_judge(), asked, journal=journal))
+            with journal.reading() as connection:
+                journals.append(connection.execute("SELECT key, request FROM reply").fetchall())
+    return replies, journals, server.bodies[-2:]
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_tokens": 50, "seed": 3, "stop": "END", "top_p": 0.5}])
+def test_a_model_of_openai_is_asked_alike_with_and_without_litellm(tmp_path, settings):
+    logprobs = [("Yes", -0.25, {"Yes": -0.25, "No": -1.5})]
+    reply = Reply('{"verdict": "Yes"}', logprobs=logprobs, **USED)
+    with JudgeServer(reply=lambda body: reply) as server:
+        asked = request(response_schema=SCHEMA, logprobs=2, sample=1)
+        replies, journals, bodies = both_ways(server, tmp_path, OPENAI, asked, **settings)
+    assert bodies[0] == bodies[1]
+    assert "response_format" in bodies[0]
+    assert replies[0].cost == pytest.approx(replies[1].cost)
+    assert replies[0].cost > 0
+    assert replies[0].model_copy(update={"cost": replies[1].cost}) == replies[1]
+    assert journals[0] == journals[1]
+
+
+def test_the_price_of_cached_tokens_is_litellms():
+    listed = import_litellm().model_cost["gpt-4.1-mini"]
+    judge = LiteLLMEngine(model=OPENAI, direct=True).to_judge()
+    reply = judge.priced(Completion(text="Yes", cached_tokens=800, **USED), request().messages)
+    fresh, cached, written = (
+        listed[name] for name in ("input_cost_per_token", "cache_read_input_token_cost", "output_cost_per_token")
+    )
+    assert reply.cost == pytest.approx(200 * fresh + 800 * cached + 10 * written)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_the_name_of_a_model_of_openai_goes_where_the_environment_says(monkeypatch, variable):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with JudgeServer(reply="Good") as server:
+        monkeypatch.setenv(variable, server.base_url)
+        judge = as_judge(OPENAI)
+        assert ask(judge).text == "Good"
+        [seen] = server.requests
+    assert seen.headers["Authorization"] == f"Bearer {KEY}"
+    assert seen.headers["User-Agent"] == "evenhand"
+    assert seen.body["model"] == "gpt-4.1-mini"
+    assert judge.identity() == litellm_judge(OPENAI, temperature=0.0).identity()
+    assert as_judge(f"{OPENAI}[direct=False]").settings.direct is False
+    assert as_judge(f"engines.evenhand.litellm[model={OPENAI}]").settings.direct is False
+
+
+def test_our_own_client_asks_openai_and_litellm_is_not_imported():
+    script = (
+        "import sys\n"
+        "from evenhand.engines.names import as_judge\n"
+        f"judge = as_judge({OPENAI!r})\n"
+        "print(judge.estimated_cost(1000, 10) > 0, judge.settings.rates() is not None, 'litellm' in sys.modules)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["True", "True", "False"]
+    with pytest.raises(FatalEngineError, match=f"no key for '{OPENAI}': set the environment variable 'OPENAI_API_KEY'"):
+        ask(as_judge(OPENAI))
+    with pytest.raises(InvalidInputError, match="direct=True is for models of 'openai/…'"):
+        LiteLLMEngine(model="anthropic/claude", direct=True)
+
+
+def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(caplog):
+    faults = [Fault("unsupported_temperature"), Fault("unsupported_max_tokens")]
+    with JudgeServer(reply="Good", faults=faults) as server:
+        judge = LiteLLMEngine(model="openai/o4-mini", api_base=server.base_url, direct=True, max_tokens=50).to_judge()
+        outcomes = ask_all(judge, [request(str(number)) for number in range(3)])
+        assert [outcome.text for outcome in outcomes] == ["Good"] * 3
+        assert ask(judge, request("later")).text == "Good"
+        sent = [body.keys() & {"temperature", "max_tokens", "max_completion_tokens"} for body in server.bodies]
+    assert {"temperature", "max_tokens"} <= sent[0]
+    assert sent[-1] == {"max_completion_tokens"}
+    assert server.bodies[-1]["max_completion_tokens"] == 50
+    assert sum("refuses the parameter" in record.message for record in caplog.records) == 2
+    assert server.seen <= 3 * 3 + 1
+    assert judge.identity()["sampling"]["temperature"] == 0.0
