@@ -19,7 +19,6 @@ import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from subprocess import run
@@ -35,7 +34,7 @@ import evenhand
 from evenhand.data.files import PARQUET_HEADER
 from evenhand.engines.base import Request
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.tables.judgements import JudgementTable
+from evenhand.result_methods import Results
 from evenhand.votes import Completion
 
 CRITERION = "criteria.evenhand.direct.relevance"
@@ -65,7 +64,7 @@ def rows(count: int) -> list[dict[str, str]]:
     return [{"question": words(QUESTION, 2 * row), "response": words(RESPONSE, 2 * row + 1)} for row in range(count)]
 
 
-def judged(data: Sequence[dict[str, str]], *, prompts: bool) -> JudgementTable:
+def judged(data: Sequence[dict[str, str]], *, prompts: bool) -> Results:
     """Every row assessed in both orders."""
     return evenhand.judge(data, CRITERION, Talkative(), include_prompts_in_result=prompts, journal=None, progress=False)
 
@@ -92,11 +91,12 @@ def bytes_held(count: int, *, prompts: bool) -> float:
     return found[0] / len(table)
 
 
-def repeated(table: JudgementTable, count: int) -> JudgementTable:
+def repeated(table: Results, count: int) -> Results:
     """A great result that holds the judgements of a small one again and again."""
-    held = table.judgements
-    repeats = (replace(held[number % len(held)], instance=number) for number in range(count))
-    return replace(table, judgements=tuple(repeats))
+    held = list(table.cells())
+    repeats = (held[number % len(held)] for number in range(count))
+    cells = (cell._replace(about={**cell.about, "instance": number}) for number, cell in enumerate(repeats))
+    return table.remade({**table.header, "parameters": table.parameters}, cells)
 
 
 def saved(count: int, folder: Path) -> list[str]:

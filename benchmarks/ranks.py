@@ -19,7 +19,7 @@ from multiprocessing import get_context
 import numpy as np
 from scipy.stats import kendalltau, norm
 
-from evenhand.judging.design import Pair, fixed_pairs, parse_design, swiss_pairs
+from evenhand.judging.grid import Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.paired_differences import paired_differences
 from evenhand.statistics.ranking import Ranking, rank_systems

@@ -21,10 +21,7 @@ NAMES = {
         "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
         "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
-    "results": ("Results", [
-        "Results", "JudgementTable", "WinrateTable", "ChecklistTable", "GradeTable", "VoteTable", "AgreementTable",
-        "ModeResults", "ReliabilityReport", "GoldComparison",
-    ]),
+    "results": ("Results", ["Results", "ReliabilityReport", "GoldComparison"]),
     "labels": ("Labels of people", [
         "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan",
         "alternative_annotator_test",

@@ -13,6 +13,7 @@ import datasets
 import pytest
 from cyclopts import App
 
+import evenhand
 from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.cli.command import LISTED
@@ -21,8 +22,6 @@ from evenhand.cli.verb_table import VERBS
 from evenhand.cli.verbs import command_of, demo_command
 from evenhand.errors import InvalidInputError
 from evenhand.options import RunOptions, option
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.winrate_table import WinrateTable
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
@@ -69,7 +68,7 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, jsonl, capsys):
     out = tmp_path / "verdicts.jsonl"
     assert judge(paths[kind], "--out", str(out), *split) == 0
     assert "2 verdicts written" in capsys.readouterr().out
-    table = JudgementTable.load(out)
+    table = evenhand.open(out)
     assert [judgement.instance for judgement in table.judgements] == [0, 1]
     assert table.parameters["judges"] == ["baseline-text-statistics"]
 
@@ -78,7 +77,7 @@ def test_several_systems_and_renamed_context(jsonl, tmp_path, capsys):
     out = tmp_path / "verdicts.jsonl"
     columns = ["--response-fields", "answer", "other", "--context-fields", "task=question"]
     assert main(["judge", str(jsonl), *RELEVANCE, *ENGINE, *columns, "--out", str(out)]) == 0
-    table = JudgementTable.load(out)
+    table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert table.parameters["context_fields"] == {"task": "question"}
     better, worse = (table.summaries[(system, "relevance")].score.estimate for system in table.systems)
@@ -289,7 +288,7 @@ def test_another_file_that_exists_is_written_anew(jsonl, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("old\n", encoding="utf-8")
     assert judge(jsonl, "--out", str(out)) == 0
-    assert len(JudgementTable.load(out).judgements) == 2
+    assert len(evenhand.open(out).judgements) == 2
 
 
 def test_the_file_has_the_summary_in_its_first_line(jsonl, tmp_path):
@@ -297,7 +296,7 @@ def test_the_file_has_the_summary_in_its_first_line(jsonl, tmp_path):
     assert judge(jsonl, "--out", str(out)) == 0
     first = json.loads(out.read_text(encoding="utf-8").splitlines()[0])
     (summary,) = first["summaries"]
-    expected = JudgementTable.load(out).summaries["answer", "relevance"]
+    expected = evenhand.open(out).summaries["answer", "relevance"]
     assert (summary["system"], summary["criterion"], summary["num_instances"]) == ("answer", "relevance", 2)
     assert summary["score"]["estimate"] == expected.score.estimate
     assert (summary["score"]["low"], summary["score"]["high"]) == (expected.score.low, expected.score.high)
@@ -527,7 +526,7 @@ def test_compare_prints_the_table_and_the_matrix_and_writes_the_contests(systems
     printed = capsys.readouterr().out
     for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head", "2 contests written"):
         assert part in printed
-    table = WinrateTable.load(out)
+    table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert table.winrate("answer").estimate == 1
 
@@ -538,9 +537,9 @@ def test_compare_reads_long_data_and_names_with_commas(tmp_path, capsys):
     datasets.Dataset.from_list(rows).to_parquet(str(path))
     long = ["--systems-field", "model", "--response-fields", "text", "--id-field", "prompt", "--out", str(out)]
     assert compare(path, *long) == 0
-    assert WinrateTable.load(out).systems == ("answer", "no, other")
+    assert evenhand.open(out).systems == ("answer", "no, other")
     assert compare(path, *long, "--systems", "no, other", "answer") == 0
-    assert WinrateTable.load(out).systems == ("no, other", "answer")
+    assert evenhand.open(out).systems == ("no, other", "answer")
     assert compare(path, *long, "--systems", "nobody,answer") == 2
     assert "names no system 'nobody'" in capsys.readouterr().err
 
@@ -569,9 +568,9 @@ def test_compare_takes_the_options_of_the_function(jsonl, tmp_path):
         "level": 0.9,
         "resamples": 20,
     }
-    assert expected.items() <= WinrateTable.load(out).parameters.items()
+    assert expected.items() <= evenhand.open(out).parameters.items()
     assert compare(jsonl, "--response-fields", "answer,other", "--allow-ties", "--out", str(out)) == 0
-    assert WinrateTable.load(out).parameters["allow_ties"] is True
+    assert evenhand.open(out).parameters["allow_ties"] is True
 
 
 def test_compare_dry_run_makes_no_call(jsonl, capsys):

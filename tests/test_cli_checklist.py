@@ -5,10 +5,10 @@ from functools import wraps
 
 import pytest
 
+import evenhand
 from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.options import ChecklistOptions, RunOptions
-from evenhand.tables.checklist_table import ChecklistTable
 from tests.support.checklists import sheet
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
@@ -48,7 +48,7 @@ def test_a_checklist_from_a_file(jsonl, checks, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "Is it short?" in shown
     assert "4 checked responses written" in shown
-    table = ChecklistTable.load(out)
+    table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert [item.weight for item in table.checklists[0].items] == [1.0, 3.0]
 

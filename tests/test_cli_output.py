@@ -101,12 +101,12 @@ def test_what_is_printed_alone_ends_as_programs_in_pipes_do(arguments, data, mon
 
 
 def test_a_result_that_cannot_be_saved_is_shown_at_least(data, monkeypatch, capsys):
-    from evenhand.tables.judgements import JudgementTable  # noqa: PLC0415 - seconds of import
+    from evenhand.result_methods import Results  # noqa: PLC0415 - seconds of import
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
 
-    monkeypatch.setattr(JudgementTable, "save", full)
+    monkeypatch.setattr(Results, "save", full)
     assert main(["judge", str(data), *VERBS["judge"], "--out", str(data.with_name("out.jsonl"))]) == 1
     shown = capsys.readouterr()
     assert shown.out.startswith("Direct assessment by baseline")

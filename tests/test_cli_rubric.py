@@ -5,10 +5,10 @@ from functools import wraps
 
 import pytest
 
+import evenhand
 from evenhand.by_name import FUNCTIONS
 from evenhand.cli import main
 from evenhand.options import AssessmentOptions, RunOptions
-from evenhand.tables.judgements import JudgementTable
 from tests.support.rows import write_rows
 
 ROWS = [
@@ -43,7 +43,7 @@ def test_a_rubric_by_id_and_from_a_file(jsonl, tmp_path, capsys):
     own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
     assert main(["judge", str(jsonl), "--rubric", str(path), *ENGINE, *columns, *own, "--out", str(out)]) == 0
     assert "4 verdicts written" in capsys.readouterr().out
-    table = JudgementTable.load(out)
+    table = evenhand.open(out)
     assert (table.rubric.name, table.rubric.na_strategy) == ("mine", "zero")
     # two words are free; four are beyond the cap
     assert [item.length_penalty for item in table if item.criterion == table.criteria[0].name] == [0.0, 0.5]

@@ -67,7 +67,7 @@ def test_a_saved_result_prints_its_tables_and_its_kind(name, tmp_path, capsys):
     found.save(path)
     printed = shown(path, capsys)
     assert " ".join(str(found).split())[:80] in printed
-    assert f"a saved JudgementTable, 4 entries. Verbs that take it: {RESULT_VERBS}." in printed
+    assert f"a saved result, 4 judgements. Verbs that take it: {RESULT_VERBS}." in printed
     assert main(["show", str(path), "--format", "json"]) == 0
     json.loads(capsys.readouterr().out)
 

@@ -4,10 +4,9 @@ import re
 
 import pytest
 
+import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.winrate_table import WinrateTable
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer, conversation
 
@@ -56,7 +55,7 @@ def test_judge_prints_the_paired_difference_of_two_systems(files, capsys):
     assert pair.startswith("late – early +0.60 [")
     assert pair.endswith("] < 0.001 20 0")
     assert not any("affected" in line or "Bounds lead" in line for line in lines)
-    (found,) = JudgementTable.load(files[2]).differences
+    (found,) = evenhand.open(files[2]).differences
     assert found.difference.estimate == pytest.approx(12 / 20)
 
 
@@ -92,7 +91,7 @@ def test_compare_leads_with_the_bounds_of_what_is_refused(files, capsys):
     text = " ".join(lines)
     assert "Bounds lead for late; early" in text
     assert "rest on the scored votes, and would change with the rest." in text
-    table = WinrateTable.load(files[2])
+    table = evenhand.open(files[2])
     assert table.winrate("late").estimate == pytest.approx(15 / 18)
     assert table.text_tables()[0].rows[0][1].endswith("], 10 % of contests affected")
     assert table.text_tables()[2].rows[0][:2] == ("late – early", "18")

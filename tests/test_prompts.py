@@ -12,7 +12,7 @@ from evenhand import prompts
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidPromptError
 from evenhand.functions import judge
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
 from evenhand.prompts import (

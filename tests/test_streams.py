@@ -488,7 +488,7 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     whole = ["part-000000.parquet", "part-000001.parquet"]  # the third one had room for another row
     assert [parts_of(folder)[name] for name in whole] == [first[name] for name in whole]
     assert main(["show", str(folder)]) == 0
-    assert "a saved JudgementTable, 40 entries" in capsys.readouterr().out
+    assert "a saved result, 40 judgements" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
 

@@ -1,4 +1,5 @@
 # The public names for type checkers, as __init__.py has them.
+from evenhand.annotator_test import alternative_annotator_test as alternative_annotator_test
 from evenhand.by_name import from_results as from_results
 from evenhand.by_name import open as open  # noqa: A004 - a public name
 from evenhand.catalog import catalog_path as catalog_path
@@ -49,14 +50,6 @@ from evenhand.read_votes import read_replies as read_replies
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.reliability_report import reliability as reliability
 from evenhand.result_methods import Results as Results
-from evenhand.tables.annotator_test import alternative_annotator_test as alternative_annotator_test
-from evenhand.tables.checklist_table import ChecklistTable as ChecklistTable
-from evenhand.tables.grade_table import GradeTable as GradeTable
-from evenhand.tables.judgements import JudgementTable as JudgementTable
-from evenhand.tables.mode_results import ModeResults as ModeResults
-from evenhand.tables.recorded_votes import AgreementTable as AgreementTable
-from evenhand.tables.recorded_votes import VoteTable as VoteTable
-from evenhand.tables.winrate_table import WinrateTable as WinrateTable
 from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion

@@ -8,19 +8,13 @@ from typing import Any, Final
 
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
-from evenhand.files import check_path
 from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
+from evenhand.modes.analyses import ANALYSES
 from evenhand.read_votes import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
-from evenhand.result_methods import ResultMethods
-from evenhand.results.saved import cell_of, header_of
+from evenhand.result_methods import Results
+from evenhand.results.saved import cell_of
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable
-from evenhand.tables.winrate_table import WinrateTable
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "aggregate_votes": aggregate_votes,
@@ -35,24 +29,10 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 }
 """What verbs and run files run."""
 
-RESULTS: Final[Mapping[str, type[ResultMethods[Any]]]] = {
-    table.kind: table
-    for table in (
-        JudgementTable,
-        WinrateTable,
-        ChecklistTable,
-        GradeTable,
-        ModeResults,
-        VoteTable,
-        AgreementTable,
-    )
-}
-"""What the header of a saved result calls it -> its class."""
-
 _RUN, _VOTES = "_run", "_votes"
 
 
-def open(path: str | Path) -> ResultMethods[Any]:  # noqa: A001 - the public name is evenhand.open
+def open(path: str | Path) -> Results:  # noqa: A001 - the public name is evenhand.open
     """Open a saved result of any kind: what ``save`` wrote.
 
     A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
@@ -61,10 +41,10 @@ def open(path: str | Path) -> ResultMethods[Any]:  # noqa: A001 - the public nam
     Raises:
         InvalidInputError: If the file cannot be read, or holds no result.
     """
-    return RESULTS[header_of(check_path(path))["evenhand"]].load(path)
+    return Results.load(path, ANALYSES)
 
 
-def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> ResultMethods[Any]:
+def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> Results:
     """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
 
     A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
@@ -111,14 +91,14 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
     return results_of_run({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
 
 
-def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> ResultMethods[Any]:
+def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> Results:
     """The result of what a metric says of its run, and of votes.
 
     Args:
         run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
         cells: The votes.
     """
-    return RESULTS[run["evenhand"]].of_cells(run, cells)
+    return Results.of_cells(ANALYSES[run["evenhand"]], run, cells)
 
 
 def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -21,14 +21,14 @@ import platformdirs
 from evenhand.errors import InvalidInputError, UnwritableFileError
 
 MOST_BYTES: Final = 16 * 1024**2
-"""So large a document may be: a criterion, a rubric, a checklist, a prompt, a report."""
+"""The most bytes of a document: a criterion, a rubric, a checklist, a prompt, a report."""
 
 MOST_PIPED_BYTES: Final = 1024**3
-"""So much is read from a pipe, whose size nobody knows beforehand."""
+"""The most bytes that are read from a pipe, whose size is not known beforehand."""
 
 ALWAYS_INFLATED: Final = 256 * 1024**2
 MOST_GROWTH: Final = 200
-"""What is compressed may grow to :data:`ALWAYS_INFLATED` bytes, and beyond that to so many times its size."""
+"""What is compressed may grow to :data:`ALWAYS_INFLATED` bytes, and beyond that to this multiple of its size."""
 
 _OPENED = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
@@ -41,7 +41,7 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """A path, with the folder of a user whose ``~`` it begins with; one whom nobody knows stands there as written."""
+    """Return a path in which ``~`` is replaced by the user's folder; that of an unknown user stays as written."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -49,7 +49,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def is_opened(path: Path) -> bool:
-    """Whether a path stands for what the shell has opened for this process, and so has no name that ends in a format.
+    """Return whether a path is one that the shell opened for this process, whose name says no format.
 
     >>> is_opened(Path("/dev/fd/63")), is_opened(Path("rows.jsonl"))
     (True, False)
@@ -64,7 +64,7 @@ def cache_folder() -> Path:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A file, opened to be read.
+    """Open a file to read it.
 
     Raises:
         OSError: If it cannot be, or is neither a regular file nor a pipe that the shell has opened.
@@ -91,11 +91,11 @@ def _check_kind(path: Path, mode: int) -> None:
 
 
 def read_bytes(path: Path, most: int | None = MOST_BYTES) -> bytes:
-    """What a file holds.
+    """Read a file.
 
     Args:
         path: The file.
-        most: So many bytes it may hold; None for any number, of a pipe :data:`MOST_PIPED_BYTES`.
+        most: The most bytes it may hold; None for any number, or for a pipe :data:`MOST_PIPED_BYTES`.
 
     Raises:
         OSError: If it cannot be read, or holds more.
@@ -144,7 +144,7 @@ def check_growth(packed: int, inflated: int) -> None:
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
-    """A place beside a path, whose file is moved to it when all is written: until then, what was there stays.
+    """Open a temporary file next to a path, and move it there when all is written; until then the old file stays.
 
     A link leads to the file that is replaced, and a file that was there keeps its permissions.
 
@@ -182,19 +182,19 @@ def _create(path: Path) -> None:
 
 
 def check_path(path: str | Path) -> Path:
-    """A path, if it is one.
+    """Return a path, after checking that it is one.
 
     Raises:
         InvalidInputError: If no file can have this name.
     """
     given: object = path
     if not isinstance(given, (str, Path)) or not str(given) or "\0" in str(given):
-        raise InvalidInputError(f"{path!r} is no path of a file; give a text or a pathlib.Path")
+        raise InvalidInputError(f"{path!r} is not the path of a file; give a str or pathlib.Path")
     return Path(path)
 
 
 def check_ending(path: str | Path, accepted: Collection[str]) -> str:
-    """How a path ends, if what is written can end so.
+    """Return the ending of a path, after checking that it is accepted.
 
     Raises:
         InvalidInputError: If its ending says none of the formats accepted.

@@ -18,16 +18,12 @@ from evenhand.options import (
     WinratesArguments,
     takes,
 )
+from evenhand.result_methods import Results
 from evenhand.row_runs import call
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.winrate_table import WinrateTable
 
 
 @takes(JudgeArguments)
-def judge(data: object, criteria: object, engine: object, **options: Any) -> JudgementTable | ModeResults | RunEstimate:
+def judge(data: object, criteria: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
     Args:
@@ -54,7 +50,7 @@ def judge(data: object, criteria: object, engine: object, **options: Any) -> Jud
 @takes(ChecklistArguments)
 def checklist(
     data: object = None, checklist: object = None, engine: object = None, **options: Any
-) -> ChecklistTable | RunEstimate:
+) -> Results | RunEstimate:
     """Answer the yes/no questions of a checklist about every response of a data set.
 
     With ``votes`` nothing is asked: recorded answers make the same table. A row is the answer of one judge to one
@@ -85,7 +81,7 @@ def winrates(
     criteria: object = None,
     engine: object = None,
     **options: Any,
-) -> WinrateTable | RunEstimate:
+) -> Results | RunEstimate:
     """Which of these systems is better, by how much, and how sure is that.
 
     Wide data have one column per system: ``response_fields=["gpt", "llama"]``. Long data have one row per response, and
@@ -121,7 +117,7 @@ def grade_scores(
     criteria: object = None,
     engine: object = None,
     **options: Any,
-) -> GradeTable | RunEstimate:
+) -> Results | RunEstimate:
     """How good judges are at choosing the best of several candidates: the Grade Score, by judge and prompt.
 
     Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
@@ -151,7 +147,7 @@ def grade_scores(
 
 
 @takes(RunModeArguments)
-def run_mode(data: object, mode: object, engine: object, **options: Any) -> ModeResults | RunEstimate:
+def run_mode(data: object, mode: object, engine: object, **options: Any) -> Results | RunEstimate:
     """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
 
     Args:

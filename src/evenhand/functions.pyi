@@ -4,11 +4,7 @@ from pathlib import Path
 from typing import Literal, overload
 
 from evenhand.judging.estimate import RunEstimate
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.winrate_table import WinrateTable
+from evenhand.result_methods import Results
 
 @overload
 def judge(
@@ -125,7 +121,7 @@ def judge(
     length_penalty: object = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
-) -> JudgementTable | ModeResults: ...
+) -> Results: ...
 @overload
 def checklist(
     data: object = None,
@@ -253,7 +249,7 @@ def checklist(
     order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
-) -> ChecklistTable: ...
+) -> Results: ...
 @overload
 def winrates(
     data: object = None,
@@ -379,7 +375,7 @@ def winrates(
     order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
-) -> WinrateTable: ...
+) -> Results: ...
 @overload
 def grade_scores(
     data: object = None,
@@ -493,7 +489,7 @@ def grade_scores(
     order_field: str | None = None,
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
-) -> GradeTable: ...
+) -> Results: ...
 @overload
 def run_mode(
     data: object,
@@ -589,4 +585,4 @@ def run_mode(
     journal: str | Path | None = "default",
     stream_to: str | Path | None = None,
     part_rows: int | None = None,
-) -> ModeResults: ...
+) -> Results: ...

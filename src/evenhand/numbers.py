@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 MISSING = "–"
-"""What stands where there is no number."""
+"""The sign for a missing number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """That there is no number, and why: what a result holds in its place.
+    """The reason why there is no number, held in its place.
 
     Attributes:
         reason: In a few words, such as ``no instance has a score``.
@@ -56,7 +56,7 @@ class HasLimits(Protocol):
 
 
 def format_number(value: float | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
-    """A number with thousands separators; a dash where there is none.
+    """Return a number with thousands separators; a dash where there is none.
 
     A number that would be written as 0 or 1 and is neither gets up to four digits, and beyond them a sign: the sign of
     a limit, or whether a share is whole, is what a reader looks for.
@@ -87,7 +87,7 @@ def format_number(value: float | Missing | None, *, digits: int = 2, signed: boo
 
 
 def format_percent(share: float | Missing | None) -> str:
-    """A share as a percentage; 0 %, 50 % or 100 % only if the share is that: next to these a rounding would mislead.
+    """Return a share as a percentage; it is 0 %, 50 % or 100 % only if the share is exactly that.
 
     >>> format_percent(0.612), format_percent(797 / 800), format_percent(1.0), format_percent(0.502)
     ('61 %', '99.6 %', '100 %', '50.2 %')
@@ -99,7 +99,7 @@ def format_percent(share: float | Missing | None) -> str:
 
 
 def format_points(difference: float | None) -> str:
-    """A difference of shares in percentage points, 0 only if the difference is.
+    """Return a difference of shares in percentage points, 0 only if the difference is.
 
     >>> format_points(0.112), format_points(-0.004), format_points(0.0)
     ('11', '-0.4', '0')
@@ -108,7 +108,7 @@ def format_points(difference: float | None) -> str:
 
 
 def format_interval(interval: HasLimits | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
-    """An estimate with its limits, or a dash where there is none.
+    """Return an estimate with its limits, or a dash where there is none.
 
     >>> from evenhand.statistics import Interval
     >>> format_interval(Interval(0.456, -0.004, float("inf"), 0.95, "cluster_t", 3))
@@ -126,7 +126,7 @@ def format_interval(interval: HasLimits | Missing | None, *, digits: int = 2, si
 
 
 def format_share(interval: HasLimits | Missing | None) -> str:
-    """A share as a percentage with its limits, or a dash where there is none.
+    """Return a share as a percentage with its limits, or a dash where there is none.
 
     >>> from evenhand.statistics import Interval
     >>> format_share(Interval(0.97, 0.951, 0.9999, 0.95, "exact", 100))
@@ -138,7 +138,7 @@ def format_share(interval: HasLimits | Missing | None) -> str:
 
 
 def format_apart(value: float, other: float) -> str:
-    """A number with as many digits as tell it from another one that it is compared with.
+    """Return a number with as many digits as distinguish it from another one.
 
     >>> format_apart(0.699, 0.7), format_apart(0.712, 0.7)
     ('0.699', '0.71')
@@ -154,7 +154,7 @@ def format_apart(value: float, other: float) -> str:
 
 
 def format_percent_apart(share: float, other: float) -> str:
-    """Likewise a share as a percentage.
+    """Return a share as a percentage with as many digits as distinguish it from another one.
 
     >>> format_percent_apart(0.0214, 0.02), format_percent_apart(0.03, 0.02)
     ('2.14 %', '3 %')
@@ -194,7 +194,7 @@ class LeadingBounds(Protocol):
 def format_score(
     score: HasLimits | Missing | None, bounds: LeadingBounds | None, spread: HasLimits | Missing | None = None
 ) -> str:
-    """A score with its interval; its bounds, the interval around them and the share of rows affected where these lead.
+    """Return a score with its interval, or its bounds with the interval around them where these lead.
 
     Args:
         score: The mean.
@@ -227,7 +227,7 @@ def format_bounds(low: float, high: float) -> str:
 
 
 def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False) -> str:
-    """An estimate without its limits, or a dash where there is none.
+    """Return an estimate without its limits, or a dash where there is none.
 
     Args:
         interval: What to write.
@@ -238,7 +238,7 @@ def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False
 
 
 def format_range(low: float | Missing | None, high: float | Missing | None, *, digits: int = 2) -> str:
-    """The least and the greatest of some numbers; one number where both read the same.
+    """Return the least and the greatest of some numbers; one number where both read the same.
 
     >>> format_range(0.667, 0.986, digits=3), format_range(0.5, 0.5), format_range(None, None)
     ('0.667 to 0.986', '0.50', '–')
@@ -248,7 +248,7 @@ def format_range(low: float | Missing | None, high: float | Missing | None, *, d
 
 
 def format_level(level: float) -> str:
-    """The level of an interval, as precise as it was given; without a space, so that no column head breaks there.
+    """Return the level of an interval, as precise as it was given, without a space, so that no header breaks there.
 
     >>> format_level(0.95), format_level(0.999)
     ('95%', '99.9%')
@@ -257,7 +257,7 @@ def format_level(level: float) -> str:
 
 
 def format_p_value(p_value: float | Missing | None) -> str:
-    """A p-value, never as 0, and as 1 only if it is that.
+    """Return a p-value, never as 0, and as 1 only if it is that.
 
     >>> format_p_value(0.0421), format_p_value(1e-9), format_p_value(0.9997), format_p_value(1.0)
     ('0.042', '< 0.001', '> 0.999', '1.000')
@@ -270,7 +270,7 @@ def format_p_value(p_value: float | Missing | None) -> str:
 
 
 def state_p_value(p_value: float) -> str:
-    """A p-value as it stands in a sentence.
+    """Return a p-value as it stands in a sentence.
 
     >>> state_p_value(0.0421), state_p_value(1e-9)
     ('p = 0.042', 'p < 0.001')
@@ -280,7 +280,7 @@ def state_p_value(p_value: float) -> str:
 
 
 def format_count(count: float | Missing | None, noun: str = "") -> str:
-    """A whole number, or the mean of some, with its noun where one is given; a dash where there is none.
+    """Return a whole number, or the mean of some, with its noun where one is given; a dash where there is none.
 
     >>> format_count(1200), format_count(1, "pair"), format_count(1200, "reply"), format_count(2, "batch")
     ('1,200', '1 pair', '1,200 replies', '2 batches')
@@ -297,7 +297,7 @@ def format_count(count: float | Missing | None, noun: str = "") -> str:
 
 
 def format_bytes(size: float) -> str:
-    """A size of a file, or of room on a disk.
+    """Return a size of a file, or of room on a disk.
 
     >>> format_bytes(512), format_bytes(8 * 2**20)
     ('512 bytes', '8.0 MiB')
@@ -309,7 +309,7 @@ def format_bytes(size: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A time that something takes, in minutes and seconds, or with hours where it takes one.
+    """Return a time that something takes, in minutes and seconds, or with hours where it takes one.
 
     >>> format_duration(9.4), format_duration(70), format_duration(7265)
     ('0:09', '1:10', '2:01:05')
@@ -331,7 +331,7 @@ def format_cost(cost: float | None) -> str:
 
 
 def _percentage(share: float | Missing | None) -> str:
-    """The percentage without its sign: whole, unless that would be 0, 50 or 100 for what is not."""
+    """Return the percentage without its sign, with digits where a whole one would be 0, 50 or 100 by rounding."""
     if share is None or isinstance(share, Missing) or math.isnan(share):
         return MISSING
     if math.isinf(share):
@@ -348,10 +348,10 @@ def _percentage(share: float | Missing | None) -> str:
 
 
 def _beyond(value: float, one: float, places: int, sign: str) -> str:
-    """What lies within rounding of 0, one or -one (or a half), written as the side on which it lies."""
+    """Return a number within rounding of 0, one or -one as the side on which it lies."""
     step = 10.0**-places
     nearest = next((mark for mark in (0.0, one, -one) if abs(value - mark) < step), None)
-    if nearest is None:  # next to a half: a half it is, to so many places
+    if nearest is None:  # next to a half
         return f"{value:{sign}z.{places}f}"
     above = value > nearest
     limit = nearest + step if above else nearest - step

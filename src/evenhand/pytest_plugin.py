@@ -72,7 +72,7 @@ def assert_judged(judged: Any, /, *conditions: str, at_least: float | None = Non
     return found
 
 
-def _worst(results: Results[Any], failed: tuple[CheckedCondition, ...]) -> Iterator[str]:
+def _worst(results: Results, failed: tuple[CheckedCondition, ...]) -> Iterator[str]:
     """Yield the verdicts with the lowest scores, or the highest where all conditions are upper limits."""
     from evenhand.numbers import format_number  # noqa: PLC0415 - as above
     from evenhand.report.gates import Condition  # noqa: PLC0415 - as above

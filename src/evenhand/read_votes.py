@@ -14,7 +14,8 @@ from inspect import signature
 from itertools import product
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
-from evenhand.aggregation import Answer, VoteRules, check_rule
+from evenhand.aggregation.checklist_score import Answer
+from evenhand.aggregation.verdict import WEIGHTED_RULES, VoteRules, check_rule
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, Criterion, fold_label, yes_no_criterion
 from evenhand.data.cells import (
     NOT_ASKED,
@@ -44,9 +45,12 @@ from evenhand.data.plain import briefly, held_in, number_of, plain_cell
 from evenhand.data.rows import Row, read_rows, row_ids
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import parameters_of
+from evenhand.modes.checked import ChecklistAnalysis
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.modes.contest import check_reduction, is_graded
-from evenhand.modes.grade_scores import GradeMode
+from evenhand.modes.contest import TIE, check_reduction, is_graded
+from evenhand.modes.grade_scores import GradeAnalysis, GradeMode
+from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
+from evenhand.modes.winrate_tables import WinrateAnalysis
 from evenhand.options import (
     ChecklistArguments,
     ChecklistOptions,
@@ -59,12 +63,9 @@ from evenhand.options import (
 )
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import choice_criterion, comparison_criterion, swapped_index
+from evenhand.result_methods import Results
 from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable
-from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, UnscoredReason, Vote, is_missing
@@ -634,7 +635,7 @@ def _read_comparisons(
     options: WinratesArguments,
     criterion: Criterion | None,
     systems: tuple[str, ...] | None,
-) -> WinrateTable:
+) -> Results:
     """Make the winrates of recorded comparisons.
 
     Args:
@@ -692,7 +693,11 @@ def _read_comparisons(
         "scale": "graded" if graded else "choice",
         **({"orders_known": False} if any(pair.swapped is None for pair in pairs) else {}),
     }
-    return WinrateTable.of_cells({"criterion": offered, "systems": list(names), "parameters": parameters}, cells)
+    return Results.of_cells(
+        WinrateAnalysis,
+        {"criterion": offered, "systems": list(names), "parameters": parameters},
+        cells,
+    )
 
 
 def _read_answers(
@@ -701,7 +706,7 @@ def _read_answers(
     fields: Mapping[str, str],
     options: ChecklistArguments,
     given: Checklist | None,
-) -> ChecklistTable:
+) -> Results:
     """Make the result of recorded answers to a checklist.
 
     A row is an answer to one item; or it is a response, and its cells hold the answers to all items, as a mapping or,
@@ -764,7 +769,7 @@ def _read_answers(
         "gold_fields": column,
     }
     header = {"checklists": [checklist], "systems": list(named), "parameters": parameters}
-    return ChecklistTable.of_cells(header, cells)
+    return Results.of_cells(ChecklistAnalysis, header, cells)
 
 
 def _items_named(read: RecordedVotes, names: Sequence[str]) -> Checklist:
@@ -831,7 +836,7 @@ def _answers_in(cell: object, who: str, checklist: Checklist | None) -> dict[str
 
 def _read_choices(
     read: RecordedVotes, options: GradeScoresArguments, criterion: Criterion | None, candidates: Sequence[str] | None
-) -> GradeTable:
+) -> Results:
     """Make the Grade Scores of recorded choices.
 
     Args:
@@ -878,7 +883,7 @@ def _read_choices(
         "systems": None if candidates is None else list(candidates),
         "unrelated_option": False,
     }
-    return GradeTable.of_cells({"criterion": judged, "parameters": parameters}, cells)
+    return Results.of_cells(GradeAnalysis, {"criterion": judged, "parameters": parameters}, cells)
 
 
 def _order_shown(vote: RecordedVote, column: str) -> tuple[str, ...]:
@@ -1075,9 +1080,13 @@ def _table_of_votes(
     cells: Sequence[Cell],
     notes: Sequence[str],
     parameters: Mapping[str, Any],
-) -> VoteTable:
+) -> Results:
     """Return the verdicts that recorded votes give."""
     ids = row_ids(read.rows, None) if None in read.ids else {"ids": list(read.ids)}
+    weights = named_weights(parameters["weights"], read.judges)
+    lacking = [] if weights is None else [judge for judge in read.judges if judge not in weights]
+    if lacking and parameters["rule"] in WEIGHTED_RULES:
+        raise InvalidInputError(f"the weights {weights!r} name no weight for the judge {lacking[0]!r}; add it")
     parameters = {
         "evenhand_version": __version__,
         "n": len(read.ids),
@@ -1086,9 +1095,12 @@ def _table_of_votes(
         **ids,
         **read.groups(parameters["group_fields"]),
         **parameters,
-        "weights": named_weights(parameters["weights"], read.judges),
+        "weights": weights,
     }
-    return VoteTable.of_cells({"criterion": criterion, "notes": list(notes), "parameters": parameters}, cells)
+    header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
+    found = Results.of_cells(VoteAnalysis, header, cells)
+    found.analysis.entries  # noqa: B018 - weights that do not fit are found here
+    return found
 
 
 @remembers
@@ -1108,7 +1120,7 @@ def aggregate_votes(
     as_index: bool = False,
     split: str | None = None,
     **options: Any,  # noqa: ANN401 - declared by RecordedOptions
-) -> VoteTable:
+) -> Results:
     """Reduce recorded votes to verdicts, and the verdicts to scores.
 
     Args:
@@ -1170,7 +1182,7 @@ def agreement(
     as_index: bool = False,
     split: str | None = None,
     **options: Any,  # noqa: ANN401 - declared by RecordedOptions
-) -> AgreementTable:
+) -> Results:
     """Measure how far judges agree with people, people with people, and judges with judges.
 
     Args:
@@ -1224,7 +1236,7 @@ def agreement(
         "numbers_read_as": reader.note([column.cells for column in (*judges, *people)]),
         **dict(drawn),
     }
-    return AgreementTable.of_cells({"criterion": criterion, "parameters": parameters}, cells)
+    return Results.of_cells(AgreementAnalysis, {"criterion": criterion, "parameters": parameters}, cells)
 
 
 @remembers
@@ -1246,7 +1258,7 @@ def read_replies(
     as_index: bool = False,
     split: str | None = None,
     **options: Any,  # noqa: ANN401 - declared by RecordedOptions
-) -> VoteTable:
+) -> Results:
     r"""Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
 
     No call is made. A text is read as the reply of a judge is read in a run, by the four forms of

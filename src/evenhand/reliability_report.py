@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
@@ -40,22 +40,21 @@ from evenhand.judge_reliability.tables import (
     findings,
     judges_table,
 )
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
-from evenhand.judging.run import limits_after, parameters_of
-from evenhand.judging.run_fingerprint import made_by
+from evenhand.judging.run import limits_after, made_by, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
+from evenhand.modes.contest import TIE
+from evenhand.modes.grade_scores import GradedInstance
 from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
+from evenhand.result_methods import Results
 from evenhand.results.measures import UnscoredCounts, as_json, plain
 from evenhand.results.notes import Spending, baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.grade_table import GradedInstance, GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
@@ -331,12 +330,12 @@ def reliability(
     for run in runs:
         left = limits_after(given, cast)
         table = run(max_calls=left.max_calls, max_cost=left.max_cost)
-        if isinstance(table, GradeTable):
+        if table.kind == "grade_scores":
             choices += _choices(table)
             graded += table.instances
             cast += [vote for instance in table.instances for vote in instance.votes]
             continue
-        found = _assessments(table, rules, rows) if isinstance(table, JudgementTable) else [_comparisons(table, rules)]
+        found = _assessments(table, rules, rows) if table.kind == "judgements" else [_comparisons(table, rules)]
         questions += found
         cast += [vote for each in found for question in each.asked for vote in question.verdict.votes]
     spent = Spending.of(cast, dict(given))
@@ -516,7 +515,7 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
     return dict(gold_fields or {})
 
 
-def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
+def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
     """The assessments of a table, by criterion."""
     found = []
     for criterion in table.criteria:
@@ -532,13 +531,13 @@ def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -
     return found
 
 
-def _comparisons(table: WinrateTable, rules: VoteRules) -> Questions:
+def _comparisons(table: Results, rules: VoteRules) -> Questions:
     """The contests of a table."""
     named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
-    clusters = _numbered([entry.contest.cluster for entry in table.contests])
+    clusters = _numbered([entry.cluster for entry in table.contests])
     asked = []
     for entry, cluster in zip(table.contests, clusters, strict=True):
-        contest, (first, second) = entry.contest, entry.lengths
+        contest, (first, second) = entry, entry.lengths
         sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
         label = None if entry.gold is None else sides[entry.gold]
         lengths = None if first is None or second is None else (first, second)
@@ -553,7 +552,7 @@ def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
     return [None if name is None else numbers[name] for name in clusters]
 
 
-def _choices(table: GradeTable) -> list[ChoiceReliability]:
+def _choices(table: Results) -> list[ChoiceReliability]:
     """The Grade Score of every judge and prompt of a table."""
     return [
         ChoiceReliability(

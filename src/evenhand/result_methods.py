@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import TypedDict, Unpack, overload
 
 from evenhand.errors import InvalidInputError
 from evenhand.labels.by_group import by_group
@@ -16,8 +17,6 @@ from evenhand.report.page import write_report
 from evenhand.report.pictures import plot as drawn
 from evenhand.report.summaries import Summary
 from evenhand.results.results import Results as JudgedResults
-
-Entry = TypeVar("Entry")
 
 
 class PageOptions(TypedDict, total=False):
@@ -37,15 +36,16 @@ class PageOptions(TypedDict, total=False):
     data: object
     gold: object
     design: str | None
-    other: JudgedResults[Any]
-    further: Sequence[JudgedResults[Any]]
+    other: JudgedResults
+    further: Sequence[JudgedResults]
     leave_out: Collection[str]
     title: str | None
     names: Sequence[str]
 
 
-class ResultMethods(JudgedResults[Entry]):
-    """A result as users hold it: every class of results derives from this one."""
+@dataclass(frozen=True, repr=False)
+class ResultMethods(JudgedResults):
+    """The result of judging a data set, with the functions of results that need labels, checks, pictures or pages."""
 
     by = by_group
     correct = corrected_scores
@@ -114,4 +114,4 @@ class ResultMethods(JudgedResults[Entry]):
 
 
 Results = ResultMethods
-"""What users call it."""
+"""The name for users."""

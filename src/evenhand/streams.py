@@ -106,11 +106,11 @@ class Job:
         """Estimate what judging some of the rows takes."""
         return cast("RunEstimate", self.run(rows, judges, dry_run=True, **changes))
 
-    def unasked(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine]) -> Results[Any]:
+    def unasked(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine]) -> Results:
         """Return a result of some rows without a call: what was judged, and how."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenhandWarning)
-            return cast("Results[Any]", self.run(rows, judges, offline=True, journal=None, progress=False))
+            return cast("Results", self.run(rows, judges, offline=True, journal=None, progress=False))
 
     def check(self) -> None:
         """Check that the job can be done block by block.
@@ -170,14 +170,14 @@ class Block:
         """Return the path of the part."""
         return folder / f"part-{self.number:06}.parquet"
 
-    def judge(self, job: Job, panel: OpenPanel) -> Results[Any]:
+    def judge(self, job: Job, panel: OpenPanel) -> Results:
         """Judge the rows.
 
         Raises:
             InvalidInputError: A row that cannot be judged.
         """
         try:
-            result: Results[Any] = job.run(self.rows, panel)
+            result: Results = job.run(self.rows, panel)
         except InvalidInputError as error:
             named = re.search(r"\b(?:instance|row|prompt) (\d+)\b", str(error))
             if named is None or int(named[1]) >= len(self.names):
@@ -187,14 +187,13 @@ class Block:
         parameters["fingerprint"] = {**parameters["fingerprint"], "contents": self.rows.contents}
         return replace(result, parameters=parameters)
 
-    def write(self, result: Results[Any], folder: Path, record: Mapping[str, Any] | None) -> None:
+    def write(self, result: Results, folder: Path, record: Mapping[str, Any] | None) -> None:
         """Write the part.
 
         Raises:
             UnwritableFileError: If it cannot be written.
         """
-        object.__setattr__(result, "run_file", record)
-        result.save_part(self.path(folder), self.first)
+        replace(result, run_file=record).save_part(self.path(folder), self.first)
 
     def votes_held(self, folder: Path) -> int | None:
         """Return the number of votes in the part; None where it must be judged, or judged again.
@@ -353,7 +352,9 @@ class Stream:
             else:
                 count(held)
         if more := [number for number in numbers if number > last]:
-            lacking = "the data do not have" if self.limit is None else f"are not among the first {self.limit:,}"
+            lacking = (
+                "the data do not have" if self.limit is None else f"are not among the first {format_count(self.limit)}"
+            )
             warnings.warn(
                 f"{str(self.folder)!r} holds {format_count(len(more), 'part')} with rows that {lacking}, judged by an "
                 "earlier run: the result is of all that it holds",
@@ -361,11 +362,9 @@ class Stream:
                 stacklevel=2,
             )
 
-    def result(self, record: Mapping[str, Any] | None) -> Results[Any]:
+    def result(self, record: Mapping[str, Any] | None) -> Results:
         """Open the result that the folder holds."""
-        result = type(self.job.unasked(self.first, self.judges)).load(self.folder)
-        object.__setattr__(result, "run_file", record)
-        return result
+        return replace(self.job.unasked(self.first, self.judges).reopened(self.folder), run_file=record)
 
 
 def judge_stream(
@@ -375,7 +374,7 @@ def judge_stream(
     count: int | None = None,
     limit: int | None = None,
     record: Mapping[str, Any] | None = None,
-) -> Results[Any] | RunEstimate:
+) -> Results | RunEstimate:
     """Judge rows block by block, and write each block as a part.
 
     Args:
@@ -421,7 +420,7 @@ def _judge_blocks(stream: Stream, expected: int, record: Mapping[str, Any] | Non
         expected: The number of votes about all of them; 0 where it is not known.
         record: The run, as results keep it.
     """
-    job, begun = stream.job, deque[tuple[Block, Future[Results[Any]]]]()
+    job, begun = stream.job, deque[tuple[Block, Future[Results]]]()
     failure: InvalidInputError | None = None
     with (
         ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool,
@@ -496,7 +495,7 @@ def held_alone(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _check_same_run(header: Mapping[str, Any], fresh: Results[Any], folder: Path) -> None:
+def _check_same_run(header: Mapping[str, Any], fresh: Results, folder: Path) -> None:
     """Check that a part was made as a result is made now.
 
     Args:

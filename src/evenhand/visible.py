@@ -2,7 +2,7 @@ r"""The one way out for texts from elsewhere: what a terminal or a viewer would 
 
 Names, labels, replies and the bodies of servers' errors may hold escape sequences, control characters, marks that turn
 the order of what follows, and characters that cannot be seen. Each is written as Python writes it (``\x1b``,
-``\u202e``), so that no two names come to look the same. What belongs to a script or an emoji stays as it is.
+``\u202e``), so that no two names look the same. What belongs to a script or an emoji stays as it is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TOLD: Final = re.compile(f"(?P<belongs>{_BELONGS})|[{_CONTROLS}{_DIRECTIONS}{_U
 
 
 def visible(text: str) -> str:
-    r"""The text with every character shown; lines and tabs stay.
+    r"""Return the text with every character shown; lines and tabs stay.
 
     >>> print(visible("\x1b[2Jall is \u202ewell"))
     \x1b[2Jall is \u202ewell
@@ -49,7 +49,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    r"""The same in one line: as what names something, or stands in a cell.
+    r"""Return the same in one line: as what names something, or stands in a cell.
 
     >>> print(visible_line("alder\nbirch"))
     alder\nbirch

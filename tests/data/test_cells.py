@@ -76,9 +76,9 @@ def test_a_column_of_numbers_is_of_one_kind():
     with pytest.raises(InvalidInputError, match=r"may mean the label '1' .* value 1 of the option '2'"):
         read(STARS, [0.0, 1.0])
     assert read(STARS, ["0", "1"]) == (0, 1)
-    with pytest.raises(InvalidInputError, match=r"cell 0 is 0\.5, which is no option"):
+    with pytest.raises(InvalidInputError, match=r"cell 0 is 0\.5, which is not an option"):
         read(GRADES, [0.5, 2])  # half a value and half a label
-    with pytest.raises(InvalidInputError, match=r"cell 2 is 2, which is no option.*as_index=True"):
+    with pytest.raises(InvalidInputError, match=r"cell 2 is 2, which is not an option.*as_index=True"):
         read(LEVELS, [0, 1, 2, 3])  # 0 and 1 are values, and 2 and 3 could only be places
     assert read(SAFE, [1, "Safe", "unsafe", "n/a"]) == (0, 0, 1, 2)
     same = Criterion(

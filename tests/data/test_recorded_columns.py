@@ -92,7 +92,7 @@ def test_a_vote_is_read(criterion, vote, index):
     ],
 )
 def test_what_is_no_option_is_refused(criterion, vote):
-    with pytest.raises(InvalidInputError, match="is no option of"):
+    with pytest.raises(InvalidInputError, match="is not an option of"):
         read(criterion, vote)
 
 

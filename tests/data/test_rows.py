@@ -159,7 +159,7 @@ def test_a_path_that_is_not_there(tmp_path):
 
 def test_a_saved_result_is_no_data_set(tmp_path):
     aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.jsonl")
-    message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.VoteTable\.load reads"
+    message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.open reads"
     with pytest.raises(InvalidInputError, match=message):
         read_file(tmp_path / "votes.jsonl")
     mine = write(tmp_path / "mine.jsonl", '{"evenhand": "winrates", "rows": "many"}\n')

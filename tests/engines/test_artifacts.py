@@ -11,8 +11,8 @@ from evenhand.errors import ArtifactError, EngineError, InvalidInputError, Journ
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import register_catalog
 from evenhand.unitxt.engines import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.unitxt.loading import register_catalog
 from tests.support.server import Fault, JudgeServer
 
 KEY = "sk-test-0123456789abcdefghij"

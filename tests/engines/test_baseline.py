@@ -19,8 +19,7 @@ from evenhand.engines.baseline import (
     response_statistics,
 )
 from evenhand.engines.calls import Calls
-from evenhand.judging.conversation import ask
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, comparison_criterion
 from tests.support.shared import shared_path
 

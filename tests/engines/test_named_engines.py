@@ -16,7 +16,7 @@ from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.catalogs import register_catalog
+from evenhand.unitxt.loading import register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"

@@ -10,8 +10,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.calls import Calls
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.errors import InvalidInputError, RejectedRequestError
-from evenhand.judging.conversation import ask
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, choice_criterion, comparison_criterion
 
 LEVELS = Criterion(

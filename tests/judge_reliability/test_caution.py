@@ -13,10 +13,6 @@ def test_few_draws_say_what_they_cannot_exclude(samples, share):
     assert "95% confidence" in sentence
 
 
-def test_the_level_may_be_another():
-    assert "(90% confidence) with a probability of 54 %" in spread_caution(3, level=0.9)  # 1 - 0.1^(1/3) = 0.536
-
-
 @pytest.mark.parametrize("samples", [1, 5, 9])
 def test_one_draw_has_no_spread_and_five_are_enough(samples):
     assert spread_caution(samples) is None

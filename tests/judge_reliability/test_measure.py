@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, NOT_APPLICABLE, SECOND, Asked
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
@@ -18,7 +18,6 @@ from tests.judge_reliability.builders import (
     BETTER,
     CITES,
     CLEAR,
-    PLAIN,
     asked,
     categories,
     comparison,
@@ -54,19 +53,6 @@ def test_assessments_move_to_what_is_shown_earlier_or_later():
     assert (position.n_primacy, position.n_recency, position.n_consistent, position.n_lone) == (3, 2, 2, 1)
 
 
-def test_draws_of_the_same_number_are_a_pair():
-    found = report([comparison([("A", "A"), ("A", "B"), ("B", "B")]), comparison([("A", "B")] * 3, 1)])
-    # Two of six pairs are consistent, and both belong to one of two clusters.
-    assert (found.position.n_checked, found.position.n_consistent, found.num_samples) == (6, 2, 3)
-    assert (found.position.position_consistency.estimate, found.position.position_consistency.n) == (1 / 3, 2)
-    # Prompts AAB, ABB, AAA and BBB: the shares of equal pairs of draws are 1/3, 1/3, 1 and 1.
-    assert found.repetition.n_repeated == 4
-    assert found.repetition.pair_agreement.estimate == pytest.approx((1 / 3 + 1 / 3 + 1 + 1) / 4)
-    # The values 1, 1, 0 and 1, 0, 0 have the variance 2/9, the others none.
-    assert found.spread.estimate == pytest.approx(2 * np.sqrt(2 / 9) / 4)
-    assert found.spread.n == 2
-
-
 def test_option_flips_by_hand():
     said = [("Yes", "Yes"), ("Yes", "No"), ("No", "No"), ("No", "No")]
     found = report([asked(CITES, [pair], place) for place, pair in enumerate(said)], CITES)
@@ -95,16 +81,6 @@ def test_twice_the_length_by_hand():
     assert found.verbosity_given_people == Missing("no preferences of people were given")
 
 
-def test_the_place_is_held_fixed_where_only_one_order_was_shown():
-    # The first response is shown first throughout, and the longer one; it wins nine of twelve at each of three ratios.
-    # So length changes nothing, and the log-odds of the place are log 3. Without the place, length would have them.
-    cases = [(length, "A" if place < 9 else "B") for length in (19, 39, 79) for place in range(12)]
-    shown = [comparison([(said,)], place, lengths=(length, 9)) for place, (length, said) in enumerate(cases)]
-    found = report(shown).verbosity
-    assert found.slope.interval.estimate == pytest.approx(0, abs=1e-6)
-    assert found.position_effect.interval.estimate == pytest.approx(np.log(3), abs=1e-6)
-
-
 def test_twice_the_length_of_two_that_were_assessed():
     # The longer of two responses has the higher score in six of eight instances, whichever is named first.
     questions = []
@@ -120,22 +96,6 @@ def test_twice_the_length_of_two_that_were_assessed():
     assert "people never preferred either of two responses" in found.verbosity_given_people.reason
     alone = report([replace(question, instance=place) for place, question in enumerate(questions)], CLEAR)
     assert "no two responses to one instance" in alone.verbosity.reason
-
-
-def test_scores_that_follow_quality_have_no_slope_once_it_is_held_fixed():
-    # People's label is the judge's in six of eight pairs, and the better response is the longer one in half of them.
-    questions = []
-    for place in range(32):
-        better, worse = (3, 1) if place % 2 else (1, 3)
-        right = place % 8 < 6
-        labels = (0, 2)
-        said = ("Good", "Bad") if right else ("Bad", "Good")
-        for word, label, length in zip(said, labels, (better, worse), strict=True):
-            questions.append(asked(CLEAR, [(word, word)], place, label=label, lengths=(length,)))
-    found = report(questions, CLEAR).verbosity_given_people
-    assert found.slope.interval.estimate == pytest.approx(0, abs=1e-6)
-    # Right in 24 of 32: the log-odds of 3.
-    assert found.quality_effect.interval.estimate == pytest.approx(np.log(3), abs=1e-5)
 
 
 def test_people_by_hand():
@@ -270,10 +230,3 @@ def test_the_order_of_the_questions_changes_nothing(drawn, random):
     assert rounded((other.position, other.replies)) == rounded((one.position, one.replies))
     if not isinstance(one.people, Missing):
         assert other.people.confusion_matrix == one.people.confusion_matrix
-
-
-def test_people_and_a_judge_without_ties():
-    questions = [comparison([("A", "A")], place, criterion=PLAIN, label=NEITHER) for place in range(4)]
-    found = report(questions, PLAIN).people
-    assert (found.num_compared, found.accuracy.estimate) == (4, 0.0)
-    assert found.confusion_matrix[NEITHER] == (4, 0, 0, 0)

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import default_journal_path
 from evenhand.errors import InvalidInputError, UnknownRuleError
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.run import ask, estimate, parameters_of
 from evenhand.options import RunOptions
 from tests.judging.test_run import questions

@@ -4,10 +4,10 @@ import json
 import time
 from itertools import pairwise
 
+import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal, canonical_json
 from evenhand.functions import judge
-from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import http_judge
 from tests.support.processes import Running
 from tests.support.server import JudgeServerProcess
@@ -73,7 +73,7 @@ def test_a_run_that_is_killed_twice_goes_on_where_it_stopped(tmp_path):
             assert not out.exists()
         assert start(server.base_url, journal, out).wait() == 0
         asked = messages_seen(server)
-        resumed = JudgementTable.load(out)
+        resumed = evenhand.open(out)
         undisturbed = assess(server.base_url, tmp_path / "other.sqlite3")
         assert server.stats()["seen"] == len(asked) + CALLS
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.design import Design, fixed_pairs, parse_design, swiss_pairs
+from evenhand.judging.grid import Design, fixed_pairs, parse_design, swiss_pairs
 
 SYSTEMS = ("a", "b", "c", "d")
 

@@ -6,8 +6,8 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate_run
-from evenhand.judging.flow import Flow
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
 from evenhand.question import Question

@@ -150,7 +150,7 @@ def test_the_cases_of_several_systems():
 def test_rows_that_cannot_be_used_are_named():
     with pytest.raises(
         InvalidInputError,
-        match=r"row 1 of the examples has the label 'Hihg', which is no option of 'level'. Did you mean 'High'",
+        match=r"row 1 of the examples has the label 'Hihg', which is not an option of 'level'. Did you mean 'High'",
     ):
         pool_of([row(0, "High"), row(1, "Hihg")])
     with pytest.raises(

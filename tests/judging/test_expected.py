@@ -2,10 +2,10 @@
 
 import pytest
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.run import NoLogprobsWarning, ask
 from evenhand.options import RunOptions
 from evenhand.question import Question, comparison_criterion

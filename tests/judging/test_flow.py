@@ -16,8 +16,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.judging import conversation
-from evenhand.judging.conversation import one_step_schema, selection_schema
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow, one_step_schema, selection_schema
 from evenhand.parsing import read_reply
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from evenhand.votes import Completion
@@ -137,7 +136,7 @@ def test_a_reply_at_which_the_reader_fails_is_unscored_and_told_and_the_next_one
     vote = ask(ScriptedJudge(["odd"]), flow="verdict_only", max_reasks=0)
     assert (vote.selected_index, vote.unscored_reason) == (None, "no_match")
     assert vote.error == "the reader failed: RecursionError('too deep')"
-    assert "A reply of scripted could not be digested: 'odd'" in caplog.text
+    assert "A reply of scripted could not be read: 'odd'" in caplog.text
     assert ask(ScriptedJudge(["odd", "Low"]), flow="verdict_only").selected_label == "Low"
 
 

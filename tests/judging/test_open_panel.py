@@ -14,7 +14,7 @@ import pytest
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated, TooManyFailuresError, TransientEngineError
 from evenhand.judging import loop
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import InterruptedJudgingError, open_panel
 from evenhand.options import Grid, Limits
 from tests.judging.test_run import ONCE, questions, run, selections

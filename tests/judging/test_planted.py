@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
 from evenhand.question import Question, choice_criterion, comparison_criterion

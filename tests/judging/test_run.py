@@ -17,8 +17,8 @@ from evenhand.errors import (
     TooManyFailuresError,
     TransientEngineError,
 )
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run
-from evenhand.judging.flow import Flow
 from evenhand.judging.run import limits_after, run_votes
 from evenhand.options import Grid, Limits
 from evenhand.question import Question

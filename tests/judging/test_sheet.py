@@ -11,8 +11,8 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, TransientEngineError
 from evenhand.judging import sheet
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run
-from evenhand.judging.flow import Flow
 from evenhand.judging.run import run_votes
 from evenhand.judging.sheet import ask_sheet
 from evenhand.options import Grid, Limits
@@ -118,7 +118,7 @@ def test_a_sheet_at_which_the_reader_fails_is_unscored_and_told(monkeypatch, cap
     assert [(vote.unscored_reason, vote.error) for vote in votes] == [
         ("no_match", "the reader failed: RecursionError('too deep')")
     ] * 2
-    assert "could not be digested" in caplog.text
+    assert "could not be read" in caplog.text
 
 
 def test_the_estimate_counts_the_re_ask_of_a_mention_that_the_journal_holds(tmp_path):

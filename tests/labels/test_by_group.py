@@ -7,7 +7,6 @@ import evenhand
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.labels.by_group import ALL
-from evenhand.options import FOR_INDEPENDENT_ROWS, INTERVALS
 from evenhand.statistics import mean_intervals
 from tests.golden.runs import QUIET, TONE
 
@@ -49,23 +48,6 @@ def test_each_group_has_the_score_of_its_rows():
     assert found.scores["few", "old", "good"].score.estimate == 1.0
     assert found.scores[ALL, "new", "good"].score.estimate == 30 / 50
     assert (score.num_rows, score.num_labelled, score.num_unscored) == (40, 0, 0)
-
-
-@pytest.mark.parametrize("method", INTERVALS)
-@pytest.mark.parametrize("clustered", [False, True])
-def test_groups_have_the_intervals_that_the_table_has(method, clustered):
-    if clustered and method in FOR_INDEPENDENT_ROWS:
-        pytest.skip("refused where rows belong together")
-    rows = [{**row, "pair": place // 2} for place, row in enumerate(HIDDEN)]
-    table = judged(rows, interval=method, cluster_field="pair" if clustered else None)
-    found = table.by("topic")
-    for system in SYSTEMS:
-        own = table.summaries[system, "good"].score
-        assert found.scores[ALL, system, "good"].score == own
-        assert found.scores["many", system, "good"].score.method == own.method
-    assert found.differences[ALL, "new", "old", "good"].difference == table.differences[0].difference
-    wider = table.by("topic", level=0.99).scores[ALL, "new", "good"].score
-    assert (wider.method, wider.level) == (table.summaries["new", "good"].score.method, 0.99)
 
 
 def test_a_loss_that_the_whole_hides_is_said():
@@ -120,9 +102,9 @@ def test_labels_correct_the_scores_of_their_groups():
 def test_a_group_without_labels_is_told_and_not_corrected():
     people = [{"id": row["id"], "system": "new", "label": "Yes"} for row in HIDDEN if row["topic"] == "many"]
     found = judged(HIDDEN, id_field="id").by("topic", gold=people, design="random")
-    assert found.scores["few", "new", "good"].corrected.reason == "nobody labelled a row of the group"
+    assert found.scores["few", "new", "good"].corrected.reason == "no row of the group is labelled"
     assert (
-        found.differences["many", "new", "old", "good"].corrected.reason == "nobody labelled rows of both in the group"
+        found.differences["many", "new", "old", "good"].corrected.reason == "no rows of both are labelled in the group"
     )
 
 
@@ -141,16 +123,6 @@ def test_contests_are_told_by_group():
     assert found.scores["few", "old", "recorded votes"].score.estimate == 1.0
     assert found.differences["few", "new", "old", "win rate"].difference.estimate == -1.0
     assert found.differences["many", "new", "old", "win rate"].difference.estimate == pytest.approx(0.5)
-
-
-def test_rows_without_a_group_and_clusters():
-    rows = [{**row, "topic": None if row["topic"] == "few" else "many", "doc": n // 2} for n, row in enumerate(HIDDEN)]
-    found = judged(rows, cluster_field="doc").by("topic")
-    assert dict(found.groups) == {"many": 40, "(no topic)": 10}
-    # 20 pairs of rows: 15 rise by 2, 5 fall by 2
-    assert found.differences["many", "new", "old", "good"].p_value >= binomtest(5, 20, 0.5).pvalue
-    by_hand = judged(rows, cluster_field=False).by(["x"] * 25 + ["y"] * 25)
-    assert dict(by_hand.groups) == {"x": 25, "y": 25}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.errors import InvalidInputError
-from evenhand.labels.people import Labels, read_gold
 from evenhand.results.vote_columns import Cell
 from tests.modes.test_new_mode import ToneMode
 from tests.support.judges import ScriptedJudge
@@ -41,7 +40,7 @@ def judged(columns: dict[str, list[str | None]], criterion: Any = GOOD) -> Any:
         for row, label in enumerate(own)
     ]
     parameters = {**made.parameters, "n": len(cells) // len(columns)}
-    return type(made).of_cells({**made.judged(), "systems": list(columns), "parameters": parameters}, cells)
+    return made.remade({**made.judged(), "systems": list(columns), "parameters": parameters}, cells)
 
 
 def yes(count: int, of: int) -> list[str | None]:
@@ -128,13 +127,6 @@ def test_the_design_is_asked_for_and_its_kinds_are_told(table: Any) -> None:
         assert f"'{design}': rows " in str(refused.value)
     with pytest.raises(InvalidInputError, match="design is 'at random'"):
         evenhand.correct(table, GOLD, design="at random")
-
-
-def test_labels_that_know_their_design_are_not_contradicted(table: Any) -> None:
-    drawn = Labels(read_gold(table, GOLD).entries, design="by_verdict")
-    assert evenhand.correct(table, drawn).design == "by_verdict"
-    with pytest.raises(InvalidInputError, match="were drawn with 'by_verdict'"):
-        evenhand.correct(table, drawn, design="random")
 
 
 def test_a_draw_that_cannot_be_random_is_doubted(table: Any) -> None:
@@ -278,7 +270,7 @@ def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() ->
     assert found["response", "both"].corrected.estimate == pytest.approx(0.25)  # half of it where the judge says all
     whole = evenhand.correct(table, [{"id": row, "label": 0.5} for row in range(0, 60, 3)], design="random")
     assert [each.criterion for each in whole.scores] == ["both"]
-    assert "Left out is what nobody labelled: first, last." in str(whole)
+    assert "Left out, as no row is labelled: first, last." in str(whole)
     checked = evenhand.checklist(
         [{"response": each} for each in yes(30, 60)], ["One?", "Two?"], ScriptedJudge(said), mode="item", journal=None
     )
@@ -288,13 +280,6 @@ def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() ->
         for item in checked.checklists[0].items
     ]
     assert evenhand.correct(checked, part, design="random").scores[0].corrected.estimate > 0.9
-
-
-def test_recorded_votes_are_corrected() -> None:
-    rows = [{"vote": each} for each in yes(60, 100)]
-    votes = evenhand.aggregate_votes(rows, "vote", GOOD)
-    assert evenhand.correct(votes, GOLD, design="by_verdict").scores[0].corrected.estimate == pytest.approx(0.5)
-    assert votes.correct(GOLD, design="by_verdict") == evenhand.correct(votes, GOLD, design="by_verdict")
 
 
 def test_the_score_of_a_mode_of_ones_own_is_corrected_by_the_labels_that_it_asks_for() -> None:
@@ -340,13 +325,6 @@ def test_what_it_says_is_kept(table: Any, tmp_path: Any) -> None:
         found.save(tmp_path / "scores.parquet")
     with pytest.raises(InvalidInputError, match="names 0 of the scores"):
         found["birch"]
-
-
-def test_what_is_no_result_is_refused(table: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"results is 'run\.parquet'"):
-        evenhand.correct("run.parquet", GOLD, design="random")
-    with pytest.raises(InvalidInputError, match="level"):
-        evenhand.correct(table, GOLD, design="random", level=1.5)
 
 
 def in_shell(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:

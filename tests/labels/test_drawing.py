@@ -57,14 +57,3 @@ def test_any_strata_are_drawn_from(strata, n, seed):
     assert probabilities.max() <= 1
     order = random_order(len(strata), seed)
     assert len(drawn_within(strata, probabilities, order)) == n
-
-
-def test_systems_are_drawn_together():
-    """With the same verdicts two systems have the same rows; with others, more in common than the 10 of chance."""
-    order = random_order(1000, 5)
-    first, second = (np.random.default_rng(seed).choice(["yes", "no"], 1000, p=[0.8, 0.2]).tolist() for seed in (1, 2))
-    one, same, other = (
-        drawn_within(each, probabilities_by_stratum(each, 100), order) for each in (first, first, second)
-    )
-    assert one == same
-    assert len({*one} & {*other}) > 50

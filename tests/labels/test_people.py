@@ -10,7 +10,7 @@ import pytest
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.people import Label, Labels, Paired, as_judge, paired, read_gold
+from evenhand.labels.people import Label, Labels, Paired, paired, read_gold
 
 GOOD = yes_no_criterion("good", "Is it good?")
 ROWS = [{"id": f"p-{i}", "question": f"q{i}", "alder": f"a{i}", "birch": f"b{i}", "gold": "Yes"} for i in range(4)]
@@ -147,11 +147,6 @@ def test_people_who_are_divided_on_a_pair_find_a_tie_and_on_a_nominal_criterion_
     assert (values(alone), alone.averaged, alone.undecided) == ([None] * 4, 0, 1)
 
 
-def test_numbers_of_rows_are_told_from_ids(judged: Any) -> None:
-    gold = [{"instance": 3, "system": "alder", "label": "Yes"}]
-    assert values(by_name(paired(judged, read_gold(judged, gold)))["alder", "good"]) == [None, None, None, 1.0]
-
-
 def test_probabilities_travel_with_the_labels(judged: Any) -> None:
     gold = [{"id": "p-1", "system": "alder", "label": "Yes", "probability": 0.25}]
     found = by_name(paired(judged, read_gold(judged, gold)))["alder", "good"]
@@ -250,15 +245,3 @@ def test_labels_that_are_about_nothing_that_was_judged_are_refused(judged: Any) 
     told = Labels((Label((0,), "Yes"),), parameters={"criteria": {(0,): "depth"}})
     with pytest.raises(InvalidInputError, match="people were asked about 'depth' on row 0, and judged was 'good'"):
         read_gold(recorded(), told)
-
-
-def test_people_as_the_judge_have_no_votes_but_theirs(judged: Any) -> None:
-    people = as_judge(judged, read_gold(judged, [{"id": "p-0", "system": "alder", "label": "Yes"}]))
-    assert [len(cell.votes) for cell in people.cells()] == [1, 0, 0, 0, 0, 0, 0, 0]
-    assert people.parameters["judges"] == ["people"]
-
-
-def test_results_about_judges_have_no_scores_of_people() -> None:
-    graded = evenhand.agreement([{"a": "Yes", "b": "No"}] * 3, votes=["a", "b"])
-    with pytest.raises(InvalidInputError, match="AgreementTable"):
-        graded.outcomes()

@@ -108,7 +108,7 @@ def test_winrates_are_planned_from_contests() -> None:
     contests = evenhand.winrates(
         rows(), criterion, engine, response_fields=["a", "b"], cluster_field=False, resamples=10, **how
     )
-    scores = np.array([each.contest.score for each in contests])
+    scores = np.array([each.score for each in contests])
     found = evenhand.plan(contests, difference=0.1, rows=300).lines
     apart = 2 * float(scores.std(ddof=1))  # one wins what the other loses
     assert found["power"].value == pytest.approx(planning.power(0.1, apart, 300, 0.05))
@@ -137,24 +137,6 @@ def test_no_plan_shows_what_is_no_number(asked: dict[str, Any]) -> None:
             assert value is None or isinstance(value, Missing) or (math.isfinite(value) and value >= 0)
 
 
-def test_what_cannot_be_had_says_so() -> None:
-    found = evenhand.plan(half_width=0.01, labels=20, judge_correlation=0.7)
-    assert isinstance(found.lines["corrected_half_width"].rows, Missing)
-    assert "–: nothing is enough." in str(found)
-
-
-def test_all_pairs_share_the_level() -> None:
-    """Of four systems six pairs: as one pair at a level of 1 - 0.05 / 6."""
-    many, strict = evenhand.plan(difference=0.1, systems=4), evenhand.plan(difference=0.1, level=1 - 0.05 / 6)
-    assert many.lines["difference"].rows == strict.lines["difference"].rows
-
-
-def test_one_system_is_planned_unless_more_are_named() -> None:
-    assert list(evenhand.plan(rows=100).lines) == ["half_width"]
-    assert list(evenhand.plan(rows=100, systems=2).lines) == ["half_width", "difference"]
-    assert list(evenhand.plan(rows=100, difference=0.1).lines) == ["half_width", "difference", "power"]
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -178,25 +160,6 @@ def test_bad_input_gets_one_clear_error(asked: dict[str, Any], said: str) -> Non
     with pytest.raises(InvalidInputError) as raised:
         evenhand.plan(**asked)
     assert said in str(raised.value)
-
-
-def test_what_a_pilot_tells_is_not_assumed(pilot: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"mean is 0\.6, and the pilot tells it"):
-        evenhand.plan(pilot, rows=100, mean=0.6)
-    both = evenhand.Rubric(name="both", criteria=[GOOD, SCALE])
-    several = judged([GOOD, SCALE], cluster_field=False)
-    with pytest.raises(InvalidInputError, match=r"several criteria: give pilot\.filter\(criterion='good'\)"):
-        evenhand.plan(several, rows=100)
-    assert evenhand.plan(several.filter(criterion="good"), rows=100).lines == evenhand.plan(pilot, rows=100).lines
-    assert list(evenhand.plan(judged(both, cluster_field=False), rows=100).lines) == ["half_width", "difference"]
-
-
-@pytest.mark.parametrize("cluster_field", [False, "doc"])
-def test_a_pilot_without_spread_is_refused(cluster_field: Any) -> None:
-    whole = judged(cluster_field=cluster_field)
-    for instances in ([0, 1, 2], list(range(9, 24))):
-        with pytest.raises(InvalidInputError, match="tells nothing of how scores vary"):
-            evenhand.plan(whole.filter(instance=instances), rows=100)
 
 
 def test_the_shell_says_the_same(capsys: Any, tmp_path: Any, pilot: Any) -> None:

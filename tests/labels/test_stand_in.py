@@ -64,7 +64,7 @@ def test_numbers_are_compared_as_numbers_where_that_is_asked_for():
     assert [each.advantage.estimate for each in near["judge"].annotators] == [1, 1, 1]
     same = evenhand.alternative_annotator_test(rows, "judge", PEOPLE, epsilon=0.1, scoring=lambda a, b: a == b)
     assert [each.lead for each in same["judge"].annotators] == [0, 0, 0]
-    with pytest.raises(InvalidInputError, match="no number"):
+    with pytest.raises(InvalidInputError, match="not a number"):
         evenhand.alternative_annotator_test([{**rows[0], "bob": "good"}], "judge", PEOPLE, epsilon=0, scoring="rmse")
 
 

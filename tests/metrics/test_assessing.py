@@ -87,7 +87,7 @@ def test_each_instance_has_the_examples_of_its_own_criterion():
     [
         (
             {"examples": [{"response": "x", "question": "q", "level": "Highest"}]},
-            "'Highest', which is no option of 'level'",
+            "'Highest', which is not an option of 'level'",
         ),
         ({"examples": [{"response": "x", "level": "High"}]}, "has no field 'question'"),
         ({"examples": "cases.jsonl"}, "give a list of rows"),

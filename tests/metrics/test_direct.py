@@ -16,9 +16,8 @@ from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
-from evenhand.unitxt.catalogs import register_catalog
 from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
-from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact, load_criterion
+from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact, load_criterion, register_catalog
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script

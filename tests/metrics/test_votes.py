@@ -14,7 +14,7 @@ from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
-from evenhand.aggregation import RULES
+from evenhand.aggregation.verdict import RULES
 from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.run import run_votes
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,

@@ -43,7 +43,7 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
         assert refusal in capsys.readouterr().err
     runs.aggregated_votes().save("votes.jsonl")
     assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
-    assert "cannot be compared with a VoteTable" in capsys.readouterr().err
+    assert "cannot be compared with those that hold aggregated votes" in capsys.readouterr().err
     label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
     Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")
     assert main(["report", "run.parquet", "--gold", "gold.jsonl", "--out", "report.html"]) == 2
@@ -61,7 +61,7 @@ def answers_of(text):
 
 
 def test_options_that_do_not_fit_are_refused(direct, tmp_path):
-    with pytest.raises(InvalidInputError, match="None is no path"):
+    with pytest.raises(InvalidInputError, match="None is not the path"):
         direct.to_html(title="x")
     with pytest.raises(InvalidInputError, match="names is 'one'"):
         direct.to_html(tmp_path / "page.html", other=direct, names="one")
@@ -101,17 +101,18 @@ def baseline():
     [
         (baseline, "birch leads on relevance over alder by 0.68 [0.57, 0.76], p < 0.001."),
         (lambda: judged(3), "No difference was found in relevance between "),
-        (lambda: judged(8, refusal_rate=0.4), "Too many votes are unscored to give more than bounds of relevance: "),
+        (lambda: judged(8, refusal_rate=0.4), "Too many votes are unscored to say whether there is a difference in "),
+        (lambda: judged(8, ["alder"], refusal_rate=0.4), "Too many votes are unscored to give more than bounds of "),
         (lambda: judged(8, ["alder"]), "relevance: "),
     ],
-    ids=["a leader", "no difference", "unscored", "one system"],
+    ids=["a leader", "no difference", "unscored", "one system unscored", "one system"],
 )
 def test_the_first_sentence_says_what_was_found(tmp_path, make, beginning):
     text = page_of(make(), tmp_path)
     (sentence,) = answers_of(text)
     assert html.unescape(sentence).startswith(beginning)
     bounds = "a row is affected if any vote on it is unscored" in text
-    assert bounds == ("bounds" in beginning)
+    assert bounds == ("Too many" in beginning)
     notes = text.partition('class="facts warn"')[2].partition("</dl>")[0]
     assert text.index('id="headlines"') < text.index('class="notes"') < text.index('id="pictures"')
     assert 0 < notes.count("<dt>") <= 5

@@ -14,10 +14,10 @@ import evenhand
 from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
 from evenhand.report.page import write_report
+from evenhand.result_methods import Results
 from evenhand.results.looking import VerdictView, VoteView
 from evenhand.results.measures import Reported
 from evenhand.results.render import TextTable
-from evenhand.tables.judgements import JudgementTable
 from evenhand.visible import visible, visible_line
 from tests.golden import runs
 from tests.support import browser
@@ -361,7 +361,7 @@ HOSTILE = [
 ]
 
 
-class Hostile(JudgementTable):
+class Hostile(Results):
     """A result that says nothing but hostile texts."""
 
     def text_tables(self) -> tuple[TextTable, ...]:
@@ -372,7 +372,7 @@ class Hostile(JudgementTable):
 
     def reported(self) -> Iterator[Reported]:
         for text in HOSTILE:
-            yield from (replace(each, name=text, of=(text,)) for each in list(super().reported())[:1])
+            yield from (replace(each, name=text, of=(text,)) for each in list(self.analysis.reported())[:1])
 
     def verdict_views(self, data: object = None) -> Iterator[VerdictView]:
         view, vote = (

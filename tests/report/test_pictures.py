@@ -10,15 +10,17 @@ import matplotlib
 import pytest
 
 import evenhand
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
+from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.numbers import Missing
 from evenhand.report.pictures import Curve, Mark, Marks, Matrix, Picture, Shares, pictures_of
+from evenhand.result_methods import Results
 from evenhand.results.measures import Finding
+from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Interval, UnscoredBounds
-from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.votes import Vote
 from tests.golden import runs
 from tests.support.judges import ScriptedJudge
@@ -126,7 +128,7 @@ def test_verdicts_against_gold_are_counted():
     picture = only(winrates(), "gold")
     (panel,) = picture.panels
     table = winrates()
-    sides = [(entry.gold, entry.contest.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
+    sides = [(entry.gold, entry.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
     named = [
         ({first: "first", second: "second"}.get(gold, "tie"), {first: "first", second: "second"}.get(won, "tie"))
         for gold, won, first, second in sides
@@ -157,24 +159,15 @@ def test_calibration_is_that_of_the_probabilities_of_what_was_selected():
         for share, _ in told
     ]
     criterion = yes_no_criterion("met", "Is it?")
-    rules = VoteRules()
-    table = JudgementTable(
-        judgements=tuple(
-            Judgement(row, "a", "met", rules.aggregate([vote], criterion), gold=criterion.labels[labels.index(gold)])
-            for row, (vote, (_, gold)) in enumerate(zip(votes, told, strict=True))
-        ),
-        criteria=(criterion,),
-        systems=("a",),
-        parameters={
-            "judges": ["j"],
-            "n": 6,
-            "level": 0.95,
-            "interval": "auto",
-            "seed": 0,
-            "grid": {"samples": 1},
-            **rules.parameters(),
-        },
+    parameters = {"judges": ["j"], "n": 6, "level": 0.95, "interval": "auto", "seed": 0, "grid": {"samples": 1}}
+    header = {"systems": ["a"], "criteria": [criterion], "rubric": None}
+    about = {"system": "a", "criterion": "met", "cluster": None, "length_penalty": None}
+    cells = (
+        Cell({"instance": row, **about, "gold": criterion.labels[labels.index(gold)]}, (vote,))
+        for row, (vote, (_, gold)) in enumerate(zip(votes, told, strict=True))
     )
+    parameters |= VoteRules().parameters()
+    table = Results.of_cells(JudgementAnalysis, {**header, "parameters": parameters}, cells)
     picture = only(table, "calibration")
     # bins of a tenth, an edge belonging below: 0.55 came true never, 0.8 in two of two, 0.9 in one of two
     points = [(stated, share.estimate, n) for stated, share, n in picture.panels[0].points]

@@ -89,7 +89,7 @@ def test_the_prompts_are_those_that_are_sent(ask, used, monkeypatch):
     before = of(ask()).prompts
     own = lambda name, changed: whole_source(name) + (" changed" if name == f"{changed}.md" else "")  # noqa: E731
     for name in [used[len(used) // 2], "best_of_verdict"]:
-        monkeypatch.setattr("evenhand.judging.flow.whole_source", lambda each, name=name: own(each, name))
+        monkeypatch.setattr("evenhand.judging.conversation.whole_source", lambda each, name=name: own(each, name))
         assert (of(ask()).prompts != before) == (name in used)
 
 
@@ -147,7 +147,5 @@ def test_the_models_are_those_that_replies_name():
     first = cells[0].votes[0]
     dated = first.model_copy(update={"completion": first.completion.model_copy(update={"model": "m-2026-01"})})
     one = judged()
-    other = type(one).of_cells(
-        {**one.judged(), "parameters": one.parameters}, [cells[0]._replace(votes=(dated,)), *cells[1:]]
-    )
+    other = one.remade({**one.judged(), "parameters": one.parameters}, [cells[0]._replace(votes=(dated,)), *cells[1:]])
     assert "m-2026-01" in of(other).models

@@ -6,7 +6,6 @@ from collections import Counter, deque
 from functools import cache
 from itertools import accumulate
 
-import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
 from evenhand.results.made_by import DIGITS
 from evenhand.results.measures import UnscoredCounts
-from evenhand.results.results import EntriesOnDisk
+from evenhand.results.stored import OnDisk
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 JUDGE = SimulatedEngine(refusal_rate=0.2, noise=0.3)
@@ -89,7 +88,7 @@ def part_of(whole, first, size):
         for cell in whole.cells()
         if first <= cell.about["instance"] < first + size
     )
-    return type(whole).of_cells({**whole.judged(), "parameters": said}, cells)
+    return whole.remade({**whole.header, "parameters": said}, cells)
 
 
 def in_parts(whole, sizes, folder):
@@ -133,8 +132,8 @@ WHERE_CUT = [*((kind, (4, 1, 7)) for kind in KINDS), ("judgements", (12,))]
 def test_parts_come_to_what_all_rows_come_to_at_once(kind, sizes, tmp_path):
     whole = whole_of(kind)
     parts = in_parts(whole, sizes, tmp_path)
-    assert type(parts) is type(whole)
-    assert isinstance(parts.entries, EntriesOnDisk)
+    assert parts.kind == whole.kind
+    assert isinstance(parts.stored, OnDisk)
     assert len(parts) == len(whole)
     assert str(parts) == str(whole)
     assert parts.findings() == whole.findings()
@@ -149,13 +148,11 @@ def test_parts_come_to_what_all_rows_come_to_at_once(kind, sizes, tmp_path):
 
 def test_a_folder_without_parts_and_parts_of_two_runs_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="holds no parts of a result"):
-        evenhand.JudgementTable.load(tmp_path)
+        evenhand.open(tmp_path)
     part_of(whole_of("judgements"), 0, 6).save(tmp_path / "part-000000.parquet")
     part_of(whole_of("judgements"), 6, 6).rescore(on_position_bias="first").save(tmp_path / "part-000001.parquet")
     with pytest.raises(InvalidInputError, match=r"of another run.*differ in 'on_position_bias'"):
         evenhand.open(tmp_path)
-    with pytest.raises(InvalidInputError, match=r"holds no contests, but judgements, which JudgementTable\.load reads"):
-        evenhand.WinrateTable.load(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])
@@ -164,7 +161,7 @@ def test_parts_are_saved_as_one_file_and_written_as_rows(kind, ending, tmp_path)
     whole, parts = whole_of(kind), in_parts(whole_of(kind), (5, 7), tmp_path / "parts")
     parts.save(tmp_path / f"one.{ending}", leave_out=["prompts"])
     again = evenhand.open(tmp_path / f"one.{ending}")
-    assert not isinstance(again.entries, EntriesOnDisk)
+    assert not isinstance(again.stored, OnDisk)
     assert again.findings() == whole.findings()
     assert list(again.ids) == list(whole.ids)
     assert parts.votes().num_rows == whole.votes().num_rows
@@ -178,7 +175,7 @@ def test_parts_are_filtered_as_one_result_is(kind, tmp_path):
     whole, parts = whole_of(kind), in_parts(whole_of(kind), (5, 3, 4), tmp_path)
     for kept in ({"instance": [1, 6, 7]}, {"keep": lambda about: about["instance"] < 8}):
         some, few = whole.filter(**kept), parts.filter(**kept)
-        assert isinstance(few.entries, EntriesOnDisk)
+        assert isinstance(few.stored, OnDisk)
         assert (len(few), str(few)) == (len(some), str(some))
         assert few.findings() == some.findings()
         assert in_order(few.records()) == in_order(some.records())
@@ -199,7 +196,7 @@ def test_a_system_alone_and_other_rules_are_those_of_one_result(tmp_path):
 
 def test_what_else_results_do_works_on_parts(tmp_path):
     whole, parts = whole_of("judgements"), in_parts(whole_of("judgements"), (5, 3, 4), tmp_path)
-    assert [parts[3], parts[-1], parts.entries[2:7]] == [whole[3], whole[-1], list(whole.entries[2:7])]
+    assert [parts[3], parts[-1], parts[2:7], parts[7:2:-2]] == [whole[3], whole[-1], whole[2:7], whole[7:2:-2]]
     assert parts["7/response/relevance"] == whole["7/response/relevance"]
     assert str(parts["p-7"]) == str(whole["p-7"])
     assert str(parts.by("lang")) == str(whole.by("lang"))
@@ -210,15 +207,6 @@ def test_what_else_results_do_works_on_parts(tmp_path):
     assert str(whole.compare(parts)) == str(whole.compare(whole))
     assert [view.name for view in parts.verdict_views()] == [view.name for view in whole.verdict_views()]
     assert list(parts) == list(whole)
-    assert parts.entries == list(whole.entries)
-
-
-def test_a_file_from_before_there_were_columns_for_measures_is_read_by_its_votes(tmp_path):
-    parts = in_parts(whole_of("systems"), (5, 7), tmp_path)
-    for path in parts.entries.parts.paths:
-        table = pyarrow.parquet.read_table(path)
-        pyarrow.parquet.write_table(table.drop_columns(["verdict_draw_variance", "verdict_lowest_score"]), path)
-    assert evenhand.open(tmp_path).findings() == whole_of("systems").findings()
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
@@ -238,7 +226,7 @@ def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
 
     def most_held(count):
         result = in_parts(part_of(whole, 0, count), [8] * (count // 8), tmp_path / str(count))
-        assert len(result.entries.parts.paths) == count // 8
+        assert len(result.stored.files.paths) == count // 8
         walks = (result.records, result.cells, result.verdict_views)
         for walk in walks:  # what is imported, and held once
             deque(walk(), maxlen=0)

@@ -11,8 +11,8 @@ from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.replies import MOST_TOKENS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import TooManyFailuresError
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run
-from evenhand.judging.flow import Flow
 from evenhand.judging.run import run_votes
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.options import Limits

@@ -29,12 +29,6 @@ def simulated_contests(generator, strengths, *, advantage=0.0, ties=0.0, prompts
     return Contests.of([f"system {i}" for i in range(size)], first=first, second=second, score=score, cluster=cluster)
 
 
-def expected_score(margin, ties):
-    """Of the first-shown, at this difference of log-strengths plus advantage: P(win) + P(tie) / 2."""
-    win, loss = np.exp(margin / 2), np.exp(-margin / 2)
-    return (win + ties / 2) / (win + ties + loss)
-
-
 def resolved(contests):
     """One row per pair and prompt: the orders agree, or it is a tie (the rows stand in pairs of orders)."""
     one, other = contests.score[0::2], 1 - contests.score[1::2]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import calibration
 from evenhand.statistics.intervals import IntervalLevel
 
@@ -59,31 +59,6 @@ def test_rows_of_a_cluster_count_together():
         wide, narrow = getattr(together, name), getattr(alone, name)
         assert wide.estimate == pytest.approx(narrow.estimate)
         assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
-
-
-def test_a_known_overconfidence_is_found():
-    # Confidence 0.95 and right in 70 %, confidence 0.55 and right in 55 %: overconfident by 0.5 · 0.25.
-    generator = np.random.default_rng(2)
-    sure = np.arange(2000) % 2 == 0
-    outcomes = generator.random(2000) < np.where(sure, 0.7, 0.55)
-    found = calibration(np.where(sure, 0.95, 0.55), outcomes, level=0.99)
-    assert found.overconfidence.low < 0.125 < found.overconfidence.high
-    assert found.expected_calibration_error == pytest.approx(0.125, abs=0.04)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: calibration([1.2], [1]), "confidence is 1.2"),
-        (lambda: calibration([0.2], [2]), "outcome is 2.0"),
-        (lambda: calibration([[0.2]], [[1]]), "twice"),
-        (lambda: calibration([0.2], [1], bins=0), "bins is 0"),
-        (lambda: calibration([0.2], [1], level=IntervalLevel(0.95, [1, 2])), "one label per row"),
-    ],
-)
-def test_what_cannot_be_used_is_named(call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call()
 
 
 def test_without_a_row_it_is_undefined():

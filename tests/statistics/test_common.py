@@ -26,7 +26,6 @@ from evenhand.statistics.consistency import option_flips, position_bias, repetit
 from evenhand.statistics.intervals import cluster_resamples
 
 NAN = math.nan
-ROTATIONS = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,7 @@ ELSEWHERE = {
     "grade_score_chance": "takes numbers of options and answers",
     "unrelated_option": "takes two runs; made of two Grade Scores",
     "balanced_accuracy": "needs two classes",
+    "alternative_annotator": "takes the labels of several people",
     "correlations": "needs several rows",
     "correlations_within": "needs groups",
     "greatest_unseen_share": "takes a number of draws",

@@ -50,15 +50,6 @@ def test_the_definitions_one_prompt_at_a_time(rows):
     assert found.pair_agreement.estimate == pytest.approx(percent_agreement(table).estimate, abs=1e-9)
 
 
-def test_the_mode_share_falls_with_the_draws_and_the_pair_agreement_does_not():
-    # A fair coin: the expected mode share is 3/4 for two draws and 11/16 for four, two draws agree half of the time.
-    coins = np.random.default_rng(1).integers(2, size=(20_000, 4))
-    two, four = repetition_stability(coins[:, :2]), repetition_stability(coins)
-    assert two.mode_share.estimate == pytest.approx(3 / 4, abs=0.01)
-    assert four.mode_share.estimate == pytest.approx(11 / 16, abs=0.01)
-    assert [found.pair_agreement.estimate for found in (two, four)] == pytest.approx([0.5, 0.5], abs=0.01)
-
-
 def test_the_orders_of_an_instance_count_together():
     rows, instances = [[0, 0], [0, 1]] * 10, np.repeat(np.arange(10), 2)
     alone, together = repetition_stability(rows), repetition_stability(rows, level=IntervalLevel(0.95, instances))
@@ -91,32 +82,6 @@ def test_real_judges_by_the_published_rule_and_ours():
         if not found.n_unscored:
             assert found.mode_share.estimate == pytest.approx(published, abs=1e-9)
         assert found.mode_share.low < found.mode_share.estimate < found.mode_share.high
-
-
-@pytest.mark.slow
-def test_the_intervals_cover_the_truth():
-    generator = np.random.default_rng(2)
-    held, repeats = 0, 400
-    # Both orders of an instance share its difficulty: two draws agree with probability p² + (1 - p)², p uniform: 2/3.
-    for _ in range(repeats):
-        certainty = np.repeat(generator.random(50), 2)
-        rows = (generator.random((100, 3)) < certainty[:, None]).astype(int)
-        found = repetition_stability(rows, level=IntervalLevel(0.95, np.repeat(np.arange(50), 2))).pair_agreement
-        held += found.low <= 2 / 3 <= found.high
-    assert 0.92 * repeats <= held <= 0.985 * repeats
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: repetition_stability([[0.5, 1.0]]), "integers"),
-        (lambda: repetition_stability([0, 1]), "shape"),
-        (lambda: repetition_stability([[0, 1]], level=IntervalLevel(0.95, [1, 2])), "one label per row"),
-    ],
-)
-def test_what_cannot_be_used_is_named(call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call()
 
 
 def test_without_a_draw_it_is_undefined():

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from evenhand.statistics.consistency import within_row_deviation
@@ -14,16 +13,3 @@ def test_two_rows_by_hand():
     assert found.estimate == pytest.approx(math.sqrt(1 / 6))
     assert found.low <= found.estimate <= found.high
     assert within_row_deviation([0.0], [0]) is None
-
-
-@pytest.mark.parametrize("draws", [2, 3, 10])
-def test_a_known_deviation_is_found_however_few_draws_there_are(draws):
-    generator = np.random.default_rng(5)
-    values = np.clip(generator.uniform(0.35, 0.65, (20_000, 1)) + generator.normal(0, 0.1, (20_000, draws)), 0, 1)
-    found = within_row_deviation(values.var(axis=1, ddof=1), np.ones(20_000))
-    assert found.estimate == pytest.approx(0.1, rel=0.02)
-    assert found.low < 0.1 < found.high
-    shares = generator.beta(1, 4, 20_000)  # a yes of a probability of its own on each row
-    said = generator.random((20_000, draws)) < shares[:, None]
-    found = within_row_deviation(said.var(axis=1, ddof=1), np.ones(20_000))
-    assert found.estimate == pytest.approx(math.sqrt(np.mean(shares * (1 - shares))), rel=0.03)

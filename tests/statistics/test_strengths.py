@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.strengths import fit_strengths, placeable
 from tests.support.shared import shared_path
@@ -82,10 +81,6 @@ class TestNoFiniteEstimate:
         assert fit.strengths[0].reason == "won every contest: no finite strength"
         np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
-    def test_losing_everything(self):
-        fit = fit_strengths(contests_of([(0, 1, 1, 2), (0, 1, 0, 2), (0, 2, 1, 1), (2, 1, 0, 1)], "abc"), ties="half")
-        assert [s.reason for s in fit.strengths] == [None, None, "lost every contest: no finite strength"]
-
     def test_two_camps_of_equal_size_leave_nobody_placed(self):
         # a~b and c~d within, a and b win everything against c and d
         rows = [(0, 1, 0.5, 2), (2, 3, 0.5, 2), (0, 2, 1, 1), (1, 3, 1, 1)]
@@ -95,26 +90,12 @@ class TestNoFiniteEstimate:
         assert {s.reason for s in fit.strengths} == {one_way}
         assert fit.log_likelihood is None
 
-    def test_two_camps_that_never_met_leave_nobody_placed(self):
-        fit = fit_strengths(contests_of([(0, 1, 1, 2), (0, 1, 0, 1), (2, 3, 1, 1), (2, 3, 0, 1)], "abcde"), ties="half")
-        never_met = "the systems fall into groups that never met in a scored contest: no finite strength"
-        assert [s.reason for s in fit.strengths] == [never_met] * 4 + ["no scored contest"]
-
-    def test_a_ladder_places_nobody(self):
-        fit = fit_strengths(contests_of([(0, 1, 1, 2), (1, 2, 1, 2)], "abc"), ties="half")
-        assert "won every contest" in fit.strengths[0].reason
-        assert "all wins go one way" in fit.strengths[1].reason
-
     def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
         # a, b and c beat one another in a circle; d and e as well, and meet nobody else
         rows = [(0, 1, 1, 1), (1, 2, 1, 1), (2, 0, 1, 1), (3, 4, 1, 1), (3, 4, 0, 1)]
         fit = fit_strengths(contests_of(rows, "abcde"), ties="half")
         assert [s.reason for s in fit.strengths[:3]] == [None] * 3
         assert all("the systems that can be placed" in s.reason for s in fit.strengths[3:])
-
-    def test_never_met(self):
-        fit = fit_strengths(contests_of([(0, 1, 1, 1), (0, 1, 0, 1)], "abc"), ties="half")
-        assert fit.strengths[2].reason == "no scored contest"
 
     def test_only_ties(self):
         davidson = fit_strengths(contests_of([(0, 1, 0.5, 3)]))
@@ -158,19 +139,6 @@ class TestNoFiniteEstimate:
             assert "same in every prompt" in position.reason
         assert all(math.isfinite(each.log_strength.low) for each in fitted.strengths)
 
-    def test_one_prompt_has_an_estimate_and_says_nothing_of_its_error(self):
-        contests = Contests.of("ab", first=[0] * 4, second=[1] * 4, score=[1, 1, 1, 0], cluster=[9] * 4)
-        interval = fit_strengths(contests, ties="half").strengths[0].log_strength
-        assert (interval.estimate, interval.low, interval.high) == (pytest.approx(LOG_3 / 2), -np.inf, np.inf)
-
-    def test_unscored_contests_are_counted_and_left_out(self):
-        fit = fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1), (0, 1, np.nan, 5)]), ties="half")
-        assert (fit.contests, fit.unscored, fit.fit.clusters) == (4, 5, 4)
-
-    def test_a_level_that_is_no_level(self):
-        with pytest.raises(InvalidInputError, match="level is 95"):
-            fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), level=95, ties="half")
-
 
 @st.composite
 def decided_contests(draw):
@@ -208,17 +176,6 @@ def test_showing_every_pair_the_other_way_round_turns_the_order_effect_only(cont
     if one.position_log_odds.interval is not None:
         estimates = one.position_log_odds.interval.estimate, other.position_log_odds.interval.estimate
         assert estimates[0] == pytest.approx(-estimates[1], abs=1e-4)
-
-
-def test_copies_within_a_prompt_bring_no_certainty():
-    generator = np.random.default_rng(5)
-    once = Contests.of("ab", first=[0] * 30, second=[1] * 30, score=generator.choice([0, 0.5, 1], 30))
-    five = Contests(
-        once.systems,
-        *(np.repeat(getattr(once, name), 5) for name in ("first", "second", "score", "cluster", "prompt", "weight")),
-    )
-    one, many = (fit_strengths(contests).strengths[0].log_strength for contests in (once, five))
-    assert (many.low, many.high) == (pytest.approx(one.low, abs=1e-6), pytest.approx(one.high, abs=1e-6))
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,7 @@ from pathlib import Path
 from typing import Literal, overload
 
 from evenhand.judging.estimate import RunEstimate
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.mode_results import ModeResults
-from evenhand.tables.winrate_table import WinrateTable
+from evenhand.result_methods import Results
 """
 
 

@@ -197,7 +197,7 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
         for part in ("ann – gpt", "human–judge", "quadratic-weighted kappa", "alpha of the 4 judges and humans"):
             assert part in text
     assert "Instances without a vote: llama 1, bob 1." in " ".join(str(table).split())
-    assert repr(table).startswith("<AgreementTable of 4 raters and 5 instances>")
+    assert repr(table).startswith("<Results: 6 the agreement of raters>")
     frame = table.to_pandas()
     assert list(frame["kind"]) == ["human-judge"] * 4 + ["human-human", "judge-judge"]
     assert frame["accuracy"][0] == 3 / 5
@@ -240,7 +240,7 @@ def test_agreement_on_some_of_the_instances():
     assert (some.not_asked["bob"], some.parameters["num_clusters"], some.parameters["n"]) == (1, 3, 4)
     assert some["ann/gpt"] is some.pair("gpt", "ann")
     assert table.votes().num_rows == 5 * 4 - 1  # who was not asked has none
-    with pytest.raises(InvalidInputError, match="two tables of agreement have no rows to pair"):
+    with pytest.raises(InvalidInputError, match="cannot be compared"):
         table.compare(some)
 
 

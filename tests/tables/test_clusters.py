@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 
+import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, winrates
 from evenhand.read_votes import aggregate_votes, agreement
 from evenhand.reliability_report import reliability
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.recorded_votes import AgreementTable, VoteTable
-from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
@@ -59,7 +55,7 @@ def test_judgements_are_over_documents_and_say_how_many(tmp_path):
     assert table.text_table().headers[3:5] == ("n", "clusters")
     assert "clusters" not in naive.text_table().headers
     table.save(tmp_path / "judged.jsonl")
-    again = JudgementTable.load(tmp_path / "judged.jsonl")
+    again = evenhand.open(tmp_path / "judged.jsonl")
     assert again.judgements[7].cluster == "d1"
     assert again.summaries == table.summaries
     assert again.rescore(on_position_bias="first").summaries["alder", "polite"].score.n == 8
@@ -100,8 +96,8 @@ def test_winrates_and_their_tests_are_over_documents(tmp_path):
     assert table.summary.num_clusters == 8
     assert table.ranking.prompts == 40
     table.save(tmp_path / "won.jsonl")
-    again = WinrateTable.load(tmp_path / "won.jsonl")
-    assert again.contests[7].contest.cluster == "d1"
+    again = evenhand.open(tmp_path / "won.jsonl")
+    assert again.contests[7].cluster == "d1"
     assert again.ranking.pairs == table.ranking.pairs
 
 
@@ -119,15 +115,15 @@ def test_recorded_votes_and_agreement_are_over_documents(tmp_path):
     assert table.summary.comparison.accuracy.n == 8
     assert table.summary.comparison.cohen_kappa.interval.n == 8
     assert widths(table.summary.comparison.accuracy, naive.summary.comparison.accuracy) > 1.7
-    assert ("clusters", "8") in table.text_table().rows
+    assert ("clusters", "8") in table.text_tables()[0].rows
     table.save(tmp_path / "votes.jsonl")
-    assert VoteTable.load(tmp_path / "votes.jsonl").summary == table.summary
+    assert evenhand.open(tmp_path / "votes.jsonl").summary == table.summary
     found = agreement(rows, ["a"], gold_fields="b", **options)
     assert found.pairs[0].accuracy.n == found.pairs[0].cohen_kappa.interval.n == 8
     assert found.panels[0].krippendorff_alpha.interval.n == 8
     assert "of 8 clusters" in found.text_table().title
     found.save(tmp_path / "agreed.jsonl")
-    assert AgreementTable.load(tmp_path / "agreed.jsonl").pairs == found.pairs
+    assert evenhand.open(tmp_path / "agreed.jsonl").pairs == found.pairs
     with pytest.raises(InvalidInputError, match="interval is 'exact', which counts rows"):
         agreement(rows, ["a"], gold_fields="b", interval="exact", **options)
 
@@ -141,7 +137,7 @@ def test_checklists_are_over_documents(tmp_path):
     assert (report.num_clusters, report.primary_score.n, report.items[0].pass_rate.n) == (8, 8, 8)
     assert "clusters" in table.text_tables()[0].headers
     table.save(tmp_path / "checked.jsonl")
-    assert ChecklistTable.load(tmp_path / "checked.jsonl").reports == table.reports
+    assert evenhand.open(tmp_path / "checked.jsonl").reports == table.reports
 
 
 def test_grade_scores_are_over_documents(tmp_path):
@@ -157,7 +153,7 @@ def test_grade_scores_are_over_documents(tmp_path):
     (grading,) = table.gradings.values()
     assert (grading.answered.n, grading.grade_score.n) == (8, 8)
     table.save(tmp_path / "graded.jsonl")
-    assert GradeTable.load(tmp_path / "graded.jsonl").instances[7].cluster == "d1"
+    assert evenhand.open(tmp_path / "graded.jsonl").instances[7].cluster == "d1"
 
 
 def test_a_report_on_judges_is_over_documents():

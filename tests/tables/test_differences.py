@@ -4,10 +4,9 @@ import json
 
 import pytest
 
+import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
 from evenhand.functions import checklist, judge
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge
 
 CLEAR, POLITE = yes_no_criterion("clear", "Is it clear?"), yes_no_criterion("polite", "Is it polite?")
@@ -63,7 +62,7 @@ def test_it_is_saved_loaded_and_rescored(table, tmp_path):
     table.save(tmp_path / "table.jsonl")
     header = json.loads((tmp_path / "table.jsonl").read_text(encoding="utf-8").split("\n")[0])
     assert header["differences"][0]["difference"]["estimate"] == pytest.approx(7 / 11)
-    assert JudgementTable.load(tmp_path / "table.jsonl").differences == table.differences
+    assert evenhand.open(tmp_path / "table.jsonl").differences == table.differences
     assert table.rescore(on_position_bias="abstain").differences == table.differences
 
 
@@ -106,7 +105,7 @@ def test_checklists_too(tmp_path):
     assert pair.test.p_value == pytest.approx(2 / 2**8)
     assert "Paired differences of pass rate on the same rows" in found.to_markdown()
     found.save(tmp_path / "table.jsonl")
-    assert ChecklistTable.load(tmp_path / "table.jsonl").differences == found.differences
+    assert evenhand.open(tmp_path / "table.jsonl").differences == found.differences
 
 
 def test_many_systems_are_compared_but_not_all_printed():

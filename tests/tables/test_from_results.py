@@ -65,7 +65,7 @@ def test_a_result_keeps_the_groups_of_the_recipe(recipes, kind):
 def test_an_assessment_has_the_numbers_of_the_recipe(recipes):
     results = recipes["judgements"]
     table = evenhand.from_results(results)
-    assert isinstance(table, evenhand.JudgementTable)
+    assert table.kind == "judgements"
     summary, scores = table.summaries["response", "relevance"], global_scores(results)
     for name, value in (("", summary.score), ("_parse_rate", summary.parse_rate), ("_agreement", summary.agreement)):
         found = [scores[f"relevance{name}{bound}"] for bound in ("", "_ci_low", "_ci_high")]

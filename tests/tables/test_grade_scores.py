@@ -14,7 +14,6 @@ from evenhand import grade_scores
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
-from evenhand.tables.grade_table import GradeTable
 from tests.support.choosing import choosing_judge
 
 BETTER = comparison_criterion("better", "Which is better?", context_fields={"question": "question"})
@@ -128,13 +127,13 @@ class TestFile:
         table = scores(rows(6, 3), engine, prompts="all", unrelated_option=True, samples=2)
         for name in ("grades.jsonl", "grades.parquet"):
             table.save(tmp_path / name)
-            loaded = GradeTable.load(tmp_path / name)
+            loaded = evenhand.open(tmp_path / name)
             assert loaded == table
             assert str(loaded) == str(table)
             assert loaded.to_markdown() == table.to_markdown()
         (tmp_path / "other.jsonl").write_text(json.dumps({"evenhand": "winrates", "rows": 0}) + "\n")
         with pytest.raises(InvalidInputError, match=r"other\.jsonl' is not a saved result"):
-            GradeTable.load(tmp_path / "other.jsonl")
+            evenhand.open(tmp_path / "other.jsonl")
 
     def test_a_part_has_the_scores_of_the_part(self):
         table = scores(rows(3, 3), [BEST, FIRST], prompts=["grade", "select"], unrelated_option=True)
@@ -153,7 +152,7 @@ class TestFile:
         assert [len(one["votes"]) for one in data if not one["unrelated_option"]] == [3] * 6
         assert table.to_markdown().count("| best, evaluate_first |") == 2 + 1 + 2
         assert table._repr_html_().count("<table>") == 3
-        assert repr(table).startswith("<GradeTable of 2 judge(s), 1 prompt(s) and 3 instances>")
+        assert repr(table).startswith("<Results: 6 graded instances>")
 
     def test_it_prints_within_a_terminal(self):
         table = scores(rows(3, 3), [BEST, FIRST], prompts="all", unrelated_option=True)

@@ -5,6 +5,7 @@ import json
 import datasets
 import pytest
 
+import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import (
     ArtifactError,
@@ -14,7 +15,6 @@ from evenhand.errors import (
     UnknownRuleError,
 )
 from evenhand.functions import judge
-from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVELS = Criterion(
@@ -178,7 +178,7 @@ def test_rescoring_needs_no_call(table):
 
 def test_a_saved_table_comes_back_whole(table, tmp_path):
     table.save(tmp_path / "table.jsonl")
-    loaded = JudgementTable.load(tmp_path / "table.jsonl")
+    loaded = evenhand.open(tmp_path / "table.jsonl")
     assert loaded.judgements == table.judgements
     assert loaded.criteria == table.criteria
     assert loaded.systems == table.systems
@@ -205,9 +205,9 @@ def test_a_file_that_is_no_whole_table_is_refused(table, tmp_path, damage):
     table.save(path)
     path.write_text(damage(path.read_text()))
     with pytest.raises(InvalidInputError, match=r"table\.jsonl' is not a saved result"):
-        JudgementTable.load(path)
+        evenhand.open(path)
     with pytest.raises(InvalidInputError, match="cannot be read"):
-        JudgementTable.load(tmp_path / "none.jsonl")
+        evenhand.open(tmp_path / "none.jsonl")
 
 
 def test_a_data_set_holds_the_votes(table):
@@ -238,7 +238,7 @@ def test_the_table_as_text(table):
         assert f"| {system} | {criterion} |" in " ".join(shown.split()).replace("|  ", "| ")
     assert "unscored: 2 no_match. No score includes them." in shown
     assert "<table" in table._repr_html_()
-    assert "JudgementTable of 2 system(s)" in repr(table)
+    assert repr(table).startswith("<Results: ")
 
 
 def test_a_level_is_shown_as_it_is():
@@ -285,7 +285,7 @@ def test_a_dry_run_asks_nothing():
         ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
         ({"gold_fields": {"tone": "gold"}}, InvalidInputError, "gold_fields names 'tone', which is not judged"),
         ({"gold_fields": {"level": "gold"}}, InvalidInputError, "'gold', which gold_fields names"),
-        ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is no option of 'polite'"),
+        ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is not an option of 'polite'"),
         ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),
         ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
         ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "no local catalog holds the criterion"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
@@ -9,9 +10,6 @@ from evenhand.functions import checklist, judge, winrates
 from evenhand.metrics.judge_metrics import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.winrate_table import WinrateTable
 
 ROWS = [{"one": f"one {row}", "other": f"other {row}"} for row in range(25)]
 DRAWN = {"samples": 5, "check_positional_bias": False, "journal": None, "progress": False}
@@ -44,19 +42,19 @@ def checked(**options):
 
 
 REFUSED = {
-    "judge": (judged, JudgementTable, lambda table: table.rescore(scoring="expected")),
-    "winrates": (compared, WinrateTable, lambda table: table.rescore(scoring="expected")),
-    "checklist": (checked, ChecklistTable, lambda table: table.rescore(primary_metric="normalized")),
+    "judge": (judged, lambda table: table.rescore(scoring="expected")),
+    "winrates": (compared, lambda table: table.rescore(scoring="expected")),
+    "checklist": (checked, lambda table: table.rescore(primary_metric="normalized")),
 }
 
 
 @pytest.mark.parametrize("mode", REFUSED)
 def test_a_mean_over_draws_is_not_read_from_draws_that_could_stop(mode, tmp_path):
-    run, kind, reread = REFUSED[mode]
+    run, reread = REFUSED[mode]
     table = run(stop_early=True, confidence=None)
     path = tmp_path / "table.jsonl"
     table.save(path)
-    for each in (table, kind.load(path)):
+    for each in (table, evenhand.open(path)):
         with pytest.raises(InvalidInputError, match=r"could stop early.*stop_early=False"):
             reread(each)
         assert str(each) == str(table)

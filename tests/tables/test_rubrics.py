@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
@@ -13,7 +14,6 @@ from evenhand.functions import judge
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import Missing, format_interval
 from evenhand.statistics.paired_differences import paired_differences
-from evenhand.tables.judgements import JudgementTable
 from tests.support.judges import ScriptedJudge, chooses
 
 CLEAR = Criterion(
@@ -73,7 +73,7 @@ def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason(clip, tmp_pa
     assert table.summaries["alder", "clear"].score.estimate == 0.75
     assert table.text_tables()[0].rows[0][1] == "–"
     table.save(tmp_path / "noted.parquet")
-    assert JudgementTable.load(tmp_path / "noted.parquet").rubric_scores == table.rubric_scores
+    assert evenhand.open(tmp_path / "noted.parquet").rubric_scores == table.rubric_scores
 
 
 def test_judge_weights_and_the_rule_of_each_scale_are_independent(tmp_path):
@@ -103,7 +103,7 @@ def test_judge_weights_and_the_rule_of_each_scale_are_independent(tmp_path):
         "kind": ("x", 1),
     }
     table.save(tmp_path / "mixed.parquet")
-    again = JudgementTable.load(tmp_path / "mixed.parquet")
+    again = evenhand.open(tmp_path / "mixed.parquet")
     assert read(again.rescore(aggregation=rules)) == read(table)
     assert read(again.rescore(aggregation=None)) == {
         "clear": ("Fair", pytest.approx(1 / 3)),
@@ -148,7 +148,7 @@ def test_it_is_saved_and_loaded(tmp_path):
     assert taken == {("alder", 0): 0.25, ("alder", 1): 0.25, ("birch", 0): 0.25, ("birch", 1): None}
     path = tmp_path / "table.jsonl"
     table.save(path)
-    again = JudgementTable.load(path)
+    again = evenhand.open(path)
     assert again == table
     assert again.rubric_scores == table.rubric_scores
     assert str(again) == str(table)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,9 @@ import evenhand
 from evenhand import winrates
 from evenhand.cli import main
 from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
-from evenhand.modes.deciding import FIRST_BLOCK, decisions
+from evenhand.modes.winrates import FIRST_BLOCK, decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.anytime import ConfidenceSequence
-from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge
 from tests.support.rows import write_rows
 
@@ -54,7 +54,7 @@ class TestWhatIsAsked:
         table = compare(judge)
         asked = FIRST_BLOCK
         assert len(judge.requests) == len(table.contests) == asked
-        assert not any(entry.contest.unscored_reason for entry in table.contests)
+        assert not any(entry.unscored_reason for entry in table.contests)
         decision = table.decisions["a", "b"]
         assert (decision.decided, decision.prompts) == (True, asked)
         # All won: K is the mean of (1 + c)^16 and (1 - c)^16 over the stakes c.
@@ -115,7 +115,7 @@ class TestWhatIsAsked:
         )
         by_topic = {}
         for entry in table.contests:
-            by_topic.setdefault(entry.contest.cluster, []).append(entry)
+            by_topic.setdefault(entry.cluster, []).append(entry)
         assert {len(held) for held in by_topic.values()} == {4}
         assert table.decisions["a", "b"].p_value == ConfidenceSequence.of([1] * len(by_topic)).p_value()
         assert len(table.contests) > FIRST_BLOCK  # four clusters are too few bets
@@ -124,7 +124,7 @@ class TestWhatIsAsked:
         judge = prefers({"a": 1.0, "b": 1.0})
         table = compare(judge, max_calls=40)
         assert len(judge.requests) == 40
-        reasons = [entry.contest.unscored_reason for entry in table.contests]
+        reasons = [entry.unscored_reason for entry in table.contests]
         assert reasons.count("budget") == len(table.contests) - 40
         assert len(table.contests) == 3 * FIRST_BLOCK  # and no block after the one in which it ended
         assert "Not decided after 48 of 100 prompts in a random order; the other 52 were not asked" in " ".join(
@@ -140,7 +140,7 @@ class TestWhatIsPaid:
         for most in (10, 50, None):
             table = compare(judge, "abc", journal=journal, max_calls=most)
         assert len(judge.requests) == len(whole.requests) == len(expected.contests)
-        assert [entry.contest.score for entry in table.contests] == [entry.contest.score for entry in expected.contests]
+        assert [entry.score for entry in table.contests] == [entry.score for entry in expected.contests]
 
     def test_an_error_brings_the_votes_of_all_blocks(self):
         replies = prefers({"a": 1.0, "b": 1.0})
@@ -180,10 +180,10 @@ class TestWhatIsUnscored:
     def test_it_counts_against_both(self):
         # 16 of 20 read, all won: had the judge answered the other four, they could all have been lost.
         table = compare(prefers(SURE), total=20, stop=None, interval="anytime")
-        contests = [entry.contest for entry in table.contests]
+        contests = list(table.contests)
         assert decisions(contests, 0.05)["a", "b"].decided
-        refused = {"verdict": evenhand.Verdict(unscored_reason="refusal")}
-        lost = [contest.model_copy(update=refused) for contest in contests]
+        refused = evenhand.Verdict(unscored_reason="refusal")
+        lost = [replace(contest, verdict=refused) for contest in contests]
         mixed = [*contests[:16], *lost[16:]]
         least, most = ConfidenceSequence.of([1] * 16 + [0] * 4), ConfidenceSequence.of([1] * 20)
         capital = (math.exp(least.log_capital(0.5, above=True)) + math.exp(most.log_capital(0.5, above=False))) / 2
@@ -207,7 +207,7 @@ class TestFiles:
         table = compare(prefers(SURE), "abc")
         table.save(tmp_path / "t.parquet")
         again = evenhand.open(tmp_path / "t.parquet")
-        assert isinstance(again, WinrateTable)
+        assert again.kind == "winrates"
         assert str(again) == str(table)
         assert again.parameters["stop"] == "decided"
         assert again.parameters["interval"] == "anytime"

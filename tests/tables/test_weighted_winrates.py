@@ -9,7 +9,7 @@ import evenhand
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import PairwiseJudge
-from evenhand.modes.deciding import decisions
+from evenhand.modes.winrates import decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
@@ -55,7 +55,7 @@ def battles(contests, system, other=None):
 
 
 def contests_of(found):
-    return [entry.contest for entry in found.contests]
+    return list(found.contests)
 
 
 def check_rates(found):

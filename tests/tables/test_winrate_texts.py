@@ -4,12 +4,12 @@ import math
 
 import pytest
 
+from evenhand.modes.winrate_tables import format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.numbers import Missing, format_interval
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
-from evenhand.tables.winrate_table import format_rank, matrix_table, pairs_table, ranking_notes
 
 # c beats a in 4 of 5 contests; b met nobody.
 WON = Contests.of(["a", "b", "c"], first=[0] * 5, second=[2] * 5, score=[0, 0, 0, 0, 1])

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import re
-from dataclasses import replace
 
 import datasets
 import numpy as np
@@ -19,7 +18,6 @@ from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import PairwiseJudge
 from evenhand.question import comparison_criterion
-from evenhand.tables.winrate_table import WinrateTable
 from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})
@@ -55,10 +53,7 @@ def flat(table):
 
 
 def scores(table):
-    return [
-        (entry.contest.instance, entry.contest.first, entry.contest.second, entry.contest.score)
-        for entry in table.contests
-    ]
+    return [(entry.instance, entry.first, entry.second, entry.score) for entry in table.contests]
 
 
 class TestByHand:
@@ -113,7 +108,7 @@ class TestByHand:
         quality = "criteria.evenhand.pairwise.overall_quality"
         graded = {"scale": "graded", "systems": ("a", "b"), "engine": engine, "criteria": quality}
         plain, weighted = compare(**graded), compare(**graded, reduction="weighted_win_rate")
-        grades = [entry.contest.grade for entry in weighted.contests]
+        grades = [entry.grade for entry in weighted.contests]
         wins, battles = sum(max(g, 0) if g else 1 for g in grades), sum(abs(g) if g else 2 for g in grades)
         assert weighted.winrate("a").estimate == pytest.approx(wins / battles)
         assert plain.winrate("a").estimate == pytest.approx(np.mean([(np.sign(g) + 1) / 2 for g in grades]))
@@ -132,10 +127,7 @@ class TestLongData:
     def test_rows_of_a_prompt_may_stand_apart(self):
         mixed = [LONG[place] for place in (8, 0, 4, 7, 2, 1, 6, 3, 5)]
         table = winrates(mixed, BETTER, judge_of(), systems=["a", "b", "c"], **LONG_FIELDS, progress=False)
-        by_id = {
-            (entry.prompt_id, entry.contest.first, entry.contest.second): entry.contest.score
-            for entry in table.contests
-        }
+        by_id = {(entry.prompt_id, entry.first, entry.second): entry.score for entry in table.contests}
         assert by_id["p1", "a", "b"] == 0
         assert table.winrate("a").estimate == pytest.approx(5 / 6)
 
@@ -353,7 +345,7 @@ class TestFiles:
         rows = [{**row, "gold": "a"} for row in ROWS]
         table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_fields="gold", samples=2)
         table.save(tmp_path / "contests.jsonl")
-        loaded = WinrateTable.load(tmp_path / "contests.jsonl")
+        loaded = evenhand.open(tmp_path / "contests.jsonl")
         assert loaded == table
         assert str(loaded) == str(table)
         assert loaded.rescore(on_position_bias="first") == table.rescore(on_position_bias="first")
@@ -364,9 +356,9 @@ class TestFiles:
         table = compare(engine=judge_of(refusal_rate=0.3), design="swiss:2")
         table.save(tmp_path / "contests.parquet")
         assert evenhand.open(tmp_path / "contests.parquet") == table
-        assert table["0/a/b"].contest.instance == 0
+        assert table["0/a/b"].instance == 0
         some = table.filter(instance=[0, 2])
-        assert {entry.contest.instance for entry in some} == {0, 2}
+        assert {entry.instance for entry in some} == {0, 2}
         assert some.parameters["n"] == 2
 
     @pytest.mark.parametrize(
@@ -377,23 +369,7 @@ class TestFiles:
         compare().save(path)
         path.write_text("\n".join(damage(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
         with pytest.raises(InvalidInputError, match=r"contests\.jsonl' is not a saved result"):
-            WinrateTable.load(path)
-
-    def test_a_table_of_judgements_is_another_thing(self, tmp_path):
-        judged = evenhand.judge(
-            [{"question": "q", "response": "r"}],
-            "criteria.evenhand.direct.clarity",
-            "engines.evenhand.baseline",
-            progress=False,
-        )
-        judged.save(tmp_path / "judgements.jsonl")
-        with pytest.raises(InvalidInputError, match=r"it holds judgements, which JudgementTable\.load reads"):
-            WinrateTable.load(tmp_path / "judgements.jsonl")
-        compare().save(tmp_path / "contests.jsonl")
-        with pytest.raises(InvalidInputError, match=r"it holds contests, which WinrateTable\.load reads"):
-            evenhand.JudgementTable.load(tmp_path / "contests.jsonl")
-        with pytest.raises(InvalidInputError, match="cannot be read"):
-            WinrateTable.load(tmp_path / "nothing.jsonl")
+            evenhand.open(path)
 
 
 def test_the_data_set_holds_every_vote():
@@ -424,7 +400,7 @@ def test_a_notebook_gets_tables_and_names_are_no_markup():
     assert "&lt;b&gt;" in table._repr_html_()
     assert "<b>" not in table._repr_html_()
     assert r"a\|b" in table.to_markdown()
-    assert repr(table).startswith("<WinrateTable of 2 systems on 1 prompts>")
+    assert repr(table).startswith("<Results: 1 contests>")
 
 
 def test_a_large_field_is_shown_without_a_matrix():
@@ -483,7 +459,7 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
 def test_a_saved_table_of_a_swiss_design_has_the_same_ranking(tmp_path):
     table = compare(ROWS * 4, engine=judge_of(noise=500.0), design="swiss:2", flow="one_step")
     table.save(tmp_path / "table.jsonl")
-    assert WinrateTable.load(tmp_path / "table.jsonl").ranking == table.ranking
+    assert evenhand.open(tmp_path / "table.jsonl").ranking == table.ranking
 
 
 def test_the_table_repeats_what_made_it_and_is_the_same_again():
@@ -504,7 +480,7 @@ def test_the_table_repeats_what_made_it_and_is_the_same_again():
     assert wanted.items() <= table.parameters.items()
     assert table.ranking.level == 0.9
     assert table.ranking.resamples == 50
-    assert replace(table, contests=()).ranking.contests == 0
+    assert table.remade({**table.header, "parameters": table.parameters}, []).ranking.contests == 0
 
 
 def test_refusals_are_counted_and_are_no_ties():
@@ -538,7 +514,7 @@ class TestUnscored:
         table = self.compare({str(n) for n in range(0, 40, 4)})
         assert table.winrate("a").estimate == pytest.approx(20 / 30)
         table.save(tmp_path / "table.jsonl")
-        for shown in (table, WinrateTable.load(tmp_path / "table.jsonl"), table.rescore(on_position_bias="first")):
+        for shown in (table, evenhand.open(tmp_path / "table.jsonl"), table.rescore(on_position_bias="first")):
             systems, matrix, pairs = shown.text_tables()
             cells = {row[0]: row[1] for row in systems.rows}
             assert cells["a"].startswith("0.50–0.75 [")
@@ -567,4 +543,4 @@ def test_the_data_frame_has_a_row_for_each_contest_as_every_result_has_for_its_v
     table = compare()
     frame = table.to_pandas()
     assert len(frame) == len(table) == len(table.contests)
-    assert frame["score"].tolist() == [entry.contest.score for entry in table]
+    assert frame["score"].tolist() == [entry.score for entry in table]

@@ -11,8 +11,15 @@ from evenhand.cli import main
 from evenhand.metrics import register
 from evenhand.parsing import match_closest_option
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import check_entry, register_catalog
-from evenhand.unitxt.loading import load, load_checklist, load_comparison, load_criterion, load_rubric
+from evenhand.unitxt.loading import (
+    check_entry,
+    load,
+    load_checklist,
+    load_comparison,
+    load_criterion,
+    load_rubric,
+    register_catalog,
+)
 
 ROOT = Path(__file__).resolve().parents[2] / "catalog"
 ENTRIES = sorted(ROOT.rglob("*.json"))

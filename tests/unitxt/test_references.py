@@ -6,8 +6,7 @@ import pytest
 
 from evenhand.catalog import catalog_path
 from evenhand.errors import ArtifactError
-from evenhand.unitxt.catalogs import resolve
-from evenhand.unitxt.loading import load_rubric
+from evenhand.unitxt.loading import load_rubric, resolve
 
 DATA = {"name": "mine", "criteria": ["Is polite."]}
 

@@ -132,8 +132,7 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
 def _fault(path: Path) -> str | None:
     """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
     from evenhand.data.plain import read_document  # noqa: PLC0415 - as above
-    from evenhand.unitxt.catalogs import check_entry  # noqa: PLC0415 - seconds of import
-    from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
+    from evenhand.unitxt.loading import check_entry, load  # noqa: PLC0415 - seconds of import
 
     data = read_document(path, f"the file {str(path)!r}")
     try:

@@ -117,7 +117,7 @@ class Gating:
 
     def end(
         self,
-        result: Results[Any] | RunComparison,
+        result: Results | RunComparison,
         *said: str | PrintedTables,
         saved: Path | None = None,
         unscored: Sequence[CheckedCondition] = (),
@@ -151,7 +151,7 @@ class Gating:
 
     def check(
         self,
-        result: Results[Any] | RunComparison,
+        result: Results | RunComparison,
         unscored: Sequence[CheckedCondition] = (),
         corrected: CorrectedScores | None = None,
     ) -> CheckReport:
@@ -184,7 +184,7 @@ class Gating:
 
     def _print(
         self,
-        result: Results[Any] | RunComparison,
+        result: Results | RunComparison,
         report: CheckReport,
         said: Sequence[str | PrintedTables],
         saved: Path | None,

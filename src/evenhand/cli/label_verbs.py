@@ -15,7 +15,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 
 if TYPE_CHECKING:
-    from evenhand.result_methods import ResultMethods
+    from evenhand.result_methods import Results
 
 
 def stand_in(
@@ -46,7 +46,7 @@ def stand_in(
     ] = None,
 ) -> int:
     """May the judge stand in for annotators? The alternative annotator test."""
-    from evenhand.tables.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     given: Any = epsilon if epsilon in ("expert", "skilled", "crowd") else _number("--epsilon", epsilon)
     how: dict[str, Any] = {"epsilon": given, "scoring": scoring}
@@ -121,7 +121,7 @@ def correct(
     return EXIT_CHECK_FAILED if failed else 0
 
 
-def opened(path: str) -> ResultMethods[Any]:
+def opened(path: str) -> Results:
     """A saved result."""
     from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
 

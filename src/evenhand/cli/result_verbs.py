@@ -66,8 +66,7 @@ def show(
             return 0
     results = opened(file)
     if alone:
-        entries = format_count(len(results), "entry")
-        kind = f"{file}: a saved {type(results).__name__}, {entries}."
+        kind = f"{file}: a saved result, {format_count(len(results))} {results.holds}."
         return gating.end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
     if run_file:
         say(results.to_run_file().rstrip("\n"))
@@ -142,18 +141,15 @@ def rescore(
     return _kept(_rescored(results, rules), file, out, gating)
 
 
-def _rescored(results: Results[Any], rules: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of the same kind
+def _rescored(results: Results, rules: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of the same kind
     """The result by other rules, where its kind has these."""
-    again = getattr(results, "rescore", None)
-    if again is None:
-        raise InvalidInputError(f"a {type(results).__name__} holds no verdicts that rules make, and is not rescored")
-    taken = inspect.signature(again).parameters
+    taken = inspect.signature(results.rescored).parameters
     accepted = set(taken) if not any(each.kind is each.VAR_KEYWORD for each in taken.values()) else None
     for name in rules:
         if accepted is not None and name not in accepted:
             known = ", ".join(_flag(each) for each in taken)
-            raise InvalidInputError(f"{_flag(name)} is no rule of a {type(results).__name__}; it takes {known}")
-    return again(**rules)
+            raise InvalidInputError(f"{_flag(name)} is no rule for {results.holds}; it takes {known}")
+    return results.rescore(**rules)
 
 
 def _rules(words: Sequence[str]) -> str | dict[str, str] | None:
@@ -217,7 +213,7 @@ def filter_results(
     return _kept(_filtered(opened(file), wanted), file, out, gating)
 
 
-def _filtered(results: Results[Any], wanted: Mapping[str, Sequence[str]]) -> Results[Any]:
+def _filtered(results: Results, wanted: Mapping[str, Sequence[str]]) -> Results:
     """The questions of which every column has one of its values; columns of groups are those of the rows."""
     columns = next(iter(results.named_cells())).about
     kept: Mapping[str, Any] = results.parameters.get("groups", {})
@@ -233,7 +229,7 @@ def _filtered(results: Results[Any], wanted: Mapping[str, Sequence[str]]) -> Res
     return results.filter(keep)
 
 
-def _kept(results: Results[Any], file: str, out: Path | None, gating: Gating) -> int:
+def _kept(results: Results, file: str, out: Path | None, gating: Gating) -> int:
     """Tell a result that was made of another, and write it if that is asked for."""
     place = check_out(out, [file])
     if place is None:
@@ -304,14 +300,14 @@ def export(
     return 0
 
 
-def _tables(results: Results[Any], form: str) -> str:
+def _tables(results: Results, form: str) -> str:
     if form == "html":
         return results.to_page("evenhand")
     made = {"csv": results.to_csv, "markdown": results.to_markdown, "latex": results.to_latex}
     return str(made[form]())
 
 
-def _records(results: Results[Any], what: str) -> Iterable[dict[str, Any]]:
+def _records(results: Results, what: str) -> Iterable[dict[str, Any]]:
     if what == "verdicts":
         return results.records()
     rows: list[dict[str, Any]] = results.votes().to_pylist()
@@ -338,7 +334,7 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _write_parquet(results: Results[Any], what: str, place: Path) -> None:
+def _write_parquet(results: Results, what: str, place: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.parquet  # noqa: PLC0415 - as above
 

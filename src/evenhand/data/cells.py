@@ -42,7 +42,7 @@ _SAME_VALUE = 1e-9
 
 NOT_ASKED = object()
 """The cell of who was not asked about an instance: a row without the column, a list that is shorter than others, a
-mapping that does not name the judge. It is no vote and no abstention, and counts nowhere."""
+mapping that does not name the judge. It is neither a vote nor an abstention, and counts nowhere."""
 
 Reading = Literal["label", "value", "index"]
 """What the numbers of a column are."""
@@ -100,7 +100,7 @@ def set_aside(votes: Iterable[object]) -> None:
 
 
 def is_abstention(vote: object) -> bool:
-    """Whether nothing was recorded: a missing value, or a text without content.
+    """Return whether nothing was recorded: a missing value, or a text without content.
 
     >>> [is_abstention(vote) for vote in (None, float("nan"), " ", 0, False, "no")]
     [True, True, True, False, False, False]
@@ -109,7 +109,7 @@ def is_abstention(vote: object) -> bool:
 
 
 def is_written_nothing(vote: object) -> bool:
-    """Whether it is the text that Python or JSON makes of nothing.
+    """Return whether it is the text that Python or JSON makes of nothing.
 
     >>> [is_written_nothing(vote) for vote in ("None", "NaN", "null", None, "no")]
     [True, True, True, False, False]
@@ -145,11 +145,11 @@ class LabelReader:
         return {number: place for number, place in reversed(numbers) if number is not None}
 
     def index_of(self, cell: object, who: str) -> int | None:
-        """The option that a single cell says, as in a column of its own; see :meth:`read`."""
+        """Return the option that a single cell says, as in a column of its own; see :meth:`read`."""
         return self.read([cell], lambda _: who)[0]
 
     def read(self, cells: Sequence[object], who: Callable[[int], str]) -> tuple[int | None, ...]:
-        """The option that each cell of a column says; as :meth:`read_most`, and a cell that says none is refused."""
+        """Return the option that each cell of a column says, as :meth:`read_most`; refuse a cell that says none."""
         found: list[int | None] = []
         for index in self.read_most(cells, who):
             if isinstance(index, OutOfScale):
@@ -158,7 +158,7 @@ class LabelReader:
         return tuple(found)
 
     def read_most(self, cells: Sequence[object], who: Callable[[int], str]) -> tuple[int | OutOfScale | None, ...]:
-        """The option that each cell of a column says; None where it says nothing.
+        """Return the option that each cell of a column says; None where it says nothing.
 
         Args:
             cells: As they were recorded.
@@ -172,7 +172,7 @@ class LabelReader:
         return tuple(self._index(cell, reading, who, place) for place, cell in enumerate(given))
 
     def reading(self, cells: Sequence[object], who: Callable[[int], str]) -> Reading:
-        """What the numbers of a column are.
+        """Return what the numbers of a column are.
 
         Raises:
             InvalidInputError: If they can be two things.
@@ -200,7 +200,7 @@ class LabelReader:
         return "label"
 
     def vote(self, judge: str, index: int | OutOfScale | None) -> Vote:
-        """The vote of a judge for an option; an abstention where there is none."""
+        """Return the vote of a judge for an option; an abstention where there is none."""
         order = tuple(range(len(self.criterion.options)))
         if index is None:
             return Vote(judge_id=judge, order=order, unscored_reason="abstained")
@@ -218,7 +218,7 @@ class LabelReader:
         )
 
     def note(self, columns: Sequence[Sequence[object]]) -> str | None:
-        """How the numbers of these columns were read, where that is not seen: as values, or as places."""
+        """Return how the numbers of these columns were read, where that is not seen: as values, or as places."""
         options = list(enumerate(self.criterion.options))
         read = set()
         for cells in columns:
@@ -258,7 +258,7 @@ class LabelReader:
         return found[0] if len(found) == 1 else None
 
     def _valued(self, number: float) -> list[int]:
-        """The options that have a number as their value."""
+        """Return the options that have a number as their value."""
         return [
             place
             for place, option in enumerate(self.criterion.options)
@@ -294,7 +294,7 @@ class LabelReader:
             several = [options[place].label for place in self._valued(number_of(cell) or math.nan)]
             shared = f", which {several!r} share" if len(several) > 1 else ""
             meant = f"a number is the value of one option ({worth}){shared}; {places}"
-        none = f"which is no option of {self.criterion.name!r}"
+        none = f"which is not an option of {self.criterion.name!r}"
         return f"{who} {briefly(cell)}, {none}. {hint}; {meant}; None for an abstention"
 
 
@@ -311,7 +311,7 @@ NO_VERDICT = Verdict(unscored_reason="not_asked")
 
 
 def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[str, object]:
-    """The votes of one instance by judge; in a list, the judges are ``judge_0``, ``judge_1``, ….
+    """Return the votes of one instance by judge; in a list, the judges are ``judge_0``, ``judge_1``, ….
 
     A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
     post-processor makes such texts of predictions.
@@ -378,7 +378,7 @@ class VoteColumn:
 def columns_of(
     rows: Sequence[Mapping[str, Any]], names: str | Sequence[str], what: str, *, within: bool = True
 ) -> tuple[VoteColumn, ...]:
-    """The columns of a data set that hold votes.
+    """Return the columns of a data set that hold votes.
 
     A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
     as the mapping names them.
@@ -406,7 +406,7 @@ def columns_of(
 
 
 def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
-    """A column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
+    """Return a column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
 
     Raises:
         InvalidInputError: If a cell is something else, and not empty either.
@@ -420,11 +420,11 @@ def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
 
 
 def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
-    """The nominal criterion whose options are the labels that occur, for votes without a criterion.
+    """Return the nominal criterion whose options are the labels that occur, for votes without a criterion.
 
     Raises:
         InvalidInputError: If fewer than two labels occur, or one column writes its labels as another cannot: numbers
-            beside words, or truth values beside either, with none in common.
+            and words, or truth values and either, with no label in common.
     """
     occurring = [_occurring(column) for column in columns]
     _check_comparable(columns, occurring)
@@ -441,7 +441,7 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
 def read_columns(
     columns: Sequence[VoteColumn], reader: LabelReader, kind: str
 ) -> list[tuple[int | OutOfScale | None, ...]]:
-    """The option that each judge or person chose on each instance; None where there was no vote.
+    """Return the option that each judge or person chose on each instance; None where there was no vote.
 
     Args:
         columns: What was recorded.
@@ -469,7 +469,7 @@ def read_column(column: VoteColumn, reader: LabelReader, kind: str) -> tuple[int
 def cast_votes(
     columns: Sequence[VoteColumn], n_rows: int, reader: LabelReader, kind: str = "judge"
 ) -> list[tuple[Vote, ...]]:
-    """The votes on each instance, of those who were asked; an abstention is a vote.
+    """Return the votes on each instance, of those who were asked; an abstention is a vote.
 
     Args:
         columns: Of the judges or people.
@@ -520,7 +520,7 @@ def _kinds(labels: Iterable[str]) -> set[str]:
 
 
 def _label(cell: object) -> str:
-    """A cell as a label; 2.0 is 2, since a column of whole numbers with a gap holds floats."""
+    """Return a cell as a label; 2.0 is 2, since a column of whole numbers with a gap holds floats."""
     number = number_of(cell)
     return str(cell).strip() if number is None or not number.is_integer() else str(int(number))
 

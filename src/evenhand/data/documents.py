@@ -327,7 +327,7 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
 
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
-        ArtifactError: If it holds something that is no data.
+        ArtifactError: If it holds something that is not data.
 
     Example:
         >>> [criterion.name for criterion in read_rubric(["Is polite.", "Names a date."], "the list").criteria]
@@ -460,7 +460,7 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
 
 
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
-    """The document of a rubric: what has its usual value is left out."""
+    """Return the document of a rubric: what has its usual value is left out."""
     document = rubric.model_dump(mode="json", exclude={"criteria", "sections"}, exclude_defaults=True)
     if rubric.sections:
         sections = [section.model_dump(mode="json", exclude_defaults=True) for section in rubric.sections]
@@ -469,7 +469,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
 
 
 def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
-    """A name made of a requirement's first words, different from those that are taken.
+    """Return a name made of a requirement's first words, different from those that are taken.
 
     >>> derived_name("Names who does what, and until when."), derived_name("Is polite!", {"is_polite"})
     ('names_who_does_what_and_until_when', 'is_polite_2')
@@ -484,13 +484,13 @@ def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
 
 
 def implied_scale(options: Sequence[Option]) -> Scale:
-    """The scale of a criterion that does not name it: binary with two different values, else ordinal."""
+    """Return the scale of a criterion that does not name it: binary with two different values, else ordinal."""
     values = [option.value for option in options if not option.na]
     return "binary" if len(values) == 2 and None not in values and values[0] != values[1] else "ordinal"
 
 
 def criterion_document(criterion: Criterion) -> dict[str, Any]:
-    """The document of a criterion, as it may stand in a rubric: what has its usual value is left out."""
+    """Return the document of a criterion, as it may stand in a rubric: what has its usual value is left out."""
     document = criterion.model_dump(mode="json", exclude={"options"}, exclude_defaults=True)
     yes_no = yes_no_criterion(criterion.name, criterion.description)
     if criterion.scale == "binary" and criterion.options == yes_no.options:
@@ -509,7 +509,7 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
 
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
-        ArtifactError: If it holds something that is no data.
+        ArtifactError: If it holds something that is not data.
 
     Example:
         >>> [item.name for item in read_checklist(["Is it polite?", "Is it short?"], "the list").items]
@@ -526,7 +526,7 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
 
 
 def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str:
-    """The name of the item that a name or a number means."""
+    """Return the name of the item that a name or a number means."""
     if isinstance(prerequisite, str):
         return prerequisite.strip()
     if isinstance(prerequisite, int) and not isinstance(prerequisite, bool) and 1 <= prerequisite <= len(names):
@@ -537,7 +537,7 @@ def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str
 
 
 def checklist_document(checklist: Checklist) -> dict[str, Any]:
-    """The document of a checklist: what has its usual value is left out."""
+    """Return the document of a checklist: what has its usual value is left out."""
     document = checklist.model_dump(mode="json", exclude={"items"}, exclude_defaults=True)
     written = []
     for number, item in enumerate(checklist.items, start=1):
@@ -552,7 +552,7 @@ _NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\
 
 
 def is_sentence(reference: str) -> bool:
-    """Whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
+    """Return whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
 
     It has several words or ends in a question mark.
 
@@ -568,14 +568,14 @@ def is_sentence(reference: str) -> bool:
 
 
 def is_worded(sentence: str) -> bool:
-    """Whether a text reads as a sentence, whatever files there are."""
+    """Return whether a text reads as a sentence; files are not looked at."""
     if _NO_SENTENCE.match(sentence) or sentence.lower().endswith(FILE_ENDINGS):
         return False
     return len(sentence.split()) > 1 or sentence.endswith(("?", "？"))
 
 
 def names_a_file(reference: str) -> bool:
-    """Whether a text is a path: no JSON, no sentence, and no catalog id, which has no slash and no ending of a file."""
+    """Return whether a text is a path, and neither JSON, a sentence nor a catalog id."""
     if reference.lstrip().startswith(("{", "[")) or is_sentence(reference):
         return False
     name = reference.partition("[")[0]

@@ -39,7 +39,7 @@ CONTEXT = "context"
 def loaded_of_rows(
     rows: Sequence[Mapping[str, Any]], field: str, setting: str, load: Callable[[Any, int], Loaded]
 ) -> list[Loaded]:
-    """What each row names or holds in a field, loaded once however many rows say the same.
+    """Return what each row names or holds in a field, loaded once per distinct cell.
 
     Args:
         rows: The data.
@@ -62,7 +62,7 @@ def loaded_of_rows(
 
 
 def _key_of(given: object, where: str) -> str:
-    """What tells a cell from others."""
+    """Return the text by which equal cells are recognised."""
     try:
         return repr(given)
     except Exception as error:  # as for a text
@@ -77,7 +77,7 @@ def _no_text(value: object, where: str, error: Exception) -> InvalidInputError:
 
 
 def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything
-    """A field of a row; ``a/b`` and ``a.b`` reach into a nested one when there is no field of that name.
+    """Return a field of a row; ``a/b`` and ``a.b`` reach into a nested one when there is no field of that name.
 
     A number reaches into a list: ``resps/0``.
 
@@ -88,7 +88,7 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
         setting: The setting that names the field, for the message.
 
     Raises:
-        InvalidInputError: If the row has no such field, or it is no name of one.
+        InvalidInputError: If the row has no such field, or the name is not a text.
     """
     if not isinstance(field, str):
         raise InvalidInputError(f"{setting} is {field!r}; give the name of a column")
@@ -101,7 +101,7 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
 
 
 def field_or(row: Mapping[str, Any], field: str, default: object = None) -> Any:  # noqa: ANN401 - as above
-    """A field of a row as :func:`field_of` finds it; ``default`` where there is none.
+    """Return a field of a row as :func:`field_of` finds it; ``default`` where there is none.
 
     >>> row = {"meta": {"id": 3}, "a.b": 1, "resps": ["yes"]}
     >>> [field_or(row, name) for name in ("meta/id", "meta.id", "a.b", "resps/0", "resps/1", "meta.no")]
@@ -119,7 +119,7 @@ def field_or(row: Mapping[str, Any], field: str, default: object = None) -> Any:
 
 
 def column_of(rows: Sequence[Mapping[str, Any]], field: str, default: object) -> list[Any]:
-    """A column as :func:`field_of` finds it: that of this very name if any row has one, else a nested one.
+    """Return a column as :func:`field_of` finds it: that of this very name if any row has one, else a nested one.
 
     Args:
         rows: The data.
@@ -132,7 +132,7 @@ def column_of(rows: Sequence[Mapping[str, Any]], field: str, default: object) ->
 
 
 def text_of(value: object, where: str = "a cell") -> str:
-    """A value as the judge reads it: text as it is, nothing for a missing one, other data as JSON, else its own text.
+    """Return a value as the judge reads it: a text as it is, "" for a missing value, other data as JSON or their text.
 
     Args:
         value: Of a row.
@@ -157,7 +157,7 @@ def text_of(value: object, where: str = "a cell") -> str:
 
 
 def _own_text(value: object) -> str:
-    """The text of a value that is no data; one that would only say where in the memory it stands has none."""
+    """Return the text of a value that is not data; a text that only gives a place in memory is refused."""
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if callable(value) or (type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__):
@@ -171,12 +171,12 @@ def _plain_within(value: object) -> object:
 
 
 def cell_name(field: str, instance: int) -> str:
-    """What messages call a cell."""
+    """Return what messages call a cell."""
     return f"the field {field!r} of instance {instance}"
 
 
 def name_of(value: object) -> str:
-    """The name of a prompt, a system or a cluster, by which rows are brought together; empty for nothing.
+    """Return the name of a prompt, a system or a cluster, by which rows are brought together; empty for nothing.
 
     It is the text that stands there, without white space around it and in one form of Unicode; case counts. A whole
     number is one name whether it was read as 2, as 2.0 (as pandas reads a column with a gap) or as the text ``"2"``;
@@ -190,7 +190,7 @@ def name_of(value: object) -> str:
 
 
 def texts_of(value: object, where: str = "a cell") -> tuple[str, ...]:
-    """One text an item of a list, one for any other value, none for a missing one; see :func:`text_of`."""
+    """Return one text per item of a list, one for any other value, none for a missing one; see :func:`text_of`."""
     items = value if isinstance(value, (list, tuple)) else [value]
     return tuple(text_of(item, where) for item in items if not is_missing(item))
 
@@ -202,7 +202,7 @@ def context_of(
     instance: int,
     references: Sequence[str] = (),
 ) -> dict[str, str]:
-    """What the judge is shown beside the response: name shown -> text.
+    """Return what the judge is shown next to the response: name shown -> text.
 
     A field called ``reference`` or ``references`` that the row lacks is filled from the instance's references, and one
     that holds a list shows its items one below the other.
@@ -236,9 +236,9 @@ def context_of(
 def recipe_context_fields(
     row: Mapping[str, Any], criterion: Criterion | Checklist, *, with_context: bool = True
 ) -> dict[str, str] | None:
-    """What a recipe shows whose metric names no context fields: the row's ``context``, and what the criterion names.
+    """Return what a recipe without context fields shows: the row's ``context``, and what the criterion names.
 
-    unitxt's judges (1.26.10) show the row's ``context`` whatever the criterion says, and look at the criterion's own
+    unitxt's judges (1.26.10) show the row's ``context`` for every criterion, and look at the criterion's own
     fields only where the metric's are set to nothing. So their context is always part of this one, and all of it for
     the 34 criteria of unitxt's catalog that name no field. A field that a criterion names is shown besides, for it is
     what the criterion is judged by; where the row has a ``context`` and lacks such a field, it is left out as in
@@ -298,7 +298,7 @@ def _named(criterion: Criterion | Checklist) -> str:
 
 
 def row_id(row: Mapping[str, Any], field: str, number: int) -> str:
-    """The id of a row.
+    """Return the id of a row.
 
     Args:
         row: The row.
@@ -318,7 +318,7 @@ def row_id(row: Mapping[str, Any], field: str, number: int) -> str:
 
 
 def row_groups(rows: Sequence[Mapping[str, Any]], fields: str | Sequence[str] | None) -> dict[str, Any]:
-    """What a result repeats of the columns that group its rows: ``groups``, column -> a name a row; nothing without.
+    """Return ``groups``, column -> one name per row, as a result repeats them; empty without group columns.
 
     Args:
         rows: The data.
@@ -339,18 +339,18 @@ def row_groups(rows: Sequence[Mapping[str, Any]], fields: str | Sequence[str] | 
 
 
 def group_columns(fields: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that ``group_fields`` names; none for None."""
+    """Return the columns that ``group_fields`` names; none for None."""
     return () if fields is None else (fields,) if isinstance(fields, str) else tuple(fields)
 
 
 def named_groups(cells: Mapping[str, Sequence[object]]) -> dict[str, Any]:
-    """What a result repeats of these cells, column -> one a row: ``groups``; nothing where there are none."""
+    """Return ``groups``, column -> one name per row, as a result repeats them; empty if there are no columns."""
     found = {column: [name_of(cell) or None for cell in own] for column, own in cells.items()}
     return {"groups": found} if found else {}
 
 
 def classifications_of(row: Mapping[str, Any], instance: int) -> Classifications:
-    """How a row is classified: by its column ``data_classification_policy``; nothing where that says nothing.
+    """Return the classifications in a row's column ``data_classification_policy``; empty if there are none.
 
     Raises:
         InvalidInputError: If the column holds neither a text nor a list of texts.
@@ -372,7 +372,7 @@ def classifications_of(row: Mapping[str, Any], instance: int) -> Classifications
 
 
 class RepeatedColumnWarning(EvenhandWarning):
-    """A column of the data groups its rows, and nobody said whether rows of a group depend on each other."""
+    """A column of the data groups its rows, and no option says whether rows of a group depend on each other."""
 
 
 FEWEST_ROWS = 10
@@ -382,7 +382,7 @@ FEWEST_VALUES = 5
 """A column with fewer values is a category, unless its cells are long texts."""
 
 LONG_TEXT = 80
-"""Characters from which a text is no category."""
+"""The characters of the shortest text that is not a category."""
 
 _GROUPING = re.compile(
     r"(^|[^a-z])((uu)?id|url|doc|document|conversation|dialog(ue)?|session|thread|user|participant|patient|author|"
@@ -401,7 +401,7 @@ def read_clusters(
     apart: Collection[str] = (),
     what: str = "row",
 ) -> tuple[str, ...] | None:
-    """The cluster of each row, as text; None if rows do not belong together.
+    """Return the cluster of each row, as text; None if rows do not belong together.
 
     Two rows are of one cluster if it has one name: see :func:`~evenhand.data.fields.name_of`.
 
@@ -440,15 +440,15 @@ def read_clusters(
 
 
 def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
-    """The level of intervals over rows with these clusters; None, for all rows, where they do not belong together."""
+    """Return the level of intervals over rows with these clusters; all are None if rows are independent."""
     known = [cluster for cluster in clusters if cluster is not None]
     return IntervalLevel(level, known or None, method)
 
 
 def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:
-    """The column that most plainly groups the rows; None if none does.
+    """Return the column that most plainly groups the rows; None if none does.
 
-    A column does so if its cells are long texts (80 characters or more at the median: a text is no category) of at
+    A column does so if its cells are long texts (80 characters or more at the median) of at
     least three kinds, or texts or whole numbers of at least five kinds under a name like an id's or a document's
     (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half of the rows
     share theirs with another row. Constant columns, categories, labels, and columns named like a system or a rating
@@ -478,7 +478,7 @@ def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = 
 
 
 def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
-    """How many values a column must have to group rows, by its cells and its name; None where it cannot."""
+    """Return how many values a column must have to group rows, by its cells and its name; None if it cannot."""
     if any(isinstance(cell, bool) or not isinstance(cell, str | Integral) for cell in cells):
         return None
     lengths = sorted(len(cell) for cell in cells if isinstance(cell, str))
@@ -489,14 +489,14 @@ def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
 
 
 def columns_named(given: object, setting: str) -> tuple[str, ...]:
-    """One name of a column, or several.
+    """Return one name of a column, or several.
 
     Args:
         given: What was given.
         setting: The setting that names them, for the message.
 
     Raises:
-        InvalidInputError: If there is none, or one twice, or something that is no name.
+        InvalidInputError: If there is no name, one twice, or a value that is not a text.
     """
     named = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
     names = tuple(name for name in named if isinstance(name, str))
@@ -509,7 +509,7 @@ def context_columns(context_fields: object) -> dict[str, str] | None:
     """Return name shown -> column; None where what is judged says what is shown.
 
     Raises:
-        InvalidInputError: If it is no column, list of columns or mapping.
+        InvalidInputError: If it is not a column, a list of columns or a mapping.
     """
     return None if context_fields is None else context_mapping(context_fields)
 
@@ -517,19 +517,19 @@ def context_columns(context_fields: object) -> dict[str, str] | None:
 def reference_column(
     reference_field: str | None, row: Mapping[str, Any], others: Collection[object] = ()
 ) -> str | None:
-    """The column with a known good answer: the one that is named, or ``reference`` where a row has it.
+    """Return the column with a known good answer: the one that is named, or ``reference`` where a row has it.
 
     Args:
         reference_field: As it was given.
         row: Of the data.
-        others: Columns that hold something else, whatever they are called.
+        others: Columns with another meaning.
     """
     known_good = (name for name in sorted(REFERENCE_FIELDS) if name in row and name not in others)
     return next(known_good, None) if reference_field is None else reference_field
 
 
 def references_of(row: Mapping[str, Any], reference_field: str | None, instance: int) -> tuple[str, ...]:
-    """The known good answers of a row; none without a column for them."""
+    """Return the known good answers of a row; none without a column for them."""
     if reference_field is None:
         return ()
     return texts_of(field_of(row, reference_field, instance, "reference_field"), cell_name(reference_field, instance))
@@ -544,7 +544,7 @@ def check_label_columns(columns: object, names: Sequence[str], setting: str) -> 
         setting: The setting, for the message.
 
     Raises:
-        InvalidInputError: If it names something else, or is no mapping.
+        InvalidInputError: If it names something else, or is not a mapping.
     """
     if isinstance(columns, str):
         raise InvalidInputError(

@@ -96,7 +96,7 @@ def _names_in(kind: pyarrow.DataType) -> Iterator[str]:
 
 @contextmanager
 def opened_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
-    """A Parquet file whose types were checked.
+    """Open a Parquet file whose types are checked.
 
     Raises:
         InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
@@ -110,7 +110,7 @@ def opened_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
 
 
 def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarrow.parquet.ParquetFile:  # noqa: ANN401 - a file of Python's or pyarrow's
-    """The Parquet file that a source holds, when its types were checked.
+    """Return the Parquet file that a source holds, after its types were checked.
 
     Args:
         source: An open file.
@@ -165,7 +165,7 @@ def bounded_table(
 
 
 def _checked_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  # noqa: ANN401 - as above
-    """What a footer says, read with pyarrow's keys hidden, so that no registered type is called; its types are checked.
+    """Read a footer with pyarrow's keys hidden, so that no registered type is called, and check its types.
 
     Raises:
         InvalidInputError: If it is not a footer, or names extension types that are not Arrow's own.
@@ -188,7 +188,7 @@ def _checked_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  #
 
 
 def _schema_of(source: Any, path: Path) -> pyarrow.Schema:  # noqa: ANN401 - pyarrow's files
-    """The schema at the beginning of Arrow's stream format, with the names of extension types as mere metadata."""
+    """Read the schema at the start of Arrow's stream format, with the names of extension types as mere metadata."""
     try:
         message = pyarrow.ipc.read_message(source).serialize().to_pybytes()
         return pyarrow.ipc.read_schema(pyarrow.py_buffer(message.replace(_NAME, _HIDDEN_NAME)))
@@ -247,8 +247,8 @@ def is_saved_set(path: Path) -> bool:
 def files_named(given: str | Path) -> list[Path]:
     """Return the files that a path names: one, those of a folder, or those that fit a pattern as ``shards/*.jsonl.gz``.
 
-    Of a folder those count that hold rows by their ending, in the order of their names; a name that begins with a dot
-    or an underscore is some tool's own.
+    In a folder, files count whose ending says that they hold rows, in the order of their names, unless the name begins
+    with a dot or an underscore.
 
     Raises:
         InvalidInputError: If there is none.
@@ -277,7 +277,7 @@ def files_named(given: str | Path) -> list[Path]:
 
 
 def _kind_of(path: Path) -> str | None:
-    """The ending by which a file is read, without ``.gz``; None if a file with this name is not read.
+    """Return the ending by which a file is read, without ``.gz``; None if a file with this name is not read.
 
     >>> [_kind_of(Path(name)) for name in ("votes.v2.jsonl.GZ", "rows.parquet.gz", "/dev/fd/63")]
     ['.jsonl', None, 'shell']
@@ -298,7 +298,7 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too. What the shell has opened has no name that ends in a format: JSON
-    lines, JSON and CSV are told apart there, compressed or not. A list of JSON, and a log, are read whole.
+    lines, JSON and CSV are distinguished there, compressed or not. A list of JSON, and a log, are read whole.
 
     Args:
         path: The file.
@@ -388,7 +388,7 @@ def _check_piped(size: int) -> None:
 
 @contextmanager
 def _open_text(path: Path, newline: str, *, held: bool) -> Iterator[Iterator[str]]:
-    """The lines of a file, which is read as they are asked for.
+    """Open the lines of a file, which is read as they are asked for.
 
     Args:
         path: The file.
@@ -407,7 +407,7 @@ def _open_text(path: Path, newline: str, *, held: bool) -> Iterator[Iterator[str
 
 
 def _rows_of_text(lines: Iterator[str], path: Path, kind: str) -> Iterable[Row]:
-    """The rows of a text: the objects of a list, a log of inspect_ai, JSON lines, or CSV."""
+    """Return the rows of a text: the objects of a list, a log of inspect_ai, JSON lines, or CSV."""
     if kind == ".jsonl":
         return _rows_of_lines(lines, path)
     if kind == ".csv":
@@ -476,7 +476,7 @@ def _cells_of_any_length() -> Iterator[None]:
 
 
 def _csv_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """The rows of a CSV file.
+    """Yield the rows of a CSV file.
 
     pyarrow is not used: it accepts a file that ends within a quoted cell, and refuses a cell longer than its block.
     """

@@ -244,7 +244,7 @@ def context_mapping(fields: object) -> dict[str, str]:
 
 
 def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anything
-    """A value as JSON would hold it; frozen values inside it become objects.
+    """Return a value as JSON would hold it; frozen values inside it become objects.
 
     Raises:
         ArtifactError: If JSON cannot say it.
@@ -262,7 +262,7 @@ def plain(value: object, what: str) -> Any:  # noqa: ANN401 - data may be anythi
 
 
 def is_of(value: object, library: str) -> bool:
-    """Whether a value's class, or one that it is derived from, is a library's; the library is not imported to tell.
+    """Return whether a value's class, or a base of it, is a library's; the library is not imported.
 
     >>> is_of(Path(), "pathlib"), is_of("rows.jsonl", "datasets")
     (True, False)
@@ -271,18 +271,18 @@ def is_of(value: object, library: str) -> bool:
 
 
 def briefly(value: object) -> str:
-    """A value as messages show it in one line, however large it is; where it cannot say what it is, its type."""
+    """Return a value as messages show it, in one short line; its type if it has no representation."""
     shortened = reprlib.Repr()
     shortened.maxlevel = shortened.maxlist = shortened.maxdict = 2
     shortened.maxstring = shortened.maxother = 80
     try:
         return " ".join(shortened.repr(value).split())
-    except Exception:  # noqa: BLE001 - a number too long to be written, or whatever a type of a program raises
+    except Exception:  # noqa: BLE001 - a number too long to be written, or what a foreign type raises
         return f"a value of the type {type(value).__name__}"
 
 
 def number_of(value: object) -> float | None:
-    """The number that a value is, or that a text shows; None for anything else, booleans among it.
+    """Return the number that a value is, or that a text shows; None for anything else, booleans among it.
 
     >>> [number_of(value) for value in (1, "2.0", " 3", True, "many", float("inf"))]
     [1.0, 2.0, 3.0, None, None, None]
@@ -297,12 +297,12 @@ def number_of(value: object) -> float | None:
 
 
 def plain_cell(value: object) -> object:
-    """A cell; numpy's scalars and arrays as Python's."""
+    """Return a cell; numpy's scalars and arrays as Python's."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def held_in(text: str, where: str) -> object:
-    """The list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
+    """Return the list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
 
     A bare ``nan``, as pandas has for nothing, is None there.
 

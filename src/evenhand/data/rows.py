@@ -7,10 +7,11 @@ one instance's predictions, or stand in wide data (one column per system) or lon
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import pyarrow
 
@@ -42,7 +43,7 @@ ACCEPTED = (
 
 
 def read_rows(data: object, split: str | None = None) -> list[Row]:
-    """The rows of a data set, all of them: see :func:`row_batches`.
+    """Return the rows of a data set, all of them: see :func:`row_batches`.
 
     Raises:
         InvalidInputError: As there.
@@ -65,7 +66,7 @@ class RowBatch(list[Row]):
         self.starts = list(starts)
 
     def name(self, place: int) -> str:
-        """What messages call a row: its number, from 0, among those of its file.
+        """Return what messages call a row: its number, from 0, among those of its file.
 
         >>> RowBatch([{}, {}, {}], [(0, "'a.csv'", 70), (1, "'b.csv'", 0)]).name(2)
         "row 1 of 'b.csv'"
@@ -78,8 +79,8 @@ class IdentifiedRows(list[Row]):
     """Rows whose ids are known, as those of a stream are.
 
     Attributes:
-        ids: One a row; of data with a row a response, one a prompt.
-        contents: Digits for all that each of these holds, one after the other.
+        ids: One per row, or per prompt where a row holds one response.
+        contents: The digests of what each of these holds, joined.
         id_field: The column that names a row; None where it is named by what it holds.
     """
 
@@ -89,7 +90,7 @@ class IdentifiedRows(list[Row]):
 
 
 def row_batches(data: object, split: str | None = None, *, rows: int = 1024, held: bool = False) -> Iterator[RowBatch]:
-    """The rows of a data set, so many at a time, of which no more are held.
+    """Yield the rows of a data set in batches; only one batch is held.
 
     Args:
         data: A ``datasets.Dataset`` or ``IterableDataset``, a ``DatasetDict`` (with ``split``, unless it has only
@@ -123,7 +124,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
 
 
 def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
-    """How many rows a data set has, where that is known without reading them; else None.
+    """Return how many rows a data set has, where that is known without reading them; else None.
 
     Of files that is known of Parquet.
 
@@ -143,25 +144,19 @@ def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN4
 
 
 def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
-    """The files, or the one data set, with the names that messages give them."""
-    if isinstance(data, str | Path) or _are_paths(data):
-        paths = [data] if isinstance(data, str | Path) else list(data)
-        for path in [path for given in paths for path in files_named(given)]:
-            if path.is_dir():
-                yield f"the data set {str(path)!r}", _rows_of_object(_saved_set(path), split)
-            elif split is not None:
-                raise InvalidInputError(
-                    f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out"
-                )
-            else:
-                yield f"the data set {str(path)!r}", _rows_of_data_file(path, held=held)
+    """Yield the files, or the one data set, with the names that messages give them."""
+    if not isinstance(data, str | Path) and not _are_paths(data):
+        yield "the data set", _rows_of_object(data, split)
         return
-    yield "the data set", _rows_of_object(data, split)
+    for path in [path for given in ([data] if isinstance(data, str | Path) else data) for path in files_named(given)]:
+        if not path.is_dir() and split is not None:
+            raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
+        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else _rows_of_data_file(path, held=held)
+        yield f"the data set {str(path)!r}", rows
 
 
 def _are_paths(data: object) -> TypeGuard[Sequence[str | Path]]:
-    named = isinstance(data, list | tuple) and bool(data)
-    return named and all(isinstance(each, str | Path) for each in data)  # type: ignore[attr-defined] # as above
+    return isinstance(data, list | tuple) and bool(data) and all(isinstance(each, str | Path) for each in data)
 
 
 def _saved_set(path: Path) -> object:
@@ -175,22 +170,19 @@ def _saved_set(path: Path) -> object:
 
 
 def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
-    """The rows of a file, which is no saved result."""
-    rows = rows_of_file(path, held=held)
-    for row in rows:
-        saved = saved_kind(row)
+    """Yield the rows of a file, and refuse a saved result."""
+    for number, row in enumerate(rows_of_file(path, held=held)):
+        saved = saved_kind(row) if number == 0 else None
         if saved is not None:
             raise InvalidInputError(
-                f"{str(path)!r} is a saved result, not a data set: it holds {saved.holds}, which "
-                f"evenhand.{saved.class_name}.load reads; give the rows that it was made from"
+                f"{str(path)!r} is a saved result, not a data set: it holds {saved}, which "
+                "evenhand.open reads; give the rows that it was made from"
             )
         yield row
-        break
-    yield from rows
 
 
-def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN401 - of any library
-    """The rows of what is no file.
+def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN401 - of any library
+    """Yield the rows of an object that is not a path.
 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
@@ -202,71 +194,58 @@ def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN
     if isinstance(data, (bytes, Mapping)):
         raise InvalidInputError(f"the data set is a {type(data).__name__}; give {ACCEPTED}")
     if is_of(data, "datasets") and hasattr(data, "info"):  # not one of its columns
-        return _with_class_names(data)
-    if hasattr(data, "iterrows"):
-        check_columns(data.columns, _FRAME)
-        _check_frame(data)
-        return _rows_of_frame(data)
+        yield from _with_class_names(data)
+        return
     if type(data).__module__.startswith("polars") and hasattr(data, "collect"):
         data = data.collect()
-    if hasattr(data, "__arrow_c_stream__"):
-        try:
+    reader = None
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iterrows"):
+        with suppress(pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
             reader = pyarrow.RecordBatchReader.from_stream(data)
-        except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
-            return cast("Iterable[Any]", data)
-        check_columns(reader.schema.names, _FRAME)
-        check_types(reader.schema, "the data frame")
-        return _rows_of_reader(reader)
-    if not isinstance(data, Iterable):
+    if reader is not None or hasattr(data, "iterrows"):
+        yield from _rows_of_frame(data, reader)
+    elif isinstance(data, Iterable):
+        yield from data
+    else:
         raise InvalidInputError(f"the data set is {data!r}; give {ACCEPTED}")
-    return data
 
 
-_FRAME = "the header of the data frame"
-_ROWS_AT_ONCE = 1024
-
-
-def _check_frame(frame: Any) -> None:  # noqa: ANN401 - as above
-    """Check the columns that pandas holds as Arrow does."""
+def _rows_of_frame(frame: Any, reader: pyarrow.RecordBatchReader | None) -> Iterator[Any]:  # noqa: ANN401 - as above
+    """Yield the rows of a data frame of pandas, or of what a reader holds, after checking columns and types."""
+    where, size = "the data frame", 1024
+    check_columns(frame.columns if reader is None else reader.schema.names, f"the header of {where}")
+    if reader is not None:
+        check_types(reader.schema, where)
+        for batch in reader:
+            for first in range(0, batch.num_rows, size):
+                yield from batch.slice(first, size).to_pylist()
+        return
     kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
-    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), "the data frame")
+    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), where)
+    for first in range(0, len(frame), size):
+        yield from frame.iloc[first : first + size].to_dict("records")
 
 
-def _rows_of_frame(frame: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
-    for first in range(0, len(frame), _ROWS_AT_ONCE):
-        yield from frame.iloc[first : first + _ROWS_AT_ONCE].to_dict("records")
-
-
-def _rows_of_reader(reader: pyarrow.RecordBatchReader) -> Iterator[Any]:
-    for batch in reader:
-        for first in range(0, batch.num_rows, _ROWS_AT_ONCE):
-            yield from batch.slice(first, _ROWS_AT_ONCE).to_pylist()
-
-
-def _with_class_names(data: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
-    """The rows; a column of a Hugging Face data set that counts its classes holds their names.
+def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
+    """Yield the rows; a column of a Hugging Face data set that counts its classes holds their names.
 
     Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
     """
     import datasets  # noqa: PLC0415 - as above
 
-    features = getattr(data, "features", None) or datasets.Features()
-    held = data.data.schema if isinstance(data, datasets.Dataset) else features.arrow_schema
+    features = getattr(dataset, "features", None) or datasets.Features()
+    held = dataset.data.schema if isinstance(dataset, datasets.Dataset) else features.arrow_schema
     check_types(held, "the data set")
     classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
-
-    def named(row: Row) -> Row:
-        return {name: _class_name(classes[name], value) if name in classes else value for name, value in row.items()}
-
-    return map(named, data) if classes else iter(data)
-
-
-def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:
-    return None if number is None or number < 0 else str(classes.int2str(number))  # -1 is a test set without labels
+    for row in dataset:
+        numbers = {name: row[name] for name in classes if name in row}
+        without = {name: None for name, number in numbers.items() if number is None or number < 0}  # -1: no label
+        named = {name: str(classes[name].int2str(number)) for name, number in numbers.items() if name not in without}
+        yield {**row, **named, **without} if classes else row
 
 
 def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, Any]:
-    """What a result repeats of the ids of its rows: ``id_field`` and ``ids``; nothing where rows have none.
+    """Return ``id_field`` and ``ids``, as a result repeats them; empty if rows have no ids.
 
     Args:
         rows: The data.
@@ -292,7 +271,7 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
 
 
 def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
-    """The split of this name; without one, the only one that there is.
+    """Return the split of this name; without one, the only one that there is.
 
     Raises:
         InvalidInputError: If there is none such, or several without a name.
@@ -308,13 +287,13 @@ def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datase
 
 
 def read_file(path: str | Path, split: str | None = None) -> list[Row]:
-    """The rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
+    """Return the rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
     inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
-    shell has opened (``-`` for standard input, ``<(…)``) has no name that ends in a format: JSON lines, JSON and CSV
-    are told apart there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand
-    for the files one after the other.
+    shell has opened (``-`` for standard input, ``<(…)``) has no ending: JSON lines, JSON and CSV are distinguished
+    there, compressed or not. A folder of such files, and a pattern such as ``shards/*.jsonl.gz``, stand for the files
+    one after the other.
 
     Raises:
         InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
@@ -324,7 +303,7 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
 
 
 def read_log(source: object) -> list[Row]:
-    """The rows of another tool's log, which is recognised by its shape; the tool need not be installed.
+    """Return the rows of another tool's log, which is recognised by its shape; the tool need not be installed.
 
     - inspect_ai, ``.eval`` and ``.json``: :func:`~evenhand.data.formats.logs.inspect_rows`
     - lm-eval, ``samples_*.jsonl``: :func:`~evenhand.data.formats.logs.lm_eval_rows`
@@ -342,35 +321,23 @@ def read_log(source: object) -> list[Row]:
     return rows_of_log(read_rows(source), repr(str(source)) if isinstance(source, (str, Path)) else "the log")
 
 
-class SavedKind(NamedTuple):
-    """What a saved result is.
-
-    Attributes:
-        holds: What its rows are, for messages.
-        class_name: Of the result.
-    """
-
-    holds: str
-    class_name: str
-
-
-KINDS = {
-    "judgements": SavedKind("judgements", "JudgementTable"),
-    "winrates": SavedKind("contests", "WinrateTable"),
-    "checklist": SavedKind("checked responses", "ChecklistTable"),
-    "grade_scores": SavedKind("graded instances", "GradeTable"),
-    "mode_results": SavedKind("results of a mode", "ModeResults"),
-    "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
-    "agreement": SavedKind("the agreement of raters", "AgreementTable"),
+KINDS: Final[Mapping[str, str]] = {
+    "judgements": "judgements",
+    "winrates": "contests",
+    "checklist": "checked responses",
+    "grade_scores": "graded instances",
+    "mode_results": "results of a mode",
+    "aggregated_votes": "aggregated votes",
+    "agreement": "the agreement of raters",
 }
-"""What the header of a saved result calls it -> what it is."""
+"""Kind of a saved result in its header -> what it holds, for messages."""
 
 
-def saved_kind(header: object) -> SavedKind | None:
-    """What a saved result holds, and which class loads it, by its header; None for anything else.
+def saved_kind(header: object) -> str | None:
+    """Return what a saved result holds, by its header; None for anything else.
 
     >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
-    SavedKind(holds='contests', class_name='WinrateTable')
+    'contests'
     >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
     True
     """
@@ -388,7 +355,7 @@ class Prompt:
         id: As the data name it; None where they do not.
         fields: The columns that hold what all responses share.
         responses: System -> response; None where there is none.
-        data_classifications: Of all rows that hold it.
+        data_classifications: The classifications of all rows of the prompt.
     """
 
     id: str | None
@@ -407,7 +374,7 @@ class Layout:
         systems_field: Long data: the column that names the system.
         id_field: The column that names the prompt, which long data must have.
 
-    Systems and prompts of long data are told apart by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
+    Systems and prompts of long data are distinguished by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
     ``"2"`` are one prompt.
     """
 
@@ -466,7 +433,7 @@ class Layout:
             raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
 
     def prompts(self, rows: Sequence[Row], shared: Sequence[str] = ()) -> tuple[Prompt, ...]:
-        """The prompts, in the order of their first row.
+        """Return the prompts, in the order of their first row.
 
         Args:
             rows: The data.
@@ -589,7 +556,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
-    """The systems that every instance names, in the order of the first one.
+    """Return the systems that every instance names, in the order of the first one.
 
     Raises:
         InvalidInputError: If there are no instances, fewer than two systems, or an instance names others than the

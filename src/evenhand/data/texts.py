@@ -30,7 +30,7 @@ class JudgedTexts:
 
     Attributes:
         header: What the result says of what was judged.
-        rows: Row of the result -> row of the data, with what is shown beside the responses.
+        rows: Row of the result -> row of the data, with what is shown next to the responses.
         responses: Row of the result -> system -> response, None where there is none.
         context_fields: Name shown -> column; None for those of what was judged.
     """
@@ -56,7 +56,7 @@ class JudgedTexts:
             abouts: What its cells are about.
             data: What :func:`~evenhand.data.rows.read_rows` reads.
             response_fields: The column with the responses, where the result does not know it, as with recorded votes.
-            context_fields: What is shown beside them, in place of what the judge was shown.
+            context_fields: What is shown next to them, in place of what the judge was shown.
 
         Raises:
             InvalidInputError: Data that are not those that were judged.
@@ -91,7 +91,7 @@ class JudgedTexts:
         return {system: texts[system] for system in systems}
 
     def context(self, about: About, criterion: Callable[[], Criterion]) -> dict[str, str]:
-        """Name shown -> text, of what was shown beside the responses.
+        """Return name shown -> text, of what was shown next to the responses.
 
         Args:
             about: What a cell is about.

@@ -127,7 +127,7 @@ def judge_on_ray(
     record: Mapping[str, Any] | None = None,
     address: str | None = None,
     workers: int | None = None,
-) -> Results[Any] | RunEstimate:
+) -> Results | RunEstimate:
     """Do what :func:`evenhand.streams.judge_stream` does, by workers on a cluster.
 
     Raises:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.judge_reliability.against_people import (
@@ -391,7 +391,7 @@ def criterion_reliability(
         seed: Of these draws.
 
     Example:
-        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.aggregation.verdict import aggregate
         >>> from evenhand.criteria import yes_no_criterion
         >>> from evenhand.votes import Vote
         >>> cites = yes_no_criterion("cites", "Does the response cite a source?")

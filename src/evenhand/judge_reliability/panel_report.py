@@ -15,11 +15,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.aggregation import REDRAW, VoteRules, check_rule, stopped_early
-from evenhand.aggregation.rules import WEIGHTED_RULES
+from evenhand.aggregation.verdict import REDRAW, WEIGHTED_RULES, VoteRules, check_rule, stopped_early
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
-from evenhand.modes.checklist import ChecklistResult
 from evenhand.numbers import Missing, format_level, format_percent
 from evenhand.options import NEEDS_ALL_DRAWS
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
@@ -33,9 +31,9 @@ from evenhand.votes import Verdict, Vote, unselected_draws
 Found = TypeVar("Found")
 
 ENOUGH_DRAWS = 5
-"""From so many draws on, no caution is given."""
+"""Draws from which on no caution is given."""
 
-NOT_PLANNED = Missing("the size of the full grid was not told")
+NOT_PLANNED = Missing("the size of the full grid is not known")
 NO_VALUES = "the options have no values"
 
 
@@ -109,7 +107,7 @@ class PanelReport:
         num_instances: Verdicts in the input.
         num_judged: Those of them that have votes.
         num_votes: Draws made: votes recorded, except those that the budget kept from being asked for.
-        num_planned: Draws of the full grid, where it was told.
+        num_planned: Draws of the full grid, if its size is known.
         num_left_out: num_planned - num_votes: what stopping early, and the budget, saved.
         agreement: The mean share of an instance's votes that equal its verdict, over the instances with several votes.
         percent_agreement: The share of agreeing pairs of judges.
@@ -204,13 +202,13 @@ def panel_report(
 
     The stability of draws compares all pairs, unless draws could stop early, or the questions put to the judge had
     different numbers of draws: then only the first two of each, since how many draws there are depends on what they
-    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.early_stop`).
+    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.verdict`).
 
     Args:
         verdicts: One per instance, each with all its votes.
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts; None for the defaults.
-        weights: As they were given to `evenhand.aggregation.aggregate`.
+        weights: As they were given to `evenhand.aggregation.verdict.aggregate`.
         planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
@@ -221,10 +219,10 @@ def panel_report(
     Raises:
         InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
             than planned.
-        UnknownRuleError: As `evenhand.aggregation.aggregate`.
+        UnknownRuleError: As `evenhand.aggregation.verdict.aggregate`.
 
     Example:
-        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.aggregation.verdict import aggregate
         >>> from evenhand.criteria import yes_no_criterion
         >>> from evenhand.votes import Vote
         >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
@@ -379,7 +377,7 @@ def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared
     )
     shared = (
         "The effective number of votes (effective_judges) is that of the scores: judges that are right together count "
-        "as repeating each other, so that three accurate judges with independent errors come to little more than one. "
+        "as repeating each other, so that three accurate judges with independent errors count as little more than one. "
         "How many independent judges the panel is worth is measured on the errors: give the values that are right as "
         "a reference."
     )
@@ -443,35 +441,11 @@ def report_of_run(
     return panel_report(verdicts, criterion, rules, reference=reference, planned_votes=planned, level=level, seed=seed)
 
 
-def item_panels(
-    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: Level = 0.95, seed: int = 0
-) -> dict[str, PanelReport]:
-    """Item name -> the report on the judges that answered it; empty where each response had its own checklist.
-
-    Empty too where one judge was asked once, which says nothing about judges.
-
-    Args:
-        results: One a response.
-        rules: The rules that made the verdicts.
-        samples: Draws of each prompt that the run was to make at most.
-        level: Of the intervals.
-        seed: Of the intervals that are drawn.
-    """
-    if not results or any(result.checklist != results[0].checklist for result in results):
-        return {}
-    asked = zip(results[0].checklist.items, zip(*(result.verdicts for result in results), strict=True), strict=True)
-    reports = {
-        item.name: report_of_run(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
-        for item, own in asked
-    }
-    return {name: report for name, report in reports.items() if report is not None}
-
-
 def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:
-    """How many votes the full grid has, of which stopping early may have left out some.
+    """How many votes the full grid has; stopping early may have left out some.
 
     Every order that was shown was to be drawn ``samples`` times, and the first of those draws is always made. An order
-    that was shown again, beside questions that have more orders, has the numbers from ``samples`` on.
+    that was shown again, as other questions have more orders, has the numbers from ``samples`` on.
 
     >>> from evenhand.votes import Vote
     >>> drawn = tuple(Vote(judge_id="a", order=order) for order in [(0, 1), (1, 0)])
@@ -493,7 +467,7 @@ class PanelRule:
     Attributes:
         criterion: Whose options were voted on.
         rules: The rules.
-        weights: As they were given to `evenhand.aggregation.aggregate`.
+        weights: As they were given to `evenhand.aggregation.verdict.aggregate`.
     """
 
     criterion: Criterion
@@ -540,7 +514,7 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
     """What one judge selected in every draw: (n_instances, n_orders, n_draws), the draws by their number.
 
     An NA answer is an option of its own; a draw that named no option is -1, and what was not drawn -2. Of draws that
-    could stop early only those are listed that are made whatever the others say.
+    could stop early only those are listed that do not depend on the others.
     """
     rows: list[dict[tuple[int, ...], list[int]]] = []
     for verdict in verdicts:

@@ -1,20 +1,20 @@
-"""What a run would take (its calls, tokens and cost), counted without a call."""
+"""The estimate of a run (its calls, tokens and cost), counted without a call."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
-
-from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls, check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import checked_weights, sheets_of, tasks_of
 from evenhand.options import Grid
 from evenhand.question import Question
@@ -62,15 +62,12 @@ class RunEstimate:
 
     @classmethod
     def total(cls, parts: Sequence[RunEstimate]) -> Self:
-        """What several runs would do together."""
+        """Return what several runs would do together."""
         costs = [part.cost for part in parts if part.cost is not None]
         requests = [part.requests for part in parts if part.requests is not None]
+        counted = ("votes", "calls", "cached", "prompt_tokens", "completion_tokens")
         return cls(
-            votes=sum(part.votes for part in parts),
-            calls=sum(part.calls for part in parts),
-            cached=sum(part.cached for part in parts),
-            prompt_tokens=sum(part.prompt_tokens for part in parts),
-            completion_tokens=sum(part.completion_tokens for part in parts),
+            **{name: sum(getattr(part, name) for part in parts) for name in counted},
             cost=sum(costs) if costs else None,
             requests=sum(requests) if len(requests) == len(parts) else None,
         )
@@ -85,25 +82,31 @@ def estimate_run(
     journal: Journal | None = None,
     weights: Sequence[float] | None = None,
 ) -> RunEstimate:
-    """What :func:`~evenhand.judging.run.run_votes` would do, without a call."""
+    """Return what :func:`~evenhand.judging.run.run_votes` would do, without a call."""
     grid, flow = grid or Grid(), flow or Flow()
     checked_weights(judges, weights)
     check_classified(questions, judges)
     sheets = sheets_of(questions, grid)
     asked = set[str]()
     counters = [_DryCalls(judge, journal, asked) for judge in judges]
+    interrupted = threading.Event()
 
     async def count() -> None:
         for place, counter in enumerate(counters):
             for task in tasks_of(sheets, grid, place):
-                await asyncio.sleep(0)  # where an interrupt is heeded
+                if interrupted.is_set():
+                    return
                 for sample in task.samples:
                     before = counter.calls
                     await task.sheet.ask(flow, task.order, sample, counter)
                     counter.reasks += flow.max_reasks if counter.calls > before else 0
 
-    with start_blocking_portal() as portal:
-        portal.call(count)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            pool.submit(asyncio.run, count()).result()
+        except BaseException:
+            interrupted.set()
+            raise
     votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
     return RunEstimate.total([counter.estimate(votes) for counter in counters])
 
@@ -112,64 +115,45 @@ class _DryCalls:
     """Answers from the journal or with nothing, and counts what a judge would have been asked."""
 
     def __init__(self, judge: JudgeEngine, journal: Journal | None, asked: set[str]) -> None:
-        self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
+        self._judge, self._calls, self._asked = judge, Calls(judge, journal, Budget(max_calls=0)), asked
         identity = judge.identity()
-        self._once = identity is not None
-        self._identity = "" if identity is None else canonical_json(dict(identity))
-        self._asked = asked
-        self.calls = self.reasks = self.cached = self.prompt_tokens = self.completion_tokens = 0
-
-    @property
-    def judge_id(self) -> str:
-        return self._judge.judge_id
-
-    @property
-    def cost(self) -> float | None:
-        if not isinstance(self._judge, PricedEngine):
-            return None
-        return self._judge.estimated_cost(self.prompt_tokens, self.completion_tokens)
-
-    @property
-    def requests(self) -> int | None:
-        """At most; None where the engine does not say how often it tries."""
-        attempts: int | None = getattr(self._judge, "most_attempts", None) if self._once else 0
-        return None if attempts is None else attempts * (self.calls + self.reasks)
+        self._identity = None if identity is None else canonical_json(dict(identity))
+        self.judge_id = judge.judge_id
+        self.calls = self.reasks = self._cached = self._prompt_tokens = self._completion_tokens = 0
 
     def estimate(self, votes: int) -> RunEstimate:
-        """What this judge would do for so many votes."""
+        """Return what this judge would do for this number of votes."""
+        attempts: int | None = 0 if self._identity is None else getattr(self._judge, "most_attempts", None)
+        tokens = self._prompt_tokens, self._completion_tokens
         return RunEstimate(
             votes=votes,
             calls=self.calls,
-            cached=self.cached,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cost=self.cost,
-            requests=self.requests,
+            cached=self._cached,
+            prompt_tokens=self._prompt_tokens,
+            completion_tokens=self._completion_tokens,
+            cost=self._judge.estimated_cost(*tokens) if isinstance(self._judge, PricedEngine) else None,
+            requests=None if attempts is None else attempts * (self.calls + self.reasks),
         )
 
     async def complete(self, request: Request) -> Completion:
+        """Return the reply of the journal, or one that can be read."""
         known = self._calls.journaled(request)
         if known is not None:
-            self.cached += 1
+            self._cached += 1
             return known
-        key = request_key(self._identity, describe_request(request))
-        expected = Completion(text=_expected_text(request, key))
-        if self._once and key in self._asked:
-            self.cached += 1
-            return expected
-        self._asked.add(key)
-        self.calls += 1
-        self.prompt_tokens += sum(len(message["content"]) for message in request.messages) // CHARACTERS_PER_TOKEN
-        self.completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
-        self.completion_tokens += len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
-        return expected
-
-
-def _expected_text(request: Request, key: str) -> str:
-    """A reply that can be read; an assessment is as long as expected, and another for every request."""
-    if request.items:
-        answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
-        return json.dumps({"answers": answers})
-    return (
-        request.options[0] if request.options else key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])
-    )
+        key = request_key(self._identity or "", describe_request(request))
+        if request.items:
+            answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
+            text = json.dumps({"answers": answers})
+        else:  # an assessment is as long as expected, and another for every request
+            long = key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])
+            text = request.options[0] if request.options else long
+        if self._identity is not None and key in self._asked:
+            self._cached += 1
+        else:
+            self._asked.add(key)
+            self.calls += 1
+            self._prompt_tokens += sum(len(each["content"]) for each in request.messages) // CHARACTERS_PER_TOKEN
+            self._completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
+            self._completion_tokens += len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
+        return Completion(text=text)

@@ -12,15 +12,15 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from types import FrameType
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, overload
 
-from evenhand.aggregation import draws_are_settled
+from evenhand.aggregation.verdict import draws_are_settled
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls, Turns
@@ -32,7 +32,7 @@ from evenhand.errors import (
     TooManyFailuresError,
     ungrouped,
 )
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.judging.grid import Sheet, Task, checked_weights, sheets_of, tasks_of
 from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.options import Grid, Limits
@@ -50,8 +50,6 @@ _SIGNALS: Final = tuple(
     for name in ("SIGTERM", "SIGHUP")
     if hasattr(signal, name)  # Windows has no SIGHUP
 )
-
-Result = TypeVar("Result")
 
 
 class InterruptedJudgingError(EvenhandError):
@@ -83,7 +81,7 @@ class Run:
         """Ask one judge for the votes of a task, draw after draw, until no further one is needed."""
         sheet, draws = task.sheet, len(task.samples)
         limited = calls.budgeted and budget.limited
-        expected = self.flow.expected_calls(sheet=sheet.together) if limited else 0
+        expected = self.flow.expected_calls(sheet=bool(sheet.questions[0].sheet)) if limited else 0
         for left, sample, place in zip(range(draws - 1, -1, -1), task.samples, task.places, strict=True):
             share = budget.share(expected) if limited else None
             asked = calls if share is None else calls.within(share)
@@ -173,46 +171,6 @@ class _Tally:
         )
 
 
-class LoopThread:
-    """A thread with an event loop, until it is stopped."""
-
-    def __init__(self) -> None:
-        ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        self._main = threading.Thread(
-            target=asyncio.run, args=(_until_stopped(ready),), name="evenhand-judging", daemon=True
-        )
-        self._main.start()
-        self._loop, self._stopped = ready.result()
-
-    def begin(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
-        """Run a coroutine."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-
-    def call(self, function: Callable[[], object]) -> None:
-        """Call a function on the event loop."""
-        self._loop.call_soon_threadsafe(function)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the caller runs in this thread."""
-        return threading.current_thread() is self._main
-
-    def stop(self) -> None:
-        """Cancel what still runs, and wait for its end."""
-        self.call(self._stopped.set)
-        self._main.join()
-
-
-async def _until_stopped(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
-    stopped = asyncio.Event()
-    ready.set_result((asyncio.get_running_loop(), stopped))
-    await stopped.wait()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-
-
 class OpenPanel(Sequence[JudgeEngine]):
     """Judges with an event loop, and with one journal, budget, progress and count of failures over all their runs.
 
@@ -259,10 +217,15 @@ class OpenPanel(Sequence[JudgeEngine]):
         self._under_way = 0
         self._interrupted = False
         self._failure: BaseException | None = None
-        self._asked, self._opened, self._closed, self._idle = (asyncio.Event() for _ in range(4))
+        self._asked, self._opened, self._closed, self._idle, self._stopped = (asyncio.Event() for _ in range(5))
         self._idle.set()
-        self.thread = LoopThread()
-        self._serving = self.thread.begin(self._serve())
+        started: Future[asyncio.AbstractEventLoop] = Future()
+        self.thread = threading.Thread(
+            target=asyncio.run, args=(self._hold_loop(started),), name="evenhand-judging", daemon=True
+        )
+        self.thread.start()
+        self._loop = started.result()
+        self._serving = asyncio.run_coroutine_threadsafe(self._serve(), self._loop)
 
     def __len__(self) -> int:
         return len(self._judges)
@@ -294,7 +257,7 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     def ask(self, run: Run) -> Future[list[tuple[Vote, ...]]]:
         """Begin to cast the votes of a run, next to those of others."""
-        return self.thread.begin(self._cast(run))
+        return asyncio.run_coroutine_threadsafe(self._cast(run), self._loop)
 
     def cast(self, run: Run) -> None:
         """Cast the votes of a run, next to those of others.
@@ -384,6 +347,15 @@ class OpenPanel(Sequence[JudgeEngine]):
             while not self.budget.stopped and (task := next(tasks, None)) is not None:
                 await run.cast_task(task, lane.calls, lane.weight, self.budget, self.progress)
 
+    async def _hold_loop(self, started: Future[asyncio.AbstractEventLoop]) -> None:
+        """Keep the loop open to the end; what runs then is cancelled."""
+        started.set_result(asyncio.get_running_loop())
+        await self._stopped.wait()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
     async def _serve(self) -> None:
         """Hold the engines ready from the first question to the end."""
         watch = asyncio.create_task(self.progress.watch())
@@ -417,7 +389,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         Raises:
             JournalError: Calls were not made, because their replies could not be recorded.
         """
-        self.thread.call(self._finish)
+        self._loop.call_soon_threadsafe(self._finish)
         self._await_end()
 
     def stop(self, interrupt: KeyboardInterrupt | Terminated | None = None) -> None:
@@ -427,7 +399,7 @@ class OpenPanel(Sequence[JudgeEngine]):
             interrupt: Ends the run; None where a failure does.
         """
         self._interrupted = True
-        self.thread.call(self._stop)
+        self._loop.call_soon_threadsafe(self._stop)
         if interrupt is None:
             with suppress(Exception):  # the first failure is reported
                 self._await_end(GRACE_SECONDS)
@@ -448,7 +420,8 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     def end(self) -> None:
         """Cancel what is under way; callers that wait for votes are cancelled."""
-        self.thread.stop()
+        self._loop.call_soon_threadsafe(self._stopped.set)
+        self.thread.join()
 
     def _await_end(self, seconds: float | None = None) -> None:
         with ungrouped():

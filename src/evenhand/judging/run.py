@@ -10,22 +10,24 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from evenhand.aggregation import VoteRules
-from evenhand.engines.base import JudgeEngine
+from evenhand.aggregation.verdict import VoteRules
+from evenhand.engines.base import FreeEngine, JudgeEngine
 from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import EvenhandWarning, JournalError
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate, estimate_run
-from evenhand.judging.flow import Flow
 from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
+from evenhand.results.made_by import DIGITS, digest, in_a_row
 from evenhand.results.notes import LIMITS, Spending
+from evenhand.version import __version__
 from evenhand.visible import visible
 from evenhand.votes import Vote
 
@@ -213,3 +215,63 @@ def run_votes(
         spent = Spending.of(flat) or "Nothing was bought."
         _logger.info("%d of %d votes unscored: %s. %s", reasons.total(), len(flat), text, spent)
     return panel.finish(run)
+
+
+class Shown(Protocol):
+    """What judges are shown of one row: a :class:`~evenhand.modes.mode.Subject`."""
+
+    @property
+    def instance(self) -> int:
+        """The row."""
+
+    @property
+    def texts(self) -> Mapping[str, str | None]:
+        """What is judged."""
+
+    @property
+    def contexts(self) -> Iterable[Mapping[str, str]]:
+        """What is shown beside it."""
+
+
+def made_by(judges: Iterable[JudgeEngine]) -> dict[str, Any]:
+    """Return by which evenhand and which judges a result was made, as its parameters repeat it."""
+    return {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
+
+
+def fingerprint(
+    judges: Iterable[JudgeEngine], asked: Iterable[tuple[Flow, Question]], examples: object, shown: Iterable[Shown]
+) -> dict[str, Any]:
+    """The fingerprint of a run, as its parameters repeat it: ``judge``, ``prompts``, and ``shown``, what of each row.
+
+    Args:
+        judges: Who judges.
+        asked: Questions as they are asked, of each kind one at least.
+        examples: The judged cases from which prompts draw.
+        shown: What is judged.
+    """
+    templates = sorted({template for flow, question in asked for template in flow.templates(question)})
+    described = []
+    for judge in judges:
+        identity = judge.identity()
+        if identity is None:  # one of ours that sends nothing has plain settings
+            identity = judge.settings() if isinstance(judge, FreeEngine) else {}
+        described.append(
+            {"judge": judge.judge_id, **{name: value for name, value in identity.items() if name != "once"}}
+        )
+    digits: dict[str, dict[int, set[str]]] = {}
+    for about in shown:
+        contexts = [dict(each) for each in about.contexts]
+        for name, text in about.texts.items():
+            if text is not None:
+                own = digits.setdefault(name or "response", {}).setdefault(about.instance, set())
+                own.add(digest(text, contexts, digits=DIGITS))
+    return {
+        "judge": digest(*described),
+        "prompts": digest(templates, examples),
+        "shown": {  # where criteria show a row with contexts of their own, digits stand for all of these
+            name: in_a_row(
+                {row: min(own) if len(own) == 1 else digest(sorted(own), digits=DIGITS) for row, own in rows.items()}
+            )
+            for name, rows in digits.items()
+        },
+    }

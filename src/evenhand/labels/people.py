@@ -1,4 +1,4 @@
-"""Labels that people gave to what was judged: read from wherever they are, and laid beside the judge's outcomes.
+"""Labels that people gave to what was judged: read, and paired with the judge's outcomes.
 
 People answer the questions that the judge was asked, so their labels make a result of the same kind, in which each
 question has the one vote of the people (:func:`as_judge`): rubrics, checklists and winrates of people are computed by
@@ -37,7 +37,7 @@ _NO_LABELS = "gold holds no label of any row that was judged"
 
 
 class LabelsOfOtherRowsWarning(EvenhandWarning):
-    """Labels of a blind sheet are laid beside results of other texts."""
+    """Labels of a blind sheet are paired with results of other texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Label:
     """What one person says of one question, or of one response as a whole.
 
     Attributes:
-        name: Of the question: the row, and what tells its questions apart; or of a response, the row and the system.
+        name: Of the question: the row, and what distinguishes its questions; or of a response, the row and the system.
         value: The label of an option, or the number that was given.
         annotator: Who; empty where that is not known.
         probability: With which the question was drawn to be labelled; None where that is not known.
@@ -64,7 +64,7 @@ class Labels:
     Attributes:
         entries: One a person and question.
         design: How what they were asked about was chosen; None where that is to be said.
-        cannot_tell: Questions on which somebody was asked, and could not tell.
+        cannot_tell: Questions that a person was asked, and could not answer.
         parameters: Where they come from: file, seed and fingerprint of the draw.
     """
 
@@ -122,7 +122,7 @@ class Paired:
 
 
 def read_gold(
-    results: Results[Any],
+    results: Results,
     gold: object = None,
     *,
     label_field: str | None = None,
@@ -133,7 +133,7 @@ def read_gold(
 
     Args:
         results: What was judged.
-        gold: :class:`Labels`; the path of a file, a frame or rows, one a label, with a column that names the row
+        gold: :class:`Labels`; the path of a file, a frame or rows, one per label, with a column that names the row
             (``id``, or ``instance`` for its number), those that name the question where there are several (``system``
             and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row (its id, or its
             number where rows have none) -> label; or None for the gold labels that the result holds.
@@ -161,7 +161,7 @@ def read_gold(
     return found
 
 
-def _check_about_judged(results: Results[Any], labels: Labels) -> None:
+def _check_about_judged(results: Results, labels: Labels) -> None:
     """Check that labels that name questions name some that were judged, by the criterion that people were shown."""
     cells = {results.question_name(cell): cell for cell in results.cells()}
     names = [each.name for each in labels.entries]
@@ -179,7 +179,7 @@ def _check_about_judged(results: Results[Any], labels: Labels) -> None:
             )
 
 
-def _warn_of_other_rows(results: Results[Any], labels: Labels) -> None:
+def _warn_of_other_rows(results: Results, labels: Labels) -> None:
     """Warn of labels of a sheet whose rows show something else than those of the results, as far as both say."""
     then = labels.parameters.get("shown", {})
     now = {name: results.fingerprint.shown_of(name[0], [str(part) for part in name[1:]]) for name in then}
@@ -194,12 +194,12 @@ def _warn_of_other_rows(results: Results[Any], labels: Labels) -> None:
         )
 
 
-def holds_labels(results: Results[Any]) -> bool:
+def holds_labels(results: Results) -> bool:
     """Whether a result holds gold labels."""
     return next(_held(results), None) is not None
 
 
-def _held(results: Results[Any]) -> Iterator[Label]:
+def _held(results: Results) -> Iterator[Label]:
     """The gold labels that a result holds."""
     for cell in results.cells():
         given = cell.about.get("gold", cell.about.get("reference"))
@@ -219,7 +219,7 @@ def _read(criterion: Criterion, given: object, where: str) -> str:
 class _GoldReader:
     """Reads labels for what a result judged."""
 
-    def __init__(self, results: Results[Any], **fields: str | None) -> None:
+    def __init__(self, results: Results, **fields: str | None) -> None:
         self.results, self.fields = results, fields
         self.design: str | None = None
         self.cells: dict[QuestionName, Cell] = {results.question_name(cell): cell for cell in results.cells()}
@@ -250,7 +250,7 @@ class _GoldReader:
         key = next((name for name in ROW_COLUMNS if name in columns), None)
         if key is None:
             raise InvalidInputError(
-                f"{where} has the columns {columns!r}, of which none says which row a label belongs to: call it 'id', "
+                f"{where} has the columns {columns!r}, and none says which row a label belongs to: call it 'id', "
                 "or 'instance' for the number of the row, counted from 0"
             )
         read = {name: given or name for name, given in self.fields.items()}
@@ -368,7 +368,7 @@ def _by_row(names: Iterable[QuestionName]) -> dict[int, list[QuestionName]]:
     return found
 
 
-def _wholes(results: Results[Any]) -> dict[QuestionName, Outcomes]:
+def _wholes(results: Results) -> dict[QuestionName, Outcomes]:
     """What names a response as a whole -> the score that is made of all questions about it."""
     return {
         (row.instance, each.system): each
@@ -378,11 +378,11 @@ def _wholes(results: Results[Any]) -> dict[QuestionName, Outcomes]:
     }
 
 
-def as_judge(results: Results[Any], labels: Labels) -> Results[Any]:
+def as_judge(results: Results, labels: Labels) -> Results:
     """The result of the same kind in which each question has the vote of the people, and no other.
 
     Questions without a label have no vote. Of several people the label that most of them give counts; where as many say
-    one thing as another, nobody's does.
+    one thing as another, none does.
     """
     majority = _majority(labels)
 
@@ -399,7 +399,7 @@ def as_judge(results: Results[Any], labels: Labels) -> Results[Any]:
         vote = Vote(judge_id="people", order=order, selected_index=place, value=option.value, na=option.na)
         return cell._replace(votes=(vote,))
 
-    return type(results).of_cells(results.by_people(), map(voted, results.cells()))
+    return results.remade(results.by_people(), map(voted, results.cells()))
 
 
 def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
@@ -416,8 +416,8 @@ def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
     return found
 
 
-def paired(results: Results[Any], labels: Labels) -> tuple[Paired, ...]:
-    """The outcomes of a result, each beside what people say of the same rows."""
+def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
+    """The outcomes of a result, each with what people say of the same rows."""
     majority = _majority(labels)
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}
     found = []
@@ -428,12 +428,12 @@ def paired(results: Results[Any], labels: Labels) -> tuple[Paired, ...]:
         for place, (row, own) in enumerate(zip(judge.rows, people.rows, strict=True)):
             names = row.questions if judge.labels else ((row.instance, judge.system), *row.questions)
             number = majority.get(names[0])
-            told = all(isinstance(majority.get(name), str) for name in row.questions)
-            score = number if isinstance(number, float) else own.score if told else None
+            labelled = all(isinstance(majority.get(name), str) for name in row.questions)
+            score = number if isinstance(number, float) else own.score if labelled else None
             if score is None and judge.labels and _divided(row, majority):
                 score = _mean_of(labels.by_question[names[0]], row, judge)
             human[place] = np.nan if score is None else score
-            selected.append(own.selected if told else None)
+            selected.append(own.selected if labelled else None)
             known = [shares[name] for name in names if name in shares]
             drawn[place] = min(known) if known else np.nan
         divided = np.array([_divided(row, majority) for row in judge.rows], dtype=bool)

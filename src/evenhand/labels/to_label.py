@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ FEWEST_OF_A_STRATUM: Final = 2
 
 
 def to_label(
-    results: Results[Any],
+    results: Results,
     n: int,
     *,
     data: object,
@@ -60,11 +60,11 @@ def to_label(
             random.
         seed: Of the draw: the same results and seed give the same sheet.
         response_fields: The column with the responses, where the results do not know it: those of recorded votes.
-        context_fields: What is shown beside the responses, in place of what the judge was shown: a column, several, or
+        context_fields: What is shown with the responses, in place of what the judge was shown: a column, several, or
             name shown -> column.
 
     Returns:
-        The sheet: :meth:`~BlindSheet.save` writes it, and its draw beside it, which :func:`evenhand.read_labels` needs.
+        The sheet: :meth:`~BlindSheet.save` writes it and its draw, which :func:`evenhand.read_labels` needs.
 
     Raises:
         InvalidInputError: Data that are not those that were judged, more rows than there are, a design that does not
@@ -127,11 +127,11 @@ class _Chosen(NamedTuple):
     stratum: str | None
 
 
-def _compares(results: Results[Any]) -> bool:
-    return results.labelled_by == ("first", "second")
+def _compares(results: Results) -> bool:
+    return bool(results.labelled_by == ("first", "second"))
 
 
-def _rows_by_score(results: Results[Any], whole: Sequence[Outcomes]) -> dict[str, list[tuple[Outcomes, Outcome]]]:
+def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, list[tuple[Outcomes, Outcome]]]:
     """The rows of each score that people are asked about; every question belongs to one of them."""
     found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
     for outcomes in whole:
@@ -161,7 +161,7 @@ def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str | None]:
 
 
 def _cards(
-    results: Results[Any], texts: JudgedTexts, chosen: Sequence[_Chosen], seed: int
+    results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], seed: int
 ) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
     """The questions as cards in random order, with the sides of contests in random order; and their criteria."""
     compares = _compares(results)
@@ -179,7 +179,7 @@ def _cards(
 
 
 def _card(
-    results: Results[Any],
+    results: Results,
     number: int,
     own: Sequence[_Chosen],
     texts: JudgedTexts,

@@ -148,7 +148,7 @@ def corrected_scores(
     return entries
 
 
-def _correct(results: Results[Any], gold: Sequence[Gold], options: GoldOptions, seed: int) -> CorrectedScores:
+def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed: int) -> CorrectedScores:
     """Correct by the labels of each instance that is still there."""
     asked: dict[int, list[QuestionName]] = {}
     for cell in results.cells():

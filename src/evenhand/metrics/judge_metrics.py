@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, Union
 
-from evenhand.aggregation import aggregate, mean_covered_mass
+from evenhand.aggregation.verdict import aggregate, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.fields import check_label_columns, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidCriterionError, InvalidInputError
-from evenhand.judge_reliability.panel_report import item_panels, report_of_run
-from evenhand.judging.design import parse_design
+from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
+from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
     JudgedInstance,
     JudgeMetric,
@@ -24,14 +24,15 @@ from evenhand.metrics.metric import (
     warn_of_unscored,
 )
 from evenhand.modes.best_of import BestOfMode, SelectionSummary, select, warn_of_equal_candidates
+from evenhand.modes.checked import item_panels
 from evenhand.modes.checklist import OF_RESPONSE, RATES, ChecklistMode, ChecklistReport, item_record
 from evenhand.modes.contest import Contest, check_reduction, instance_rankings, winrates
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
-from evenhand.modes.pairwise import ContestSummary, PairwiseMode, SystemSummary, TournamentPlan, alike
 from evenhand.modes.rubric import RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
+from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.options import AssessmentOptions, ChecklistOptions, Options, PairwiseOptions, RunOptions
 from evenhand.results.measures import names_of, scores_of
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
@@ -792,21 +793,15 @@ class PairwiseJudge(JudgeMetric):
         if self.criteria is not None:
             self.freeze(self.criteria)
 
-    def estimate(self, inputs: Iterable[EvaluationInput]) -> TournamentPlan:
-        """The number of contests, votes and calls to judge these instances, at most; nothing is called."""
-        given = list(inputs)
-        subjects = self.subjects(given, self.judged_by([task_data for _, _, task_data in given])[0])
-        return self.mode_of(()).plan(subjects, len(self.engines()))
-
     def freeze(self, criteria: Any) -> Criterion:
         """The criterion of a comparison, with the options that the scale offers."""
         return load_comparison(criteria, allow_ties=self.allow_ties, graded=self.scale == "graded")
 
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> PairwiseMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> WinratesMode:  # noqa: ARG002
         """The pairs of the design."""
         options = self.options
         reduction = check_reduction(options.reduction, graded=options.scale == "graded")
-        mode = PairwiseMode(options, parse_design(options.design, seed=options.seed), reduction)
+        mode = WinratesMode(options, parse_design(options.design, seed=options.seed), reduction)
         mode.rules.check("pairwise")
         return mode
 

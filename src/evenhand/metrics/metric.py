@@ -60,9 +60,8 @@ from evenhand.unitxt.bases import (
     get_parsed_context,
     group_str,
 )
-from evenhand.unitxt.catalogs import local_entry
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
-from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row
+from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row, local_entry
 from evenhand.visible import visible_line
 from evenhand.votes import is_missing
 

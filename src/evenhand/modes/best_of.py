@@ -17,11 +17,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import check_mean_over_draws
-from evenhand.aggregation.verdict import most_frequent_reason
+from evenhand.aggregation.verdict import check_mean_over_draws, most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
-from evenhand.judging.flow import Flow
+from evenhand.judging.conversation import Flow
 from evenhand.modes.mode import Mode, Result, Subject
 from evenhand.numbers import Missing
 from evenhand.options import NEEDS_ALL_DRAWS, FlowName
@@ -54,7 +53,7 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     """The prompt that a name of :data:`CHOICE_PROMPTS` stands for, or a text of the user's own.
 
     None where the flow has its own prompt. A text is checked when the run begins
-    (:meth:`~evenhand.judging.flow.Flow.check_prompt`).
+    (:meth:`~evenhand.judging.conversation.Flow.check_prompt`).
 
     Raises:
         InvalidPromptError: If there is no such prompt, or the flow does not ask in one step, as all four do.

@@ -15,22 +15,22 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import (
+from evenhand.aggregation.checklist_score import (
+    UNGROUPED,
     Answer,
     ChecklistScore,
     ItemReason,
     ItemResult,
     PrimaryScore,
-    VoteRules,
     category_pass_rates,
     item_results,
     possible_ends,
     score_items,
 )
-from evenhand.aggregation.checklist_score import UNGROUPED
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidPromptError
-from evenhand.judging.flow import TOP_LOGPROBS, Flow
+from evenhand.judging.conversation import TOP_LOGPROBS, Flow
 from evenhand.modes.mode import Mode, Subject, VoteCells, join_reasons, system_of
 from evenhand.numbers import Missing
 from evenhand.options import ChecklistMetric as Metric
@@ -292,9 +292,14 @@ class ChecklistMode(Mode[ChecklistResult]):
         return {**result.record(), **result.counts(), "items": [item_record(item) for item in result.items]}
 
     def cells(self, about: Subject, result: ChecklistResult, place: int) -> VoteCells:
-        """One cell an item."""
-        for item, verdict in zip(about.judged.items, result.verdicts, strict=True):
-            yield {"system": system_of(about), "checklist": place, "item": item.name, "gold": None}, verdict.votes
+        """Give one cell per item."""
+        return self.vote_cells(about, [verdict.votes for verdict in result.verdicts], place)
+
+    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+        """Give one cell per item."""
+        named = {"instance": about.instance, "system": system_of(about), "checklist": place}
+        for item, cast in zip(about.judged.items, votes or [()] * len(about.judged.items), strict=True):
+            yield {**named, "item": item.name, "gold": about.gold.get(item.name), "cluster": about.cluster}, cast
 
     @property
     def saved_as(self) -> str:

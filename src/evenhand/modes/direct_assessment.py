@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from evenhand.aggregation import VoteRules, mean_covered_mass
+from evenhand.aggregation.verdict import VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion
 from evenhand.errors import EvenhandWarning
 from evenhand.judging.examples import ExamplePool
@@ -51,13 +51,10 @@ class DirectMode(Mode[Verdict]):
         del about
         return verdict_record(result)
 
-    def cells(self, about: Subject, result: Verdict, place: int) -> VoteCells:
-        """The one cell."""
+    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+        """Give the one cell."""
         del place
-        yield (
-            {"system": system_of(about), "criterion": about.judged.name, "gold": None, "length_penalty": None},
-            result.votes,
-        )
+        yield judgement_about(about, about.judged.name), votes[0] if votes else ()
 
     @property
     def saved_as(self) -> str:
@@ -88,6 +85,18 @@ def _warn_of_different_ranges(criteria: Sequence[Criterion]) -> None:
             DifferentRangesWarning,
             stacklevel=3,
         )
+
+
+def judgement_about(about: Subject, criterion: str) -> dict[str, Any]:
+    """Return what the cell of a response and a criterion is about."""
+    return {
+        "instance": about.instance,
+        "system": system_of(about),
+        "criterion": criterion,
+        "gold": about.gold.get(criterion),
+        "cluster": about.cluster,
+        "length_penalty": about.facts.get("length_penalty"),
+    }
 
 
 def covered_mass(verdict: Verdict, criterion: Criterion, rules: VoteRules) -> float | None:

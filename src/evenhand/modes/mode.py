@@ -15,18 +15,18 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
+from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
-from evenhand.judging.run import ask, estimate, parameters_of
-from evenhand.judging.run_fingerprint import fingerprint, made_by
+from evenhand.judging.run import ask, estimate, fingerprint, made_by, parameters_of
 from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
+from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Level
 from evenhand.votes import Vote
 
@@ -60,6 +60,7 @@ class Subject:
         judged: What it is judged by.
         cluster: What the row belongs to; None where rows do not depend on each other.
         facts: What else a result depends on, as plain JSON: texts are not saved with a result, and these are.
+        gold: Name of a criterion or item, or two systems -> what a person says.
         parts: Criterion name -> the subject as that criterion sees it, where each shows a context of its own; a
             criterion for which there is no response is left out.
     """
@@ -75,6 +76,7 @@ class Subject:
     judged: Any = None
     cluster: str | None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    gold: Mapping[Any, Any] = field(default_factory=lambda: MappingProxyType({}))
     parts: Mapping[str, Subject] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -110,7 +112,7 @@ class Subject:
     def without_texts(self) -> Subject:
         """What is left of it in a saved result: who has a response, and not what it says."""
         texts = {name: None if text is None else "" for name, text in self.texts.items()}
-        return replace(self, texts=texts, context={}, references=(), row_id="", parts={})
+        return replace(self, texts=texts, context={}, references=(), row_id="", gold={}, parts={})
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """A question about it.
@@ -297,7 +299,7 @@ class Mode(ABC, Generic[Result]):
         return {"criteria": [each.model_dump(mode="json") for each in judged]}
 
     def cells(self, about: Subject, result: Result, place: int) -> VoteCells:
-        """The votes on each question, with what a row of the saved form says of it beside whose it is.
+        """Give the votes on each question, and what it is about.
 
         A result that has an attribute ``votes`` is one question.
 
@@ -306,8 +308,26 @@ class Mode(ABC, Generic[Result]):
             result: Its result.
             place: Of what it was judged by, among those of :meth:`judged_by`.
         """
-        named = {"system": system_of(about), "criterion": place, **about.remembered()}
-        yield {**named, "question": 0 if about.responses else None}, getattr(result, "votes", ())
+        return self.vote_cells(about, [getattr(result, "votes", ())] if about.responses else (), place)
+
+    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+        """Give the same from the votes on each of :meth:`questions`."""
+        named = {"instance": about.instance, "system": system_of(about), "criterion": place, **about.remembered()}
+        for number, cast in enumerate(votes or ((),)):
+            yield {**named, "cluster": about.cluster, "question": number if votes else None}, cast
+
+    def judged_cells(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
+    ) -> list[Cell]:
+        """Judge subjects, and return the votes on each question.
+
+        Args:
+            subjects: What is judged.
+            judges: Who judges.
+            places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
+        """
+        asked = zip(subjects, self.ask(subjects, judges), places, strict=True)
+        return [Cell(about, tuple(cast)) for each in asked for about, cast in self.vote_cells(*each)]
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
         """The votes on each question about each subject; all questions are in one queue."""

@@ -16,30 +16,23 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.aggregation import (
-    LengthPenalty,
-    RubricRange,
-    RubricScore,
-    VoteRules,
-    mean_covered_mass,
-    rubric_range,
-    rubric_score,
-)
-from evenhand.aggregation.rules import Levels
+from evenhand.aggregation.rubric_score import LengthPenalty, RubricRange, RubricScore, rubric_range, rubric_score
+from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
+from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.judging.conversation import Flow
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.flow import Flow
 from evenhand.judging.sheet import asked_together
-from evenhand.modes.direct_assessment import assessment_question
-from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons, system_of
+from evenhand.modes.direct_assessment import assessment_question, judgement_about
+from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, join_reasons
 from evenhand.numbers import Missing, format_range
 from evenhand.question import Question
+from evenhand.results.analysis import Rules
 from evenhand.results.measures import UNSCORED_VOTES, Column, known, measure, measures_table, score_column
 from evenhand.results.notes import spread_note, unscored_bounds_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules
-from evenhand.results.vote_columns import VerdictColumns
+from evenhand.results.vote_columns import Cell, VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
@@ -214,15 +207,31 @@ class RubricMode(Mode[RubricResult]):
         }
 
     def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
-        """One cell a criterion."""
+        """Give one cell per criterion."""
+        cast = {name: verdict.votes for name, verdict in result.by_criterion.items()}
+        return self.vote_cells(about, [cast[name] for name in about.parts], place)
+
+    def vote_cells(self, about: Subject, votes: Sequence[Sequence[Vote]], place: int) -> VoteCells:
+        """Give one cell per criterion."""
         if self.own_rubrics:
-            named = {"system": system_of(about), "criterion": place, **about.remembered()}
-            for number, verdict in enumerate(result.verdicts if about.parts else result.verdicts[:1]):
-                yield {**named, "question": number if about.parts else None}, verdict.votes
+            yield from super().vote_cells(about, votes, place)
             return
-        shared = {"system": system_of(about), "gold": None, "length_penalty": about.facts.get("length_penalty")}
-        for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True):
-            yield {**shared, "criterion": criterion.name}, verdict.votes
+        cast = dict(zip(about.parts, votes, strict=True))
+        for criterion in about.judged.criteria:
+            yield judgement_about(about, criterion.name), cast.get(criterion.name, ())
+
+    def judged_cells(
+        self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
+    ) -> list[Cell]:
+        """Judge response by response; order the cells by criterion, system and instance."""
+        found = super().judged_cells(subjects, judges, places)
+        if self.own_rubrics:
+            return found
+        order = {
+            name: {each: place for place, each in enumerate(dict.fromkeys(cell.about[name] for cell in found))}
+            for name in ("criterion", "system")
+        }
+        return sorted(found, key=lambda cell: [order[name][cell.about[name]] for name in order])
 
     @property
     def saved_as(self) -> str:
@@ -478,7 +487,7 @@ def summarize_criterion(
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
-    """The penalty that the fields of :class:`~evenhand.aggregation.LengthPenalty` describe.
+    """The penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
 
     Raises:
         InvalidInputError: If there is no such field, or its value is not accepted.

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from evenhand.errors import CheckFailedError, InvalidInputError, did_you_mean
 from evenhand.labels.correct import Corrected, CorrectedScores, correct
@@ -91,7 +91,7 @@ class Condition:
         return cls(text, found["name"], found["sign"], threshold)
 
     def holds(self, value: float) -> bool:
-        """Whether it holds of a number."""
+        """Return whether it holds of a number."""
         difference = value - self.threshold
         return OPERATORS[self.sign](0.0 if abs(difference) <= CLOSE else difference, 0.0)
 
@@ -126,7 +126,7 @@ class CheckedCondition:
 
 @dataclass(frozen=True)
 class CheckReport(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.ResultMethods.check`.
+    """The result of :meth:`~evenhand.result_methods.Results.check`.
 
     Attributes:
         conditions: In the order given.
@@ -153,7 +153,7 @@ class CheckReport(PrintedTables):
         return self
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """One row per condition."""
+        """Return one row per condition."""
         held = format_count(len(self.conditions) - len(self.failed))
         title = f"Conditions: {held} of {format_count(len(self.conditions))} hold"
         rows = [(each.condition, "holds" if each.holds else "failed", each.found) for each in self.conditions]
@@ -164,14 +164,14 @@ class CheckReport(PrintedTables):
 
 
 def check(
-    results: Results[Any] | RunComparison,
+    results: Results | RunComparison,
     conditions: Sequence[str],
     *,
     gold: object = None,
     design: str | None = None,
     corrected: CorrectedScores | None = None,
 ) -> CheckReport:
-    """Check conditions: see :meth:`~evenhand.result_methods.ResultMethods.check`.
+    """Check conditions: see :meth:`~evenhand.result_methods.Results.check`.
 
     Args:
         results: The result, or what changed between two.
@@ -254,7 +254,7 @@ class NamedMeasure:
         return ranges.get(name, (-math.inf, math.inf))
 
     def limits(self) -> tuple[float, float] | Missing:
-        """The least and the greatest that it may be: the same number, unless unscored votes leave it open."""
+        """Return the least and the greatest that it may be: the same number, unless unscored votes leave it open."""
         value, bounds = self.finding.value, self.finding.bounds
         if self.part == "n":
             n = self.finding.n
@@ -295,7 +295,7 @@ class NamedMeasure:
 
 
 def _squeeze(name: str) -> str:
-    """A name without spaces, by which names are compared: ``[new,old]`` is ``[new, old]``."""
+    """Return a name without spaces, by which names are compared: ``[new,old]`` is ``[new, old]``."""
     return "".join(name.split())
 
 
@@ -312,7 +312,7 @@ def _by_spelling(findings: Iterable[Finding]) -> Mapping[str, list[NamedMeasure]
 
 
 def _resolve(condition: Condition, known: Mapping[str, list[NamedMeasure]], ranges: Ranges) -> NamedMeasure:
-    """The measure that a condition names, if it is one, and the number is one that it can reach."""
+    """Return the measure that a condition names, if it is one, and the number is one that it can reach."""
     name, where = condition.name, f"the condition {condition.text!r} names"
     found = {(each.label, repr(each.finding.value)): each for each in known.get(_squeeze(name), [])}
     whole = {key: each for key, each in found.items() if not each.finding.of}
@@ -339,8 +339,8 @@ def _resolve(condition: Condition, known: Mapping[str, list[NamedMeasure]], rang
     return measure
 
 
-def _ranges_of(results: Results[Any] | RunComparison) -> Ranges:
-    """The ranges of the scores of a result."""
+def _ranges_of(results: Results | RunComparison) -> Ranges:
+    """Return the ranges of the scores of a result."""
     if isinstance(results, RunComparison):
         return results.ranges()
     found: dict[str, tuple[float, float]] = {}

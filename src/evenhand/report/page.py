@@ -92,7 +92,7 @@ def report_page(
     found: PrintedTables,
     other: PrintedTables | None = None,
     *,
-    further: Sequence[Results[Any]] = (),
+    further: Sequence[Results] = (),
     data: object = None,
     gold: object = None,
     design: str | None = None,
@@ -120,58 +120,51 @@ def report_page(
     for each in leave_out:
         if each not in LEFT_OUT:
             raise InvalidInputError(f"leave_out names {each!r}. {did_you_mean(each, LEFT_OUT)}")
-    tables = found.text_tables()
-    page: dict[str, Any] = {
-        "title": visible_line(title or (tables[0].title if tables else type(found).__name__)),
-        "words": _column_class,
-        "version": __version__,
-        "sections": [_section(found, "")],
-        "pictures": _pictures(found, ""),
-        "verdicts": False,
-        **dict.fromkeys(("answers", "facts", "notes", "headlines", "corrected", "options", "parts"), ()),
-        **dict.fromkeys(("comparison", "changed"), ()),
-        **dict.fromkeys(("index", "changed_count", "unlisted", "bounds_note"), ""),
-    }
-    if not isinstance(found, Results):
-        if other is not None or data is not None or gold is not None or further:
-            raise InvalidInputError(
-                f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts "
-                "to show: give it alone"
-            )
-        return offline_page("evenhand.report", "report", **page)
-    comparison = None if other is None else found.compare(other)  # type: ignore[arg-type] # compare checks it
+    if not isinstance(found, Results) and (further or any(each is not None for each in (other, data, gold, design))):
+        raise InvalidInputError(
+            f"a {type(found).__name__} holds no verdicts, so there is nothing to compare and there are no texts to "
+            "show: give it alone"
+        )
+    comparison = found.compare(other) if isinstance(found, Results) and other is not None else None  # type: ignore[arg-type] # compare checks it
     called = [""] if comparison is None else _run_names(names)
-    shown: list[tuple[str, Results[Any]]] = [(called[0], found), *(("", each) for each in further)]
-    views = [list(each.verdict_views(data)) for _, each in shown]
-    if comparison is not None and isinstance(other, Results):
-        shown.append((called[1], other))
-        views.append(list(_in_place(found, other, data)))
-        page |= _changes(comparison)
+    shown: list[tuple[str, Any]] = [(called[0], found), *(("", each) for each in further)]
+    runs = shown if isinstance(found, Results) else []
+    views = [list(each.verdict_views(data)) for _, each in runs]
+    if comparison is not None and isinstance(found, Results):
+        runs.append((called[1], other))
+        views.append(list(_in_place(found, other, data)))  # type: ignore[arg-type] # as compare found
     if gold is not None:
-        labels = read_gold(found, gold)
+        labels = read_gold(found, gold)  # type: ignore[arg-type] # a result, as checked above
         views = [list(_with_labels(each, labels)) for each in views]
-    labelled = gold is not None or design is not None
-    corrected = correct(found, gold, design=design).text_tables() if labelled else ()
+    corrected = correct(found, gold, design=design).text_tables() if gold is not None or design is not None else ()  # type: ignore[arg-type] # as above
     packed = pack([list(chain.from_iterable(views))] if further else views, leave_out=leave_out)
-    named = [(name or (each.kind if further else ""), each) for name, each in shown]
+    named = [(name or (each.kind if further else ""), each) for name, each in runs]
     pictures = [picture for name, each in shown for picture in _pictures(each, name)]
     kinds = list(dict.fromkeys(picture["kind"] for picture in pictures))
-    page |= {
-        "answers": _answers([comparison] if comparison else [each for _, each in shown]),
-        "sections": [_section(each, name) for name, each in shown],
-        "pictures": sorted(pictures, key=lambda picture: kinds.index(picture["kind"])) if comparison else pictures,
-        "headlines": _headlines(shown),
-        "bounds_note": _BOUNDS_NOTE if any(each.bounds for _, run in shown for each in run.findings()) else "",
-        "notes": _notes(named, views, corrected=bool(corrected)),
-        "facts": _facts(named, packed.index["lists"]),
-        "corrected": corrected,
-        "options": list(_options(found.parameters, "")),
-        "verdicts": bool(packed.parts),
-        "left_out": f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
-        "index": data_element("index", {**packed.index, "called": called}),
-        "parts": [data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
-    }
-    return offline_page("evenhand.report", "report", **page)
+    if comparison is not None:
+        pictures.sort(key=lambda picture: kinds.index(picture["kind"]))
+    tables = found.text_tables()
+    return offline_page(
+        "evenhand.report",
+        "report",
+        title=visible_line(title or (tables[0].title if tables else type(found).__name__)),
+        words=_column_class,
+        version=__version__,
+        answers=_answers([comparison] if comparison else [each for _, each in runs]),
+        headlines=_headlines(runs),
+        bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
+        notes=_notes(named, views, corrected=bool(corrected)),
+        facts=_facts(named, packed.index["lists"]),
+        corrected=corrected,
+        pictures=pictures,
+        sections=[_section(each, name) for name, each in shown],
+        options=list(_options(found.parameters, "")) if isinstance(found, Results) else (),
+        verdicts=bool(packed.parts),
+        left_out=f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
+        index=data_element("index", {**packed.index, "called": called}),
+        parts=[data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
+        **_changes(comparison),
+    )
 
 
 def _section(found: PrintedTables, name: str) -> Mapping[str, Any]:
@@ -216,15 +209,17 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterator[VerdictView]:
+def _in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """Yield the verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
         yield replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
 
 
-def _changes(comparison: RunComparison) -> dict[str, Any]:
-    count, most = format_count(len(comparison.changes)), comparison.changes[:MOST_LISTED]
+def _changes(comparison: RunComparison | None) -> dict[str, Any]:
+    if comparison is None:
+        return {"comparison": (), "changed": (), "changed_count": "", "unlisted": ""}
+    count = format_count(len(comparison.changes))
     more = f"The {MOST_LISTED} greatest; the list below has all of them as “changed between the runs”."
     return {
         "comparison": [table for table in comparison.text_tables() if table.kind != "changes"],
@@ -235,7 +230,7 @@ def _changes(comparison: RunComparison) -> dict[str, Any]:
                 "before": visible_line(each.before),
                 "after": visible_line(each.after),
             }
-            for each in most
+            for each in comparison.changes[:MOST_LISTED]
         ],
         "changed_count": f"{count} of {format_count(comparison.n_questions, 'verdict')} changed",
         "unlisted": more if len(comparison.changes) > MOST_LISTED else "",
@@ -245,7 +240,7 @@ def _changes(comparison: RunComparison) -> dict[str, Any]:
 # --- the answer, the scores and the notes ----------------------------------------------------------------------------
 
 
-def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
+def _answers(results: Sequence[Results | RunComparison]) -> list[str]:
     """Return the sentences that say what was found: who leads or what changed, by how much, with interval and p."""
     found = [sentence for each in results for sentence in _answers_of(each)]
     more = len(found) - MOST_ANSWERS
@@ -253,16 +248,19 @@ def _answers(results: Sequence[Results[Any] | RunComparison]) -> list[str]:
     return [visible_line(sentence) for sentence in found[:MOST_ANSWERS] + rest]
 
 
-def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
+def _answers_of(results: Results | RunComparison) -> Iterator[str]:
     findings = {(each.name, each.of): each for each in results.findings()}
     if isinstance(results, RunComparison):
+        said = []
         for (name, of), each in findings.items():
             if name.endswith(".change"):
                 what = f"{name.removesuffix('.change')}{' of ' * bool(of)}{', '.join(of)}"
                 p_value = findings[f"{name}.p_value", of].value
                 change = replace(each, p_value=p_value if isinstance(p_value, float) else None)
                 rose = getattr(each.value, "estimate", 0.0) > 0
-                yield _state(change, f"{what} {'rose' if rose else 'fell'} by ", "change", f" in {what}", results.level)
+                leads = f"{what} {'rose' if rose else 'fell'} by "
+                said.append(_state(change, leads, "change", f" in {what}", results.level))
+        yield from sorted(said, key=lambda sentence: sentence.startswith("No "))
         return
     for name, scores in _leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]
@@ -272,13 +270,13 @@ def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
         difference = next((findings[each, of] for each in names if (each, of) in findings), None)
         if not known:
             yield f"There is no {name}: {getattr(scores[0].value, 'reason', '')}."
-        elif any(each.bounds for each in known):
-            yield f"Too many votes are unscored to give more than bounds of {name}: {'; '.join(values)}."
         elif difference is not None:
             scale = " in strength" if difference.name.startswith("strength") else ""
             leads = f"{of[0]} leads on {name} over {of[1]}{scale} by "
             level = results.parameters["level"]
             yield _state(difference, leads, "difference", f" in {name} between {of[0]} and {of[1]}", level)
+        elif any(each.bounds for each in known):
+            yield f"Too many votes are unscored to give more than bounds of {name}: {'; '.join(values)}."
         else:
             yield f"{name}: {'; '.join(values)}{'; differences were not tested' * (len(known) > 1)}."
 
@@ -286,8 +284,11 @@ def _answers_of(results: Results[Any] | RunComparison) -> Iterator[str]:
 def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> str:
     """Return what a difference of two systems, or a change between two runs, says."""
     p_value = "" if found.p_value is None else f", {state_p_value(found.p_value)}"
-    if found.bounds is not None:
+    bounds = found.bounds
+    if bounds is not None and bounds.interval_low <= 0 <= bounds.interval_high:
         return f"Too many votes are unscored to say whether there is a {noun}{where}: {found.written}."
+    if bounds is not None:
+        return f"{leads.removesuffix(' by ')}: {found.written.rpartition(', ')[0]} with bounds for the unscored votes."
     if isinstance(found.value, Missing):
         return f"There is no {noun}{where}: {found.value.reason}."
     if found.p_value is None or found.p_value > 1 - level or not isinstance(found.value, Interval):
@@ -296,7 +297,7 @@ def _state(found: Finding, leads: str, noun: str, where: str, level: float) -> s
     return f"{leads}{format_interval(size)}{p_value}."
 
 
-def _leading_scores(results: Results[Any]) -> dict[str, list[Finding]]:
+def _leading_scores(results: Results) -> dict[str, list[Finding]]:
     """Return the scores that the other numbers are about, by name; else the first number with an interval."""
     reported = list(results.reported())
     named = [each for each in reported if each.name and len(each.of) < 2]
@@ -324,7 +325,7 @@ def _rank(score: Finding) -> float:
     return -float(value if isinstance(value, (int, float)) else value.estimate)
 
 
-def _headlines(runs: Iterable[tuple[str, Results[Any]]]) -> list[dict[str, Any]]:
+def _headlines(runs: Iterable[tuple[str, Results]]) -> list[dict[str, Any]]:
     """Return the cards: the scores by name, the highest first, and those of two runs side by side."""
     found: dict[str, dict[str, list[tuple[Finding, str]]]] = {}
     for name, run in runs:
@@ -357,7 +358,7 @@ def _card(score: Finding) -> dict[str, str]:
 
 
 def _notes(
-    runs: Sequence[tuple[str, Results[Any]]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
+    runs: Sequence[tuple[str, Results]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
 ) -> list[tuple[str, str]]:
     """Return what a reader must know, under five topics at most; a note that is not true of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
@@ -370,7 +371,7 @@ def _notes(
     ]
 
 
-def _notes_of(results: Results[Any], views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results, views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
     parameters, judges = results.parameters, results.parameters.get("judges", ())
     models = results.fingerprint.models
     for note in baseline_note(judges):
@@ -400,7 +401,7 @@ def _notes_of(results: Results[Any], views: Sequence[VerdictView], *, corrected:
         yield "People", f"{note}were chosen (design=…, in the shell --design)."
 
 
-def _facts(runs: Sequence[tuple[str, Results[Any]]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def _facts(runs: Sequence[tuple[str, Results]], lists: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Return what was judged, by whom, how, and what it cost; of later runs those facts that differ."""
     found: list[tuple[str, str]] = []
     for name, run in runs:
@@ -410,7 +411,7 @@ def _facts(runs: Sequence[tuple[str, Results[Any]]], lists: Mapping[str, Sequenc
     return found
 
 
-def _facts_of(results: Results[Any], lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _facts_of(results: Results, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     parameters = results.parameters
     judged = [format_count(parameters.get("n", lists["rows"]), "row")]
     for plural in ("systems", "criteria"):
@@ -617,10 +618,8 @@ class _Packer:
                 part["verdicts"][len(index)] = [held.question, held.context, responses, held.cluster, votes]
                 columns = [held.columns.get(run) for run in range(runs)]
                 index.append([visible_line(name), *held.about, len(parts) - 1, *columns])
-        return PackedVerdicts({"verdicts": index, "lists": self._lists_of_names(), "flags": FLAGS}, parts)
-
-    def _lists_of_names(self) -> dict[str, list[str]]:
-        return {name: list(known) for name, known in self._lists.items()}
+        lists = {name: list(known) for name, known in self._lists.items()}
+        return PackedVerdicts({"verdicts": index, "lists": lists, "flags": FLAGS}, parts)
 
 
 def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:

@@ -28,7 +28,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
 from evenhand.judge_reliability.tables import measure_at
-from evenhand.modes.pairwise import unscored_pairs
+from evenhand.modes.winrates import unscored_pairs
 from evenhand.numbers import (
     Missing,
     format_bounds,
@@ -154,7 +154,7 @@ class Mark:
 
     @classmethod
     def of(cls, finding: Finding, name: str, heading: str = "") -> Mark:
-        """The mark of a number of a result."""
+        """Return the mark of a number of a result."""
         value, bounds = finding.value, finding.bounds
         mark = cls(name, finding.written, heading, finding=finding)
         if bounds is not None:
@@ -421,7 +421,7 @@ def _shorten(text: str, most: int) -> str:
 
 
 def _wider(text: str) -> int:
-    """How many letters wider a text may be than it is drawn: our font has no East Asian letters."""
+    """Return how many letters wider a text may be than it is drawn: our font has no East Asian letters."""
     return max(cell_len(text) - len(text), 0)
 
 
@@ -516,7 +516,7 @@ def _settings() -> Iterator[None]:
 
 @cache
 def _figure_class() -> type[CaptionedFigure]:
-    """A figure that a notebook shows without pyplot."""
+    """Return the class of a figure that a notebook shows without pyplot."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - as above
 
     class NotebookFigure(Figure):
@@ -535,10 +535,10 @@ Findings = Mapping[tuple[str, tuple[str, ...]], Finding]
 """(Name, of whom) -> the number."""
 
 
-def _outcomes(results: Results[Any]) -> tuple[Outcomes, ...]:
+def _outcomes(results: Results) -> tuple[Outcomes, ...]:
     """Return the scores of each system on each criterion; none for a result without scores."""
     try:
-        return results.outcomes()
+        return tuple(results.outcomes())
     except InvalidInputError:
         return ()
 
@@ -591,11 +591,11 @@ MEASURES: Final[Sequence[tuple[str, Marks, str, str]]] = (
 """The kind of picture, the axis, the end of a measure's name, and the phrase that heads it."""
 
 Drawn = tuple[str, list[Panel], list[str]]
-"""The title of a picture, its panels, and what its caption says besides intervals, n and what is unscored."""
+"""The title of a picture, its panels, and what its caption says in addition to intervals, n and unscored votes."""
 
 
 def _scores(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """The score of each system, in a panel for each range of scores."""
+    """Return the score of each system, in a panel for each range of scores."""
     ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
     for each in _outcomes(results):
         found = findings.get((each.criterion, (each.system,))) or findings.get((each.criterion, ()))
@@ -614,7 +614,7 @@ def _scores(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
 
 
 def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) -> Iterator[Mark]:
-    """A row for each system under the name of the score; the score names the row of a single system."""
+    """Yield a row for each system under the name of the score; the score names the row of a single system."""
     headed = len(found) > 1 and not alone
     for each in found:
         system = ", ".join(each.of) if headed or alone else ""
@@ -622,7 +622,7 @@ def _score_marks(name: str, found: Sequence[Finding], *, alone: bool = False) ->
 
 
 def _winrates(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """The winrate of each system, best first."""
+    """Return the winrate of each system, best first."""
     rows = [Mark.of(each, each.of[0]) for each in _of_systems(findings, "winrate") if each.of]
     if not rows:
         return None
@@ -636,7 +636,7 @@ def _winrates(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401
 
 
 def _ranks(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """The rank of each system, best first, with those that the tests leave open."""
+    """Return the rank of each system, best first, with those that the tests leave open."""
     found = _of_systems(findings, "rank")
     if not found:
         return None
@@ -654,13 +654,13 @@ def _ranks(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - 
 
 
 def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """How often each system beats each other one, best first."""
+    """Return how often each system beats each other one, best first."""
     systems = [each.of[0] for each in _of_systems(findings, "winrate") if each.of]
     if len(systems) < 2 or not hasattr(results, "ranking"):
         return None
-    table, shown = results, systems[:MOST_SYSTEMS]
-    contests = [entry.contest for entry in table.scored_entries]
-    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    shown = systems[:MOST_SYSTEMS]
+    ranking = results.ranking
+    leading = unscored_pairs(results.entries, ranking.pairs, reduction=results.reduction, level=ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
         value = findings["winrate", pair].value
@@ -671,7 +671,7 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
         cells[second, first] = (0.0, format_bounds(1 - bounds.high, 1 - bounds.low))
     grid = [[cells.get((row, column), (0.0, "")) for column in shown] for row in shown]
     shades, texts = [[shade for shade, _ in row] for row in grid], [[text for _, text in row] for row in grid]
-    rate = table.rate_name.capitalize()
+    rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
     if leading:
         notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")
@@ -682,7 +682,7 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
 
 
 def _items(_: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """The pass rate of each item of a checklist."""
+    """Return the pass rate of each item of a checklist."""
     rates: dict[str, list[Finding]] = {}
     for each in findings.values():
         if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
@@ -698,13 +698,13 @@ def _items(_: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a resu
 
 
 def _pass_rate(found: Finding) -> float:
-    """The share by which items are sorted; an item without one comes last."""
+    """Return the share by which items are sorted; an item without one comes last."""
     estimate = Mark.of(found, "").estimate
     return math.inf if estimate is None else estimate
 
 
 def _levels(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """How often each level was selected, the best first, and how often none."""
+    """Return how often each level was selected, the best first, and how often none."""
     by_levels: dict[tuple[str, ...], list[Outcomes]] = {}
     for each in _outcomes(results):
         if each.labels and not each.criterion.startswith("against "):
@@ -727,7 +727,7 @@ def _levels(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a resu
 
 
 def _best_first(found: Outcomes) -> tuple[str, ...]:
-    """The labels by their values, where they have some."""
+    """Return the labels by their values, where they have some."""
     if None in found.values:
         return found.labels
     values = dict(zip(found.labels, found.values, strict=True))
@@ -762,7 +762,7 @@ def _panels_by_name(kind: str, findings: Iterable[Finding]) -> Drawn | None:
 
 
 def _gold(results: Any, _findings: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """What people say against what was selected, criteria with the same labels together."""
+    """Return matrices of what people say against what was selected, one per set of labels."""
     systems: Sequence[str] = getattr(results, "systems", ())
     sides = (systems[0], systems[1]) if len(systems) == 2 else SIDES
     by_labels: dict[tuple[str, ...], tuple[list[str], Categories, list[Asked]]] = {}
@@ -776,7 +776,7 @@ def _gold(results: Any, _findings: Findings) -> Drawn | None:  # noqa: ANN401 - 
         scale = categories.scale
         people = scale.as_places([question.label for question in own])
         judged = scale.as_places([categories.of_verdict(question.verdict) for question in own])
-        counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row is of what nobody labelled
+        counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row holds unlabelled questions
         shades = [[count / (sum(row) or 1) for count in row] for row in counts]
         texts = [[format_count(count) for count in row] for row in counts]
         panels.append(Matrix(_join_names(names), labels, (*labels, NO_VERDICT), shades, texts, "verdicts", "people"))
@@ -785,7 +785,7 @@ def _gold(results: Any, _findings: Findings) -> Drawn | None:  # noqa: ANN401 - 
 
 
 def _calibration(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind
-    """The probabilities that judges gave to what they selected, against how often people say the same."""
+    """Return the probabilities that judges gave to what they selected, against how often people say the same."""
     level = results.parameters["level"]
     return _curves(
         (name, confidences_of(asked, Categories(criterion), level=level))
@@ -863,7 +863,7 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
             yield Picture(kind, visible_line(title), visible_line(caption), panels)
 
 
-def _about(results: Results[Any]) -> str:
+def _about(results: Results) -> str:
     """Who judged, how much, and what is unscored."""
     parameters = results.parameters
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())

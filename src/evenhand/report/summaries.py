@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree as Xml
 
 from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
@@ -40,11 +40,11 @@ class Summary:
         report: The conditions; none if it was not checked.
     """
 
-    results: Results[Any] | RunComparison
+    results: Results | RunComparison
     report: CheckReport
 
     def to_json(self) -> str:
-        """All numbers as JSON; ``layout`` is raised where its form changes.
+        """Return all numbers as JSON; ``layout`` is raised where its form changes.
 
         ``{"evenhand": "summary", "layout": 2, "version", "kind", "passed", "conditions", "findings", "unscored",
         "parameters", "fingerprint", "spending"}``. Of each condition ``condition``, ``holds``, ``measure``, ``of``
@@ -100,7 +100,7 @@ class Summary:
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suites, encoding="unicode")
 
     def to_markdown(self) -> str:
-        """The conditions, and the tables of the result."""
+        """Return the conditions, and the tables of the result."""
         conditions = [self.report.to_markdown()] if self.report.conditions else []
         return "\n".join([*conditions, self.results.to_markdown()])
 
@@ -116,7 +116,7 @@ class Summary:
 
 
 def _case(suite: str, name: str, outcome: str, text: str) -> Xml.Element:
-    """A test case, which passed where no other outcome is given."""
+    """Return a test case, which passed where no other outcome is given."""
     case = Xml.Element("testcase", {"classname": f"evenhand.{suite}", "name": visible_line(name), "time": "0"})
     attributes = {"message": visible_line(text)} if outcome else {}
     Xml.SubElement(case, outcome or "system-out", attributes).text = visible(text)
@@ -132,10 +132,10 @@ FORMATS: Final = (*WRITERS, "github")
 
 
 def check_format(form: str) -> str:
-    """A format, if it is one that can be written here.
+    """Return a format, if it is one that can be written here.
 
     Raises:
-        InvalidInputError: If it is none, or is for GitHub Actions and this is no step of these.
+        InvalidInputError: If it is not a format, or is github outside a step of GitHub Actions.
     """
     if form not in FORMATS:
         raise InvalidInputError(f"--format is {form!r}. {did_you_mean(form, FORMATS)}")
@@ -168,6 +168,6 @@ def append_to_step(summary: Summary) -> None:
 
 
 def unheeded(text: str) -> str:
-    """Return a text in which GitHub Actions finds no command, whatever names it holds."""
+    """Return a text in which GitHub Actions finds no command."""
     token = secrets.token_hex(16)
     return f"::stop-commands::{token}\n{text}\n::{token}::"

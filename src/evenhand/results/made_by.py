@@ -1,7 +1,7 @@
 """How a result was made: digits that two results are compared by, and the run that makes it again.
 
 The parameters of a result hold digits that stand for the judges, the prompts and what was shown of each row, computed
-when judges are asked (:mod:`evenhand.judging.run_fingerprint`). The names of the models are those that the replies
+when judges are asked (:mod:`evenhand.judging.run`). The names of the models are those that the replies
 bring; the options are the parameters themselves.
 
 The run is what ``evenhand run`` reads. Paths in it are absolute in memory, and relative to the file that holds it on
@@ -16,7 +16,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from hashlib import blake2s
 from pathlib import Path
@@ -254,10 +254,8 @@ def remembers(function: Function) -> Function:
     @wraps(function)
     def remembered(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
         result = function(*given, **keyed)
-        if hasattr(result, "run_file"):
-            arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
-            object.__setattr__(result, "run_file", run_record(JOBS[function.__name__], arguments))
-        return result
+        arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
+        return replace(result, run_file=run_record(JOBS[function.__name__], arguments))
 
     return cast(Function, remembered)
 

@@ -18,12 +18,12 @@ LARGE: Final = 256 * 1024
 
 
 def offline_page(package: str, name: str, **values: object) -> str:
-    """A page of a package's folder ``page``, with its own style and script and a policy that allows nothing else.
+    """Return a page of a package's folder ``page``, with its style and script and a policy that allows nothing else.
 
     Args:
         package: Whose.
         name: Of the page: ``<name>.html.j2``, ``<name>.css`` and ``<name>.js``.
-        **values: What the template is filled with, beside ``style``, ``script`` and their hashes.
+        **values: What the template is filled with, in addition to ``style``, ``script`` and their hashes.
     """
     style, script = (_part(package, f"{name}.{ending}") for ending in ("css", "js"))
     text: str = _template(package, f"{name}.html.j2").render(
@@ -37,7 +37,7 @@ def offline_page(package: str, name: str, **values: object) -> str:
 
 
 def data_element(name: str, data: object) -> Markup:
-    """A script element that holds data and runs nothing: JSON, or where it is large gzip of it in base64.
+    """Return a script element that holds data and runs nothing: JSON, or where it is large gzip of it in base64.
 
     Args:
         name: The id of the element.

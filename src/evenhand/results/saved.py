@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self, overl
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
 from evenhand.data.files import PARQUET_HEADER, bounded_table, opened_parquet, parquet_file
-from evenhand.data.rows import KINDS, SavedKind, saved_kind
+from evenhand.data.rows import saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
 from evenhand.results.made_by import DIGITS, NOTHING, digest
@@ -31,6 +31,7 @@ from evenhand.results.vote_columns import (
     PLACES,
     PROMPTS,
     TEXTS,
+    TOLD,
     Cell,
     PromptsOfFile,
     abouts_of,
@@ -122,7 +123,7 @@ def _as_made(cell: Cell, first: int) -> Cell:
 def line_of(cell: Cell) -> dict[str, Any]:
     """A cell as plain JSON, with its votes inside."""
     votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
-    return {**cell.about, **cell.verdict, "votes": votes}
+    return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 
 def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
@@ -239,32 +240,25 @@ def reading(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = None) -> Saved:
+def read(path: str | Path, *, texts: bool = True) -> Saved:
     """What a saved result holds.
 
     Args:
         path: The file.
-        kind: What it must be: one of :data:`KINDS`.
         texts: Read reasons, replies and prompts of a Parquet file too, of which no score is made.
-        row: The only row of the data whose cells are read, without texts; all by default.
 
     Raises:
         InvalidInputError: If the file cannot be read, is not a saved result, or is not whole.
     """
     path = expanded(path)
     header = header_of(path)
-    held = KINDS[header["evenhand"]]
-    if header["evenhand"] != kind:
-        raise InvalidInputError(
-            f"{str(path)!r} is not a saved table of {kind}: it holds {held.holds}, which {held.class_name}.load reads"
-        )
     with reading(path):
         if _is_parquet(path):
-            cells = _parquet_cells(path, header, texts=texts, row=row)
+            cells = _parquet_cells(path, header, texts=texts)
         else:
             cells = [_checked_cell(cell_of(line, header["about"])) for line in _lines_after_header(path)]
         cells = [_as_made(cell, header.get("first", 0)) for cell in cells]
-        if row is None and header["rows"] != len(cells):
+        if header["rows"] != len(cells):
             raise ValueError(f"it has {len(cells)} of {header['rows']} rows")
     return Saved(header, cells)
 
@@ -284,7 +278,7 @@ def header_of(path: str | Path) -> dict[str, Any]:
     return header
 
 
-def kind_if_saved(path: str | Path) -> SavedKind | None:
+def kind_if_saved(path: str | Path) -> str | None:
     """What kind of result a file holds; None where it holds something else.
 
     Raises:
@@ -348,8 +342,8 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool, row: int | None) -> list[Cell]:
-    import pyarrow.compute  # noqa: PLC0415 - half a second of import that only this needs
+def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool) -> list[Cell]:
+    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
     data = read_bytes(path, None)
     file = parquet_file(pyarrow.BufferReader(data), path, texts_once=True)
@@ -357,8 +351,6 @@ def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool, row: i
     left_out = {PROMPTS} if texts else {PROMPTS, *TEXTS}
     table = bounded_table(file, len(data), [name for name in file.schema_arrow.names if name not in left_out])
     check_votes(table, header["about"])
-    if row is not None:
-        table = table.filter(pyarrow.compute.equal(table.column("instance"), row + header.get("first", 0)))
     prompts = PromptsOfFile(file, path, len(data)) if texts else repeat(None, len(table))
     return list(cells_of(table, prompts)) if len(table) else []
 
@@ -388,14 +380,20 @@ def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> py
     return table.select([CELL, *(name for name in names if name in table.column_names)])
 
 
-def read_schema(path: str | Path) -> pyarrow.Schema:
-    """The columns of a saved result in Parquet.
+def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
+    """Return the columns of a file that holds all these Parquet files, with or without the columns of verdicts.
 
     Raises:
-        InvalidInputError: If it cannot be read.
+        InvalidInputError: If a file cannot be read.
     """
-    with reading(path), opened_parquet(expanded(path)) as file:
-        return file.schema_arrow.remove_metadata()
+    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+
+    schemas = []
+    for path in paths:
+        with reading(path), opened_parquet(path) as file:
+            schemas.append(file.schema_arrow.remove_metadata())
+    united = pyarrow.unify_schemas(schemas)
+    return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
 
 
 def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -504,12 +502,11 @@ class Parts:
     cells: tuple[int, ...]
 
     @classmethod
-    def of(cls, folder: str | Path, kind: str) -> Self:
+    def of(cls, folder: str | Path) -> Self:
         """Read the headers of the parts in a folder.
 
         Args:
             folder: Where they lie.
-            kind: What they must hold: one of :data:`KINDS`.
 
         Raises:
             InvalidInputError: If it holds no parts, those of another kind or of two runs, or what is no saved result.
@@ -520,11 +517,6 @@ class Parts:
             raise InvalidInputError(
                 f"the folder {str(folder)!r} holds no parts of a result ({PART}), as stream_to writes them; give such "
                 "a folder, or the file of a saved result"
-            )
-        held = KINDS[found[0][1]["evenhand"]]
-        if held != KINDS[kind]:
-            raise InvalidInputError(
-                f"{str(folder)!r} holds no {KINDS[kind].holds}, but {held.holds}, which {held.class_name}.load reads"
             )
         found.sort(key=lambda each: each[1].get("first", 0))
         saved_firsts = tuple(header.get("first", 0) for _, header in found)

@@ -80,7 +80,7 @@ class Cell(NamedTuple):
 
     about: dict[str, Any]
     votes: tuple[Vote, ...]
-    verdict: Mapping[str, Any] = MappingProxyType({})
+    verdict: Mapping[str, Any] | None = None
 
     def telling(self, record: Mapping[str, Any]) -> Cell:
         """The cell with what its votes came to: what a row says of it beside what it was about."""
@@ -334,7 +334,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
             columns.append(pyarrow.array([None if vote is None else value(vote) for vote in cast], type=kind))
         else:
             told = name.removeprefix(TOLD)
-            own = [cell.verdict.get(told) if told != name else cell.about.get(name) for cell in cells]
+            own = [(cell.verdict or {}).get(told) if told != name else cell.about.get(name) for cell in cells]
             column = pyarrow.array(own, type=kind)
             columns.append(column if len(cast) == len(cells) else column.take(places))
     return pyarrow.Table.from_arrays(columns, schema=schema)
@@ -360,7 +360,7 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """The columns of all cells: their own, their number, what they came to, and those of votes."""
     import pyarrow  # noqa: PLC0415 - as above
 
-    told = [cell.verdict for cell in cells]
+    told = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
     own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
     own |= {CELL: ()}

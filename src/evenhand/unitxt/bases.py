@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - the other modules import these from here
 """The few classes and functions of unitxt that evenhand builds on, with the types that unitxt does not ship.
 
 Importing unitxt reseeds Python's global random generator; its state is put back here.
@@ -143,7 +144,7 @@ if TYPE_CHECKING:
 else:
     _state = random.getstate()
     try:
-        import unitxt  # noqa: F401 - registers unitxt's own artifacts
+        import unitxt
     except ValueError as error:  # what unitxt's settings raise, without the name of the variable
         _refused = [name for name, value in os.environ.items() if name.startswith("UNITXT_") and value in str(error)]
         raise InvalidInputError(
@@ -272,29 +273,4 @@ def own_words(error: BaseException) -> str:
     return " ".join(str(original or error).split()) or type(error).__name__
 
 
-__all__ = [
-    "Artifact",
-    "Catalog",
-    "Catalogs",
-    "Criteria",
-    "CriteriaOption",
-    "CriteriaWithOptions",
-    "EmptyPrediction",
-    "EvaluationInput",
-    "InferenceEngine",
-    "LocalCatalog",
-    "MapReduceMetric",
-    "Maybe",
-    "TextGenerationInferenceOutput",
-    "UnitxtArtifactNotFoundError",
-    "data_classifications_of",
-    "fetch_artifact",
-    "field_value",
-    "fields_class",
-    "get_parsed_context",
-    "group_str",
-    "own_words",
-    "register_local_catalog",
-    "separate_overrides",
-    "with_numbers",
-]
+__all__ = ["Maybe"]  # to type checkers, imported names are private to a module unless they are listed

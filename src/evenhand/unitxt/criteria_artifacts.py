@@ -6,8 +6,8 @@ and checklists hold the plain data of a document (see :mod:`evenhand.data.docume
 a user writes, and are read by the same reader.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any, Dict, List, Tuple, Union
+from functools import cached_property
+from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.documents import (
@@ -23,7 +23,25 @@ from evenhand.data.documents import (
 from evenhand.unitxt.bases import Artifact, Criteria, CriteriaOption, CriteriaWithOptions, Maybe
 
 
-class EvenhandCriterion(CriteriaWithOptions):
+class FrozenArtifact(Artifact):
+    """An artifact of a value that is frozen, and so checked, once: until a field is set to something else."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self.__dict__.pop("value", None)
+
+    def verify(self) -> None:
+        """Check the fields by freezing the value."""
+        super().verify()
+        self.value  # noqa: B018 - it is frozen on first use
+
+    @cached_property
+    def value(self) -> Any:
+        """The frozen value, with the fields as they are now."""
+        raise NotImplementedError
+
+
+class EvenhandCriterion(FrozenArtifact, CriteriaWithOptions):
     """A criterion with options that also has a scale, a weight and NA options.
 
     Attributes:
@@ -40,14 +58,13 @@ class EvenhandCriterion(CriteriaWithOptions):
     section: str = ""
     tags: List[str] = []
 
-    def verify(self) -> None:
-        """Check that the artifact is a valid :class:`~evenhand.criteria.Criterion`."""
-        super().verify()
-        kind = "evenhand_criterion"
-        criterion_of_fields({"__type__": kind, **_fields_of(self, ARTIFACT_FIELDS[kind])})
+    @cached_property
+    def value(self) -> Criterion:
+        """The criterion."""
+        return criterion_of_fields(_fields_of(self, "evenhand_criterion"))
 
 
-class EvenhandChecklist(Artifact):
+class EvenhandChecklist(FrozenArtifact):
     """A list of yes/no questions about one response.
 
     Attributes:
@@ -64,13 +81,14 @@ class EvenhandChecklist(Artifact):
     context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
     items: List[Any]
 
-    def verify(self) -> None:
-        """Check that the artifact is a valid :class:`~evenhand.criteria.Checklist`."""
-        super().verify()
-        read_checklist(_fields_of(self, CHECKLIST_FIELDS), f"the checklist {self.name!r}")
+    @cached_property
+    def value(self) -> Checklist:
+        """The checklist."""
+        fields = {name: getattr(self, name) for name in CHECKLIST_FIELDS}
+        return read_checklist(fields, f"the checklist {self.name!r}")
 
 
-class EvenhandRubric(Artifact):
+class EvenhandRubric(FrozenArtifact):
     """Several criteria that together make one score.
 
     Attributes:
@@ -96,32 +114,25 @@ class EvenhandRubric(Artifact):
     criteria: Maybe[List[Any]] = None
     sections: Maybe[List[Any]] = None
 
-    def verify(self) -> None:
-        """Check that the artifact is a valid :class:`~evenhand.criteria.Rubric`."""
-        super().verify()
-        read_rubric(_fields_of(self, RUBRIC_FIELDS), f"the rubric {self.name!r}")
+    @cached_property
+    def value(self) -> Rubric:
+        """The rubric."""
+        fields = {name: getattr(self, name) for name in RUBRIC_FIELDS}
+        return read_rubric(fields, f"the rubric {self.name!r}")
 
 
-_KINDS: Sequence[Tuple[type, str, Collection[str]]] = (
-    (EvenhandRubric, "evenhand_rubric", RUBRIC_FIELDS),
-    (EvenhandChecklist, "evenhand_checklist", CHECKLIST_FIELDS),
-    (EvenhandCriterion, "evenhand_criterion", ARTIFACT_FIELDS["evenhand_criterion"]),
-    (CriteriaWithOptions, "criteria_with_options", ARTIFACT_FIELDS["criteria_with_options"]),
-    (Criteria, "criteria", ARTIFACT_FIELDS["criteria"]),
-)
-"""The artifacts that can be judged by, a class before its base: the class, its type in catalogs, and its fields."""
+def data_of(artifact: object) -> Union[Criterion, Rubric, Checklist, Dict[str, Any], None]:
+    """The frozen value of an artifact of ours; the fields of a criterion of unitxt's own; None for anything else."""
+    if isinstance(artifact, FrozenArtifact):
+        value: Union[Criterion, Rubric, Checklist] = artifact.value
+        return value
+    if not isinstance(artifact, Criteria):
+        return None
+    return _fields_of(artifact, "criteria_with_options" if isinstance(artifact, CriteriaWithOptions) else "criteria")
 
 
-def data_of(artifact: object) -> Union[Dict[str, Any], None]:
-    """The fields of an artifact as plain data with their ``__type__``; None where nothing can be judged by it."""
-    for artifact_class, kind, names in _KINDS:
-        if isinstance(artifact, artifact_class):
-            return {"__type__": kind, **_fields_of(artifact, names)}
-    return None
-
-
-def _fields_of(artifact: object, names: Collection[str]) -> Dict[str, Any]:
-    fields = {name: getattr(artifact, name) for name in names}
+def _fields_of(artifact: Criteria, kind: str) -> Dict[str, Any]:
+    fields = {"__type__": kind, **{name: getattr(artifact, name) for name in ARTIFACT_FIELDS[kind]}}
     if "options" in fields:
         fields["options"] = [{"name": each.name, "description": each.description} for each in fields["options"]]
     return fields

@@ -20,7 +20,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -66,16 +66,14 @@ from evenhand.unitxt.bases import (
     own_words,
     separate_overrides,
 )
-from evenhand.unitxt.catalogs import register_catalog
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
+from evenhand.unitxt.loading import register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion, Message
 
 _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
 _FIELD = re.compile(r"'(\w+)'")
-_HOPELESS_AFTER = 8
-"""So many single requests in a row without one reply, and the rest of a failed batch is not tried."""
-_PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
-"""Seconds between attempts to reach a server."""
+_HOPELESS_AFTER: Final = 8
+"""After this number of single requests without one reply, the rest of a failed batch is not tried."""
 
 _logger = logging.getLogger(__name__)
 
@@ -254,7 +252,7 @@ def fetch_engine(identifier: str) -> InferenceEngine:
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
     if not isinstance(artifact, InferenceEngine):
-        raise ArtifactError(f"{name!r} is {_name(artifact)}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
+        raise ArtifactError(f"{name!r} is {_kind(artifact)}, not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
     return artifact
 
 
@@ -284,7 +282,7 @@ def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
     return redact(told, [str(value) for value in overrides.values()])
 
 
-def _name(thing: object) -> str:
+def _kind(thing: object) -> str:
     kind = thing.__name__ if isinstance(thing, type) else type(thing).__name__
     if isinstance(thing, type):
         return f"the class {kind} (make an object of it)"
@@ -292,8 +290,8 @@ def _name(thing: object) -> str:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A request on its way to a batch."""
+class _Waiting:
+    """A request that waits for a batch, and for its reply."""
 
     messages: tuple[Message, ...]
     options: tuple[str, ...] | None
@@ -310,48 +308,22 @@ class _Asked:
             instance["data_classification_policy"] = list(self.policy)
         return instance
 
-    def answer(self, completion: Completion) -> None:
-        if not self.reply.done():
-            self.reply.set_result(completion)
-
-    def fail(self, error: EvenhandError) -> None:
-        if not self.reply.done():
-            self.reply.set_exception(error)
-
-
-@dataclass(slots=True)
-class _Splitting:
-    """How the splitting of one failed batch goes.
-
-    A 403 or 404 is set down until the end: it is about one request if another was answered, and about all if none was.
-    """
-
-    answered: bool = False
-    failed: int = 0
-    last: EngineError | None = None
-    refused: list[tuple[_Asked, EngineError]] = field(default_factory=list)
-
-    def fail(self, requests: list[_Asked], failure: EngineError) -> None:
-        self.failed += len(requests)
-        self.last = failure
-        for asked in requests:
-            if failure.cause in REFUSALS:
-                self.refused.append((asked, failure))
-            else:
-                asked.fail(failure)
-
-    def end(self, *, answered: bool) -> None:
-        """Tell those that were refused; ``answered`` says whether the run has had any reply."""
-        for asked, failure in self.refused:
-            asked.fail(RejectedRequestError(str(failure), cause=failure.cause) if answered else failure)
+    def settle(self, outcome: Completion | EvenhandError) -> None:
+        """Give the reply, or the failure, to the caller, who may have given up."""
+        if self.reply.done():
+            return
+        if isinstance(outcome, EvenhandError):
+            self.reply.set_exception(outcome)
+        else:
+            self.reply.set_result(short_enough(outcome))
 
 
 @dataclass(slots=True)
 class _Gathering:
-    """What one run has waiting."""
+    """The requests of one run that wait, and whether the run has had a reply."""
 
-    stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    waiting: deque[_Asked] = field(default_factory=deque)
+    stopped: bool = False
+    waiting: deque[_Waiting] = field(default_factory=deque)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     answered: bool = False
 
@@ -361,15 +333,14 @@ class UnitxtBridge:
 
     A batch leaves when no request has arrived for ``quiet_seconds`` or when it has ``max_batch`` requests; while the
     engine works, the next one gathers. A batch that fails is halved and sent again, so that only the request that is
-    at fault fails; replies that the engine lost with the batch are asked for a second time. A server that cannot be
-    reached is tried a few times more, after the engine's own retries.
+    at fault fails; replies that the engine lost with the batch are asked for a second time.
 
     Attributes:
-        engine: What answers. Its own limits, retries and batch size apply.
-        max_batch: Requests in one call of the engine at most.
+        engine: The engine. Its own limits, retries and batch size apply.
+        max_batch: The greatest number of requests in one call of the engine.
         quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
-        marked: The data classification that every prompt has for the engine, whatever its data have: unitxt's judges
-            mark all of theirs ``public``. None for that of the data.
+        marked: The data classification that every prompt has for the engine, instead of that of the data: unitxt's
+            judges mark all of theirs ``public``. None for that of the data.
     """
 
     def __init__(
@@ -382,7 +353,7 @@ class UnitxtBridge:
         marked: tuple[str, ...] | None = None,
     ) -> None:
         if not isinstance(engine, InferenceEngine):
-            raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
+            raise InvalidInputError(f"{_kind(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
         if max_batch < 1:
             raise InvalidInputError(f"max_batch is {max_batch!r}; a batch has at least one request")
         if not quiet_seconds >= 0:
@@ -411,9 +382,9 @@ class UnitxtBridge:
 
     @property
     def data_classification_policy(self) -> tuple[str, ...] | None:
-        """The engine's: of which classifications the data may be that it is shown; None for any.
+        """The classifications of the data that the engine may be shown; None for any.
 
-        Any, too, where prompts are marked: :meth:`check_mark` is then what checks.
+        If prompts are marked, any: :meth:`check_mark` is then what checks.
         """
         return data_classifications_of(self.engine) if self.marked is None else None
 
@@ -424,7 +395,7 @@ class UnitxtBridge:
             classifications: Of the data.
 
         Returns:
-            What to warn of: data that the engine is shown only because their prompts are marked otherwise.
+            A warning about data that the engine is shown only because their prompts are marked otherwise.
 
         Raises:
             DataClassificationError: If it may not.
@@ -452,8 +423,8 @@ class UnitxtBridge:
     def identity(self) -> Mapping[str, Any]:
         """The engine's class and id and the fields that it was made with, without secrets and without limits.
 
-        When a field is an object, nothing tells it from others of its type: every call gives another identity then, so
-        that no run is answered with the replies of an engine that may have been another.
+        A field that holds an object is not distinguishable from others of its type: then every call gives another
+        identity, so that no run is answered with the replies of an engine that may have been another.
         """
         fields, opaque = public_fields(getattr(self.engine, "_init_dict", {}))
         identity = {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": fields}
@@ -472,7 +443,7 @@ class UnitxtBridge:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Gathers requests into batches while it is entered."""
+        """Gather requests into batches while it is entered."""
         if self._gathering is not None:
             raise InvalidInputError(
                 f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"
@@ -488,7 +459,7 @@ class UnitxtBridge:
             self._gathering = None
 
     async def complete(self, request: Request) -> Completion:
-        """The reply to one request.
+        """Return the reply to one request.
 
         Raises:
             RejectedRequestError: If the engine may not see data of the classification of the question, or of one on the
@@ -498,23 +469,25 @@ class UnitxtBridge:
         if self._gathering is None:
             raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
         policies = classifications_of(request) if self.marked is None else (self.marked,)
-        for policy in policies:
-            self._check_policy(policy)
+        for policy in policies:  # refused here, it costs the others of its batch nothing
+            try:
+                self.engine.verify_instance({"source": "", "data_classification_policy": list(policy)})
+            except Exception as error:
+                raise refusal_of_data(error) from error
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        asked = _Asked(request.messages, request.options, policies[0] if policies else None, reply)
-        self._gathering.waiting.append(asked)
+        waiting = _Waiting(request.messages, request.options, policies[0] if policies else None, reply)
+        self._gathering.waiting.append(waiting)
         self._gathering.arrived.set()
         return await reply
 
-    def _check_policy(self, policy: tuple[str, ...]) -> None:
-        """Refuse a request that the engine would refuse before it costs the others of its batch anything."""
-        try:
-            self.engine.verify_instance({"source": "", "data_classification_policy": list(policy)})
-        except Exception as error:
-            raise refusal_of_data(error) from error
+    def stop_sending(self) -> None:
+        """Send no further batch; the requests that wait fail."""
+        if self._gathering is not None:
+            self._gathering.stopped = True
+            self._gathering.arrived.set()
 
     async def _gather(self, gathering: _Gathering) -> None:
-        batch: list[_Asked] = []
+        batch: list[_Waiting] = []
         try:
             while True:
                 await gathering.arrived.wait()
@@ -523,78 +496,58 @@ class UnitxtBridge:
                     await asyncio.sleep(self.quiet_seconds)
                 batch = [gathering.waiting.popleft() for _ in range(min(self.max_batch, len(gathering.waiting)))]
                 gathering.arrived.set() if gathering.waiting else gathering.arrived.clear()
-                batch = [asked for asked in batch if not asked.reply.done()]
-                if gathering.stopped.is_set():
-                    for asked in batch:
-                        asked.fail(BudgetExhaustedError("the run was interrupted before this call was sent"))
+                batch = [each for each in batch if not each.reply.done()]
+                outcomes: list[Completion | EvenhandError] = []
+                if gathering.stopped:
+                    outcomes += [BudgetExhaustedError("the run was interrupted before this call was sent")] * len(batch)
                 elif batch:
-                    splitting = _Splitting()
-                    await self._send(batch, splitting, gathering)
-                    gathering.answered |= splitting.answered
-                    splitting.end(answered=gathering.answered)
+                    outcomes += await self._send(batch, [])
+                gathering.answered |= any(isinstance(outcome, Completion) for outcome in outcomes)
+                for each, outcome in zip(batch, outcomes, strict=True):
+                    # a 403 or 404 is about one request if another was answered, and about all if none was
+                    refused = isinstance(outcome, EngineError) and outcome.cause in REFUSALS and gathering.answered
+                    cause = getattr(outcome, "cause", "")
+                    each.settle(RejectedRequestError(str(outcome), cause=cause) if refused else outcome)
         finally:
-            for asked in [*batch, *gathering.waiting]:
-                asked.fail(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
+            for each in [*batch, *gathering.waiting]:
+                each.settle(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
 
-    async def _send(self, requests: list[_Asked], splitting: _Splitting, gathering: _Gathering) -> None:
-        """Send the requests as one batch; on a failure its halves, down to the request that is at fault."""
-        if splitting.last is not None and not splitting.answered and splitting.failed >= _HOPELESS_AFTER:
-            splitting.fail(requests, splitting.last)
-            return
-        try:
-            completions = await self._infer_patiently(requests, gathering)
-        except EngineError as failure:
-            if len(requests) == 1 and failure.cause in FINAL_FINISHES:
-                completions = [Completion(text=None, finish_reason=failure.cause)]
-            elif len(requests) == 1 or (isinstance(failure, FatalEngineError) and failure.cause not in REFUSALS):
-                splitting.fail(requests, failure)
-                return
-            else:
-                _logger.warning(
-                    "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
-                )
-                middle = len(requests) // 2
-                await self._send(requests[:middle], splitting, gathering)
-                await self._send(requests[middle:], splitting, gathering)
-                return
-        splitting.answered = True
-        for asked, completion in zip(requests, completions, strict=True):
-            if isinstance(completion, EngineError):
-                asked.fail(completion)
-            else:
-                asked.answer(short_enough(completion))
+    async def _send(self, requests: list[_Waiting], tried: list[bool]) -> list[Completion | EngineError]:
+        """Send the requests as one batch; if it fails, its halves, down to the request that is at fault.
 
-    async def _infer_patiently(self, requests: list[_Asked], gathering: _Gathering) -> list[Completion | EngineError]:
-        """Make one call of the engine; wait a little for a server that cannot be reached.
-
-        Raises:
-            EngineError: If it failed.
+        Args:
+            requests: The batch.
+            tried: Whether each request that was decided so far was answered.
         """
-        for pause in (*_PAUSES, None):
-            try:
-                return await asyncio.get_running_loop().run_in_executor(thread_of(self.engine), self._infer, requests)
-            except Exception as error:
-                failure = read_failure(error, self.engine)
-                if not isinstance(failure, ConnectionLostError) or failure.reached:
-                    raise failure from error
-            with suppress(TimeoutError):
-                await asyncio.wait_for(gathering.stopped.wait(), pause or 0)
-            if gathering.stopped.is_set():
-                break
-        raise UnreachableError(f"the server cannot be reached: {failure}") from failure
+        try:
+            found = await thread_of(self.engine).call(self._infer, requests)
+        except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything
+            failure = read_failure(error, self.engine)
+        else:
+            tried += [True] * len(found)
+            return found
+        if isinstance(failure, ConnectionLostError) and not failure.reached:
+            failure = UnreachableError(f"the server cannot be reached: {failure}")
+        if len(requests) > 1 and (not isinstance(failure, FatalEngineError) or failure.cause in REFUSALS):
+            _logger.warning(
+                "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
+            )
+            outcomes: list[Completion | EngineError] = []
+            middle = len(requests) // 2
+            for half in (requests[:middle], requests[middle:]):
+                hopeless = len(tried) >= _HOPELESS_AFTER and not any(tried)
+                outcomes += [failure] * len(half) if hopeless else await self._send(half, tried)
+            return outcomes
+        answered = failure.cause in FINAL_FINISHES and len(requests) == 1
+        tried += [answered] * len(requests)
+        return [Completion(text=None, finish_reason=failure.cause) if answered else failure] * len(requests)
 
-    def stop_sending(self) -> None:
-        """Send no further batch; whoever waits is told."""
-        if self._gathering is not None:
-            self._gathering.stopped.set()
-            self._gathering.arrived.set()
-
-    def _infer(self, requests: list[_Asked]) -> list[Completion | EngineError]:
-        """One call of the engine; runs in the engine's thread."""
+    def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
+        """Call the engine once; this runs in the engine's thread."""
         with_metadata = hasattr(self.engine, "get_return_object")
         cached, self.engine.use_cache = self.engine.use_cache, False
         try:
-            outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
+            outputs = self._infer_as_chat_or_text(requests, with_metadata=with_metadata)
         finally:
             self.engine.use_cache = cached
         if len(outputs) != len(requests):
@@ -603,13 +556,13 @@ class UnitxtBridge:
             )
         return [read_output(output) for output in outputs]
 
-    def _infer_as_chat_or_text(self, requests: list[_Asked], *, with_metadata: bool) -> list[object]:
+    def _infer_as_chat_or_text(self, requests: list[_Waiting], *, with_metadata: bool) -> list[object]:
         if self._chat:
             try:
-                return list(self.engine.infer([asked.instance(chat=True) for asked in requests], with_metadata))
+                return list(self.engine.infer([each.instance(chat=True) for each in requests], with_metadata))
             except NotImplementedError:  # what unitxt's engines raise that know no chat
                 _logger.info("%s takes no conversations; they are sent to it as text", self._judge_id)
-        replies = list(self.engine.infer([asked.instance(chat=False) for asked in requests], with_metadata))
+        replies = list(self.engine.infer([each.instance(chat=False) for each in requests], with_metadata))
         self._chat = False
         return replies
 
@@ -626,79 +579,56 @@ END_SECONDS: Final = 5.0
 _Result = TypeVar("_Result")
 
 
-class _OwnThread(Executor):
-    """One thread with an event loop set, for one call after the other.
+class EngineThread:
+    """A thread with an event loop of its own, in which all calls of one engine are made, one after the other.
 
-    The process may end while a call is under way, which ``concurrent.futures`` would wait for: whoever interrupts twice
-    does not want to wait.
+    It is a daemon, unlike those of ``concurrent.futures``: a process that is interrupted twice ends during a call.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        threading.Thread(target=self._work, args=(loop,), name="evenhand-engine", daemon=True).start()
+    def __init__(self) -> None:
+        self.calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        threading.Thread(target=_serve, args=(self.calls,), name="evenhand-engine", daemon=True).start()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call it when those before it have ended."""
-        future: Future[Any] = Future()
-        self._calls.put((future, partial(fn, *args, **kwargs)))
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - as inherited
-        """End the thread when its calls have ended; nothing is waited for."""
-        self._calls.put(None)
-
-    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        while (given := self._calls.get()) is not None:
-            future, call = given
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
-                    future.set_exception(error)
-            del given, future, call  # an engine that nobody else holds ends with its last call
+    async def call(self, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Call a function in the thread after the calls before it."""
+        future: Future[_Result] = Future()
+        self.calls.put((future, partial(function, *arguments)))
+        return await asyncio.wrap_future(future)
 
 
-_threads: weakref.WeakKeyDictionary[object, _OwnThread] = weakref.WeakKeyDictionary()
+def _serve(calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
+    """Make the calls of an engine until None comes.
+
+    An engine that gathers its requests and gives up at the first failure leaves the others waiting for their turn. The
+    next call would send them, and no one would read the replies: so the tasks that a failed call leaves are cancelled.
+    """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    while (given := calls.get()) is not None:
+        future, call = given
+        before = asyncio.all_tasks(loop)
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(call())
+            except BaseException as error:  # noqa: BLE001 - the caller gets it
+                left = asyncio.all_tasks(loop) - before
+                for task in left:
+                    task.cancel()
+                if left:
+                    loop.run_until_complete(asyncio.wait(left, timeout=END_SECONDS))
+                future.set_exception(error)
+        del given, future, call  # an engine to which nothing else refers ends with its last call
+    loop.close()
+
+
+_threads: weakref.WeakKeyDictionary[object, EngineThread] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def thread_of(engine: object) -> Executor:
-    """The one-threaded executor in which all calls of this engine are made."""
+def thread_of(engine: object) -> EngineThread:
+    """Return the thread in which all calls of this engine are made, in every run; it ends with the engine."""
     with _lock:
-        executor = _threads.get(engine)
-        if executor is None:
-            loop = asyncio.new_event_loop()
-            executor = _OwnThread(loop)
-            weakref.finalize(engine, _close, executor, loop)
-            _threads[engine] = executor
-        return executor
-
-
-def call_alone(call: Callable[[], _Result]) -> _Result:
-    """Make a call in an engine's thread; when it fails, end the tasks that it left behind in the thread's event loop.
-
-    An engine that gathers its requests and gives up at the first failure leaves the others waiting for their turn. The
-    next call would send them, and nobody would read the replies.
-    """
-    loop = asyncio.get_event_loop()
-    before = asyncio.all_tasks(loop)
-    try:
-        return call()
-    except BaseException:
-        _end(asyncio.all_tasks(loop) - before, loop)
-        raise
-
-
-def _end(tasks: set[asyncio.Task[object]], loop: asyncio.AbstractEventLoop) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks and not loop.is_running():
-        loop.run_until_complete(asyncio.wait(tasks, timeout=END_SECONDS))
-
-
-def _close(executor: Executor, loop: asyncio.AbstractEventLoop) -> None:
-    """Runs wherever the garbage collector does, so it waits for nothing and submits nothing."""
-    executor.shutdown(wait=False)
-    if not loop.is_running():
-        loop.close()
+        if (thread := _threads.get(engine)) is None:
+            thread = _threads[engine] = EngineThread()
+            weakref.finalize(engine, thread.calls.put, None)
+        return thread

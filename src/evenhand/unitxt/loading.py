@@ -1,47 +1,282 @@
-"""Criteria, rubrics and checklists as frozen values, by whatever stands for them: :func:`load`.
+"""Criteria, rubrics and checklists as frozen values, from references to them: :func:`load`.
 
-unitxt is imported only where a reference needs it (see :mod:`evenhand.unitxt.catalogs`), and for artifacts.
+A reference is a catalog id, the path of a JSON or YAML file, a JSON text, a mapping, a list, an artifact or a frozen
+value; and, for a criterion, a plain sentence, which is a yes/no criterion. :func:`resolve` finds what it stands for
+and builds nothing. Data in the format of another tool are translated (:mod:`evenhand.data.formats`). unitxt is imported
+only for ids that are not evenhand's own, for overrides in brackets behind an id, and for artifacts.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
-from evenhand.criteria import Checklist, Criterion, Rubric
+from evenhand.catalog import catalog_path, own_entry, read_entry, unknown_id
+from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
 from evenhand.data.documents import (
     CRITERION_FIELDS,
+    ROWS_ENDING,
     criterion_of_fields,
+    derived_name,
+    is_worded,
+    names_a_file,
     read_checklist,
     read_criterion_or_fields,
     read_rubric,
 )
-from evenhand.data.formats.rubrics import FORMATS
-from evenhand.data.plain import context_mapping
+from evenhand.data.formats.rubrics import FORMATS, translated
+from evenhand.data.plain import briefly, context_mapping, is_of, parse_json, plain, plain_cell, read_document
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError
+from evenhand.files import expanded
 from evenhand.question import comparison_criterion
-from evenhand.unitxt.catalogs import VALUES, Kind, Referent, resolve, resolve_of_row, shown
 
 if TYPE_CHECKING:
     from evenhand.unitxt.bases import Criteria
+
+FURTHER_CATALOGS: Final = ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES")
+"""The settings of unitxt that name further catalogs, which may hold ids of the form ``….evenhand.…`` too."""
+
+Kind = Literal["criterion", "rubric", "checklist"]
+EXAMPLES: Final[Mapping[Kind, str]] = {
+    "criterion": "criteria.evenhand.direct.relevance",
+    "rubric": "rubrics.evenhand.summarization",
+    "checklist": "checklists.evenhand.summary",
+}
+VALUES: Final[Mapping[Kind, type[FrozenModel]]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
+
+_SHOWN_CHARACTERS: Final = 200
+_CATALOG_ID: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
+_OF_A_CRITERION: Final = frozenset({"__type__", "name", *CRITERION_FIELDS})
+"""A mapping that is a criterion has one of these fields."""
+_OF_ROWS: Final[Mapping[Kind, tuple[str, str]]] = {
+    "criterion": ("a mapping with name, description and options, a yes/no question", "put the criterion"),
+    "rubric": ("a list or mapping of criteria, in the form of another tool too", "put the criteria"),
+    "checklist": ("a list of questions, a list or mapping of items", "put the questions"),
+}
+"""What a row of data may hold, and what to do instead of naming a file there."""
 
 
 class UndefinedScoreWarning(EvenhandWarning):
     """A criterion has no values for its options: an option can be selected, but there is no score."""
 
 
-_TELLING = frozenset({"__type__", "name", *CRITERION_FIELDS})
-"""A mapping that is a criterion has one of these fields."""
+def register_catalog() -> Path:
+    """Add the catalog to those that unitxt searches, and return its folder. Doing it twice is harmless."""
+    from evenhand.unitxt.bases import register_local_catalog  # noqa: PLC0415 - imports unitxt
+
+    path = catalog_path()
+    register_local_catalog(str(path))
+    return path
+
+
+def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
+    """Find the file of a catalog id, and the overrides ``[name=value]`` behind the id. Nothing is built.
+
+    Only catalogs on this machine are searched: unitxt would ask its catalog on the network about an unknown id.
+
+    Raises:
+        LookupError: If no local catalog has the id.
+        ArtifactError: If the text behind the id is not ``[name=value,…]``.
+    """
+    name, overrides = identifier, {}
+    if {"[", "]"} & set(identifier):
+        from evenhand.unitxt.bases import own_words, separate_overrides, with_numbers  # noqa: PLC0415 - imports unitxt
+
+        try:
+            name, given = separate_overrides(identifier)
+        except ValueError as error:
+            raise ArtifactError(f"{identifier!r} is not of the form id[name=value,…]: {own_words(error)}") from error
+        overrides = cast("dict[str, Any]", with_numbers(given or {}))
+    path = own_entry(name)
+    if path is None and (".evenhand." not in name or any(os.environ.get(each) for each in FURTHER_CATALOGS)):
+        from evenhand.unitxt.bases import Catalogs, LocalCatalog  # noqa: PLC0415 - imports unitxt
+
+        register_catalog()
+        local = (each for each in Catalogs() if isinstance(each, LocalCatalog) and each.is_local)
+        path = next((Path(each.path(name)) for each in local if name.strip() and name in each), None)
+    if path is None:
+        raise LookupError(f"no local catalog holds {name!r}")
+    return path, overrides
+
+
+def check_entry(path: Path) -> str | None:
+    """Return what is wrong with a catalog entry, or None: it must build, and come back from its own JSON."""
+    from evenhand.unitxt.bases import Artifact, own_words  # noqa: PLC0415 - imports unitxt
+
+    entry = read_entry(path)
+    for field in ("__description__", "__tags__"):
+        if not entry.get(field):
+            return f"has no {field}"
+    try:
+        artifact = Artifact.load(str(path))
+    except Exception as error:  # noqa: BLE001 - unitxt raises many kinds, and the caller gets the message
+        return f"cannot be built: {own_words(error)}"
+    if json.loads(artifact.to_json()) != {key: value for key, value in entry.items() if key != "__id__"}:
+        return "changes when it is built and written again"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Referent:
+    """What a reference stands for. It is a reference itself, so that nothing is read twice.
+
+    Attributes:
+        data: A frozen value; else a mapping, or a list if the reference is or holds one. Of an artifact of unitxt's
+            own, its fields with their ``__type__``.
+        reference: As it was given.
+        path: The file that it names outside catalogs.
+        name: The name of its file or entry, used if the data have none.
+    """
+
+    data: Any
+    reference: object
+    path: Path | None = None
+    name: str | None = None
+
+    def what(self, kind: Kind | None = None) -> str:
+        """Its description in messages, when a kind is expected."""
+        if self.path is not None:
+            return _file_name(self.path, kind)
+        if is_artifact(self.reference):
+            return f"the {kind or 'artifact'} {getattr(self.reference, 'name', '')!r}"
+        return shown(self.reference)
+
+
+def resolve(reference: object, kind: Kind | None = None) -> Referent:
+    """Find what a reference stands for.
+
+    Args:
+        reference: A catalog id, the path of a JSON or YAML file, a JSON text, a plain sentence, a mapping, a list, a
+            frozen value, an artifact, or the result of another call.
+        kind: What is expected, for messages; None for any kind.
+
+    Raises:
+        ArtifactError: If there is no such thing, or it cannot be read.
+    """
+    if isinstance(reference, Referent):
+        return reference
+    if isinstance(reference, VALUES[kind] if kind else tuple(VALUES.values())):
+        return Referent(reference, reference)
+    if isinstance(reference, (Mapping, list, tuple)):
+        data = dict(reference) if isinstance(reference, Mapping) else list(reference)
+        return Referent(translated(plain(data, shown(reference)), shown(reference)), reference)
+    if isinstance(reference, Path) or (isinstance(reference, str) and names_a_file(reference)):
+        path = expanded(reference)
+        what = _file_name(path, kind)
+        if path.suffix.lower() == ROWS_ENDING:
+            raise ArtifactError(
+                f"{what} holds rows of data, of which each may have a rubric or a checklist of its own: judge them "
+                "with rubric_field or checklist_field, which names the column, or translate them first with "
+                f"`evenhand catalog import {path} --out rows.jsonl`"
+            )
+        return Referent(translated(read_document(path, what), what), reference, path, path.stem)
+    if isinstance(reference, str):
+        return _resolve_text(reference, kind)
+    if is_artifact(reference):
+        from evenhand.unitxt.criteria_artifacts import data_of  # noqa: PLC0415 - imports unitxt
+
+        found = data_of(reference)
+        kinds = [each for each in VALUES if isinstance(found, VALUES[each])]
+        named = "criterion" if isinstance(found, dict) else next(iter(kinds), None)
+        if named is None or named != (kind or named):
+            wanted = kind or "criterion, a rubric or a checklist"
+            raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a {wanted}")
+        return Referent(found, reference)
+    wanted = kind or "criterion"
+    given = f"no {wanted} was given" if reference is None else f"{shown(reference)} is a {type(reference).__name__}"
+    raise ArtifactError(
+        f"{given}; give a catalog id such as "
+        f"{EXAMPLES[wanted]!r}, the path of a JSON or YAML file, a dict, or a {wanted}"
+    )
+
+
+def _resolve_text(reference: str, kind: Kind | None) -> Referent:
+    """Find what a text stands for that is not a path."""
+    text = reference.strip()
+    if text.startswith(("{", "[")):
+        return Referent(translated(parse_json(reference, "the JSON text"), "the JSON text"), reference)
+    if is_worded(text) and kind in {None, "criterion"}:
+        return Referent(yes_no_criterion(derived_name(text), text), reference)
+    name = reference.partition("[")[0].rpartition(".")[2]
+    return Referent(_catalog_object(reference, kind), reference, name=name)
+
+
+def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
+    try:
+        path, overrides = local_entry(identifier)
+    except LookupError as error:
+        raise unknown_id(identifier, kind) from error
+    entry = read_entry(path)
+    if entry.get("__type__") == "artifact_link":
+        entry = _catalog_object(str(entry.get("to")), kind)
+    return {**entry, **overrides}
+
+
+def resolve_of_row(given: object, kind: Kind) -> Referent:
+    """Find what a row of data holds, or names by its catalog id.
+
+    Rows are data: they may come from anywhere, so no file is opened, and nothing behind an id is overridden, because
+    they say so.
+
+    Args:
+        given: A mapping or list, a JSON text of one, an id; for a criterion, a plain sentence; or what a Python program
+            put there: a frozen value or an artifact.
+        kind: What is expected.
+
+    Raises:
+        ArtifactError: If it is something else, or no catalog holds the id.
+    """
+    given = plain_cell(given)
+    if (isinstance(given, (VALUES[kind], Mapping, list, tuple)) or is_artifact(given)) and given:
+        return resolve(given, kind)
+    text = given.strip() if isinstance(given, str) else ""
+    inline = text.startswith(("{", "[")) or (kind == "criterion" and is_worded(text))
+    if inline or (_CATALOG_ID.fullmatch(text) and not names_a_file(text)):
+        return _resolve_text(text, kind)
+    forms, instead = _OF_ROWS[kind]
+    if text and names_a_file(text):
+        raise ArtifactError(
+            f"{shown(given)} is the name of a file, and no file is read because a row of data names it: {instead} into "
+            f"the row, or the id of a {kind} such as {EXAMPLES[kind]!r}"
+        )
+    raise ArtifactError(
+        f"{shown(given)} is no {kind} of a row; accepted: {forms}, or the id of a {kind} such as {EXAMPLES[kind]!r}, "
+        "with nothing in brackets behind it"
+    )
+
+
+def is_artifact(value: object) -> bool:
+    """Whether a value is an artifact of unitxt, such as its criteria and its engines."""
+    return is_of(value, "unitxt")
+
+
+def shown(reference: object) -> str:
+    """Return a reference as messages show it."""
+    given = reference.reference if isinstance(reference, Referent) else reference
+    try:
+        text = " ".join(repr(given).split())
+    except Exception:  # noqa: BLE001 - a type of a program may raise anything when it is asked for its text
+        text = briefly(given)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
+def _file_name(path: Path, kind: Kind | None) -> str:
+    return f"the {kind} file {str(path)!r}" if kind else f"the file {str(path)!r}"
 
 
 def load(reference: object) -> Criterion | Rubric | Checklist:
-    """The criterion, rubric or checklist that a reference stands for.
+    """Load the criterion, rubric or checklist that a reference stands for.
 
     A mapping with ``criteria`` or ``sections`` is a rubric, one with ``items`` a checklist, any other a criterion
     (without options it is that of a comparison). A list is what its mappings are: a checklist if they have questions,
-    a rubric if they have requirements. What is in the format of another tool is told by its shape, and read as it is
-    there: see :mod:`evenhand.data.formats`.
+    a rubric if they have requirements. The format of another tool is recognised by its shape, and read as it is there:
+    see :mod:`evenhand.data.formats`.
 
     Args:
         reference: A catalog id, the path of a YAML or JSON file, a plain sentence (``"Is it polite?"`` is a yes/no
@@ -53,7 +288,7 @@ def load(reference: object) -> Criterion | Rubric | Checklist:
     """
     referent = resolve(reference)
     kind = kind_of(referent)
-    if isinstance(referent.data, dict) and kind == "criterion" and not _TELLING & referent.data.keys():
+    if isinstance(referent.data, dict) and kind == "criterion" and not _OF_A_CRITERION & referent.data.keys():
         raise ArtifactError(
             f"{referent.what()} is an object with the fields {sorted(referent.data)!r}, which is neither a criterion "
             "(name, description, options), a rubric (criteria or sections), a checklist (items) nor in a format of "
@@ -65,7 +300,7 @@ def load(reference: object) -> Criterion | Rubric | Checklist:
 
 
 def kind_of(reference: object) -> Kind:
-    """Whether a reference stands for a criterion, a rubric or a checklist; nothing is built.
+    """Return whether a reference stands for a criterion, a rubric or a checklist; nothing is built.
 
     Raises:
         ArtifactError: If there is no such thing, or it may be more than one.
@@ -82,19 +317,17 @@ def kind_of(reference: object) -> Kind:
             f"{referent.what()} is a list that may be a rubric or a checklist: give a mapping with criteria or items, "
             "or name what it is with load_rubric or load_checklist"
         )
+    if not isinstance(data, dict):
+        return next((kind for kind in VALUES if isinstance(data, VALUES[kind])), "criterion")
     listings: tuple[tuple[Kind, set[str]], ...] = (("rubric", {"criteria", "sections"}), ("checklist", {"items"}))
     for kind, listed in listings:
-        if isinstance(data, dict):
-            found = data["__type__"] == f"evenhand_{kind}" if "__type__" in data else bool(listed & data.keys())
-        else:
-            found = isinstance(data, VALUES[kind])
-        if found:
+        if data["__type__"] == f"evenhand_{kind}" if "__type__" in data else listed & data.keys():
             return kind
     return "criterion"
 
 
 def load_rubric(reference: object) -> Rubric:
-    """The rubric that a reference stands for.
+    """Load the rubric that a reference stands for.
 
     Args:
         reference: A catalog id, the path of a YAML or JSON file, a dict, a list of criteria, a JSON text, an artifact
@@ -112,7 +345,7 @@ def load_rubric(reference: object) -> Rubric:
 
 
 def load_checklist(reference: object) -> Checklist:
-    """The checklist that a reference stands for: see :func:`load_rubric`."""
+    """Load the checklist that a reference stands for: see :func:`load_rubric`."""
     return _load_document(reference, "checklist", Checklist, read_checklist)
 
 
@@ -121,29 +354,25 @@ Document = TypeVar("Document", Rubric, Checklist)
 
 def _load_document(reference: object, kind: Kind, value: type[Document], read: Callable[..., Document]) -> Document:
     referent = resolve(reference, kind)
-    if isinstance(referent.data, value):
-        return referent.data
-    what = referent.what(kind)
-    return read(_own_fields(referent.data, kind, what), what, name=referent.name or kind)
-
-
-def _own_fields(data: object, kind: Kind, what: str) -> object:
-    """The data without what only the catalog says about them."""
-    if not isinstance(data, dict) or "__type__" not in data:
+    data, what = referent.data, referent.what(kind)
+    if isinstance(data, value):
         return data
-    named, expected = data["__type__"], f"evenhand_{kind}"
-    if named != expected:
-        raise ArtifactError(f"{what} has the type {named!r}, which is not a {kind}; accepted: {expected!r}")
-    skipped = "data_classification_policy"
-    return {field: value for field, value in data.items() if not field.startswith("__") and field != skipped}
+    if isinstance(data, dict) and "__type__" in data:
+        if data["__type__"] != f"evenhand_{kind}":
+            raise ArtifactError(
+                f"{what} has the type {data['__type__']!r}, which is not a {kind}; accepted: {f'evenhand_{kind}'!r}"
+            )
+        of_the_catalog = "data_classification_policy"
+        data = {field: data[field] for field in data if not field.startswith("__") and field != of_the_catalog}
+    return read(data, what, name=referent.name or kind)
 
 
 def load_checklist_of_row(given: object, what: str) -> Checklist:
-    """The checklist that a row of data holds, or names by its catalog id; see :func:`resolve_of_row`.
+    """Load the checklist that a row of data holds, or names by its catalog id; see :func:`resolve_of_row`.
 
     Args:
-        given: As it stands in the row.
-        what: It is called in messages.
+        given: The content of the row.
+        what: Its description in messages.
 
     Raises:
         ArtifactError: If it is something else, or the id is not that of a checklist.
@@ -153,12 +382,12 @@ def load_checklist_of_row(given: object, what: str) -> Checklist:
 
 
 def load_rubric_of_row(given: object, what: str) -> Rubric:
-    """The rubric that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
+    """Load the rubric that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
     return _of_row(load_rubric, given, "rubric", what)
 
 
 def load_criteria_artifact_of_row(given: object, what: str) -> Criteria:
-    """The criterion that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
+    """Load the criterion that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
     return _of_row(load_criteria_artifact, given, "criterion", what)
 
 
@@ -173,13 +402,17 @@ def _of_row(load_it: Callable[[object], Loaded], given: object, kind: Kind, what
 
 
 def load_criterion(reference: object) -> Criterion:
-    """A criterion with options from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
+    """Load a criterion with options from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
+
+    A criterion without values for its options has no scores: values are not invented. The judge selects options, and
+    every score stays undefined, with a warning (:class:`UndefinedScoreWarning`).
 
     Raises:
         ArtifactError: If there is no such artifact, or it is not a criterion with options.
         InvalidCriterionError: If it contradicts itself.
     """
-    found = _criterion_or_fields(resolve(reference, "criterion"))
+    referent = resolve(reference, "criterion")
+    found = _criterion_or_fields(referent)
     if isinstance(found, dict) and "options" not in found:
         raise ArtifactError(
             f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
@@ -192,11 +425,11 @@ def load_criterion(reference: object) -> Criterion:
             "as 'criteria.evenhand.direct.relevance', or for recorded choices one of the scale nominal with these "
             "options"
         )
-    return _frozen(found)
+    return _frozen(found, referent)
 
 
 def load_any_criterion(reference: object) -> Criterion:
-    """The criterion that a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact stands for.
+    """Load the criterion that a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact stands for.
 
     Without options it is the criterion of a comparison.
 
@@ -204,18 +437,19 @@ def load_any_criterion(reference: object) -> Criterion:
         ArtifactError: If there is no such artifact, or it is not a criterion.
         InvalidCriterionError: If it contradicts itself.
     """
-    return _frozen(_criterion_or_fields(resolve(reference, "criterion")))
+    referent = resolve(reference, "criterion")
+    return _frozen(_criterion_or_fields(referent), referent)
 
 
 def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
-    """The pairwise criterion from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
+    """Load the pairwise criterion from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
 
     The options of a criterion that is not pairwise play no part.
 
     Raises:
         ArtifactError: If there is no such artifact, or it is not a criterion.
     """
-    found = _criterion_or_fields(resolve(reference, "criterion"))
+    found = _criterion_or_fields(reference)
     if isinstance(found, Criterion) and found.scale == "pairwise":
         return found
     if isinstance(found, dict) and found["__type__"] == "evenhand_criterion":
@@ -224,7 +458,7 @@ def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool
 
 
 def load_criteria_artifact(reference: object) -> Criteria:
-    """A criteria artifact, and nothing else: a description is checked before anything is built.
+    """Load a criteria artifact, and nothing else: a description is checked before anything is built.
 
     Raises:
         ArtifactError: If there is no such artifact, or it is not a criteria artifact.
@@ -245,27 +479,24 @@ def load_criteria_artifact(reference: object) -> Criteria:
         raise InvalidCriterionError(f"{shown(reference)} cannot be used: {own_words(error)}") from error
 
 
-def _criterion_or_fields(referent: Referent) -> Criterion | dict[str, Any]:
-    """The frozen value that a reference stands for; where it is written as unitxt does, its fields."""
+def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
+    """The frozen value that a reference stands for; if it is written in unitxt's form, its fields."""
+    referent = resolve(reference, "criterion")
     if isinstance(referent.data, Criterion):
         return referent.data
     return read_criterion_or_fields(referent.data, referent.what("criterion"))
 
 
-def _frozen(found: Criterion | dict[str, Any]) -> Criterion:
-    """The frozen value of what was read.
+def _frozen(found: Criterion | dict[str, Any], referent: Referent) -> Criterion:
+    """The frozen value of a criterion that was read, with a warning if it lacks values.
 
-    One without an option map, or whose map leaves an option out, has no scores: values are not invented. The judge
-    selects options, and every score stays undefined, of which this warns (:class:`UndefinedScoreWarning`).
+    In unitxt's form an option map that leaves an option out counts as none: its values are removed.
     """
-    if isinstance(found, Criterion):
-        _warn_without_values(found)
-        return found
-    if "options" not in found:
+    if isinstance(found, dict) and "options" not in found:
         return _comparison(found)
-    criterion = criterion_of_fields(found)
+    criterion = criterion_of_fields(found) if isinstance(found, dict) else found
     _warn_without_values(criterion)
-    if criterion.has_values:
+    if criterion.has_values or (found is criterion and not is_artifact(referent.reference)):
         return criterion
     options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
     return criterion.model_copy(update={"options": options})

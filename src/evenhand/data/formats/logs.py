@@ -75,7 +75,7 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
 
 
 def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
-    """The header and the samples; of a log that was not finished, what was written."""
+    """Return the header and the samples; of a log that was not finished, what was written."""
     try:
         with open_file(path) as file, ZipFile(file) as archive:
             check_growth(os.fstat(file.fileno()).st_size, sum(info.file_size for info in archive.infolist()))
@@ -98,7 +98,7 @@ def _member(path: Path, archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - J
 
 
 def _decompress(path: Path, info: ZipInfo) -> bytes:
-    """A member of an archive that is compressed with Zstandard."""
+    """Return a member of an archive that is compressed with Zstandard."""
     with open_file(path) as file:
         file.seek(info.header_offset)
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
@@ -141,7 +141,7 @@ def _inspect_row(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str
 
 
 def _with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
-    """The value with long texts, which are stored once in the attachments, in their places."""
+    """Return the value with long texts, which are stored once in the attachments, in their places."""
     if isinstance(value, str):
         return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
     if isinstance(value, Mapping):
@@ -207,13 +207,13 @@ def lm_eval_rows(records: Sequence[Row], what: str) -> list[Row]:
 
 
 def _lm_eval_prompt(arguments: object) -> object:
-    """The prompt among the arguments of a request: ``[[prompt, {…}]]``, or ``{"gen_args_0": {"arg_0": prompt}}``."""
+    """Return the prompt in the arguments of a request: ``[[prompt, …]]`` or ``{"gen_args_0": {"arg_0": prompt}}``."""
     first = next(iter(arguments.values()), None) if isinstance(arguments, Mapping) else arguments
     return first.get("arg_0") if isinstance(first, Mapping) else first
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The texts in nested lists."""
+    """Yield the texts in nested lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Sequence):

@@ -69,7 +69,7 @@ class Format:
 
 
 def _are_mappings(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
-    """Whether data are a list of at least one mapping, each with the needed fields and only accepted ones."""
+    """Return whether data are a list of at least one mapping, each with the needed fields and only accepted ones."""
     return (
         isinstance(data, list)
         and bool(data)
@@ -81,7 +81,7 @@ def _are_mappings(data: object, needed: Collection[str], accepted: Collection[st
 
 
 def _kept(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    """The fields that are neither null nor empty."""
+    """Return the fields that are neither null nor empty."""
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
 
@@ -96,7 +96,7 @@ _AUTORUBRIC_FIELDS = {"name", "weight", "requirement", "options", "scale_type", 
 
 
 def _is_autorubric(data: object) -> bool:
-    """Whether data are a rubric of autorubric."""
+    """Return whether data are a rubric of autorubric."""
     if isinstance(data, list):
         return bool(data) and all(map(_is_autorubric_part, data))
     held = [data[holder] for holder in _HOLDERS if holder in data] if isinstance(data, dict) else []
@@ -104,7 +104,7 @@ def _is_autorubric(data: object) -> bool:
 
 
 def _is_autorubric_part(data: object) -> bool:
-    """Whether data are a criterion or a section of autorubric."""
+    """Return whether data are a criterion or a section of autorubric."""
     if isinstance(data, dict) and "criteria" in data:
         return (
             data.keys() <= {"name", "criteria"}
@@ -125,7 +125,7 @@ def _is_autorubric_value(value: object) -> bool:
 
 
 def _is_autorubric_criterion(data: object) -> bool:
-    """Whether data are one criterion as autorubric writes it: with its rule, or with options that are null."""
+    """Return whether data are one criterion as autorubric writes it: with its rule, or with options that are null."""
     return (
         isinstance(data, dict)
         and "criteria" not in data
@@ -135,7 +135,7 @@ def _is_autorubric_criterion(data: object) -> bool:
 
 
 def is_data_set(data: object) -> bool:
-    """Whether data are a data set of autorubric: submissions, each of which may have a rubric of its own."""
+    """Return whether data are a data set of autorubric: submissions, each of which may have a rubric of its own."""
     return (
         isinstance(data, dict)
         and "rubric" in data
@@ -253,7 +253,7 @@ _EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "pr
 
 
 def _is_evalassist(data: object) -> bool:
-    """Whether data are several criteria of EvalAssist, or one with what unitxt's has not: scores, its field's name."""
+    """Return whether data are criteria of EvalAssist: several, or one with scores or the name of its field."""
     if not isinstance(data, dict):
         return False
     if _are_mappings(data.get("items"), {"criterion"}):
@@ -280,7 +280,7 @@ def _read_evalassist(data: Any, what: str, left_out: list[str]) -> dict[str, Any
         where, given = f"item {number} of {what}", item["criterion"]
         if item.get("required"):
             raise InvalidCriterionError(
-                f"{where} is required, so that a response that misses it scores 0 whatever else it has; no rubric here "
+                f"{where} is required, so that a response that misses it scores 0; no rubric here "
                 "counts so: leave 'required' out, or judge by this criterion alone"
             )
         if not isinstance(given, dict) or not given.get("options"):
@@ -296,7 +296,7 @@ def _read_evalassist(data: Any, what: str, left_out: list[str]) -> dict[str, Any
 
 
 def _evalassist_values(item: Mapping[str, Any], where: str, *, normalize: bool) -> list[float]:
-    """The values of the options of one of several criteria, as they count in a rubric."""
+    """Return the values of the options of one of several criteria, as they count in a rubric."""
     options = item["criterion"]["options"]
     if item.get("target_option") is not None:
         return [float(option["name"] == item["target_option"]) for option in options]
@@ -316,7 +316,7 @@ def _evalassist_values(item: Mapping[str, Any], where: str, *, normalize: bool) 
 
 
 def _evalassist_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
-    """The criterion as unitxt writes it."""
+    """Return the criterion as unitxt writes it."""
     if given.get("examples"):
         left_out.append("examples (give them to the run: examples=…)")
     fields = _kept(name=given["name"], description=given["description"], **_evalassist_shared(given))
@@ -371,7 +371,7 @@ def _read_paperbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # n
 
 
 def _paperbench_nodes(nodes: Any, within: str, what: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
-    """The nodes of a tree, each before those below it, with the id of the one above."""
+    """Yield the nodes of a tree, each before those below it, with the id of the one above."""
     for number, node in enumerate(nodes, start=1):
         if not _is_paperbench(node):
             raise InvalidCriterionError(
@@ -386,7 +386,7 @@ _SCORE_DESCRIPTION = re.compile(r"(?:orig_)?score(\d+)_description")
 
 
 def _score_rubric(data: Any) -> Mapping[str, Any]:  # noqa: ANN401 - plain data
-    """The part of a row, or the data themselves, that describes the scores."""
+    """Return the part of a row, or the data themselves, that describes the scores."""
     if not isinstance(data, dict):
         return {}
     held = data.get("score_rubric", data.get("rubric"))
@@ -450,7 +450,7 @@ class LeftOutWarning(EvenhandWarning):
 
 
 def format_of(data: object) -> Format | None:
-    """The format of another tool that data are in; None where they are in none, or in evenhand's own."""
+    """Return the format of another tool that data are in; None where they are in none, or in evenhand's own."""
     return next((each for each in FORMATS.values() if each.fits(data)), None)
 
 
@@ -539,7 +539,7 @@ def _import_rows(data: list[Any], what: str) -> Imported:
 
 
 def _document(found: Format, data: object, what: str, name: str | None) -> tuple[str, dict[str, Any], list[str]]:
-    """The kind of document that data are, the document as evenhand writes it, and what is not read."""
+    """Return the kind of document that data are, the document as evenhand writes it, and what is not read."""
     document, left_out = _read(found, data, what)
     if "items" in document:
         return "checklist", checklist_document(read_checklist(document, what, name=name or "checklist")), left_out

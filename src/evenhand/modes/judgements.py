@@ -1,23 +1,31 @@
-"""Direct assessment of a data set: systems × criteria, each cell with its interval and what it rests on."""
+"""Responses assessed by criteria or a rubric: systems × criteria, each with its score, interval and measures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack, overload
 
 import numpy as np
 import pyarrow.compute as pc
 
-from evenhand.aggregation import VoteRules, mean_covered_mass, rubric_range
+from evenhand.aggregation.rubric_score import rubric_range
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.tables import panel_tables
+from evenhand.modes.differences import (
+    SystemDifference,
+    best_system,
+    differences_tables,
+    scored_rows,
+    system_differences,
+)
 from evenhand.modes.direct_assessment import covered_mass, verdict_record
 from evenhand.modes.rubric import (
     RubricResult,
@@ -31,8 +39,7 @@ from evenhand.modes.rubric import (
     with_spread,
 )
 from evenhand.numbers import format_range, format_share
-from evenhand.result_methods import ResultMethods
-from evenhand.results.looking import QuestionAsked
+from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.measures import (
     UNSCORED_VOTES,
     Column,
@@ -54,7 +61,7 @@ from evenhand.results.notes import (
     unscored_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import EntriesOnDisk, changed_rules, check_same_rows, part_by_part, with_ids
+from evenhand.results.stored import OnDisk
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
@@ -67,18 +74,10 @@ from evenhand.results.vote_columns import (
     VoteColumns,
     codes_of,
     told_for_measures,
-    vote_row,
 )
 from evenhand.scoring import ScoreSummary, readings_note
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.differences import (
-    SystemDifference,
-    best_system,
-    differences_tables,
-    scored_rows,
-    system_differences,
-)
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 if TYPE_CHECKING:
@@ -108,9 +107,10 @@ class Judgement:
     length_penalty: float | None = None
 
 
-_ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", "verdict_selected_option")
+_SELECTED: Final = "verdict_selected_option"
+_ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", _SELECTED)
 OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
-"""The columns of a saved result that are read."""
+"""The columns of which measures are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,21 +134,23 @@ class JudgedColumns:
     verdicts: VerdictColumns
 
     @classmethod
-    def of(cls, judged: Sequence[Judgement], criterion: Criterion, *, expected: bool) -> Self:
-        """Those of entries.
+    def of(cls, judged: Sequence[Judgement], criterion: Criterion, rules: VoteRules) -> Self:
+        """Return those of entries.
 
         Args:
             judged: The judgements.
             criterion: By which they were judged.
-            expected: Scores are expected values, which rest on probabilities.
+            rules: How votes became verdicts.
         """
         verdicts = [each.verdict for each in judged]
-        masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
+        masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
+        labels = [None, *criterion.labels]
+        places = {label: place - 1 for place, label in enumerate(labels)}
         return cls(
             criterion=criterion,
             instances=np.array([each.instance for each in judged], dtype=np.int64),
-            selected=_places([verdict.selected_label for verdict in verdicts], criterion),
-            gold=_places([each.gold for each in judged], criterion),
+            selected=np.array([places[verdict.selected_label] for verdict in verdicts], dtype=np.int64),
+            gold=np.array([places[each.gold] for each in judged], dtype=np.int64),
             clusters=tuple(each.cluster for each in judged),
             verdicts=VerdictColumns.of(verdicts, masses),
         )
@@ -217,21 +219,20 @@ class JudgedOutcomes(Sequence[Outcome]):
 
 
 def columns_of_table(
-    table: pyarrow.Table, criteria: Sequence[Criterion], first: int, kept: BoolArray | None
-) -> dict[tuple[str, str], JudgedColumns] | None:
-    """``(system, criterion name)`` -> the judgements of one part; None where it does not say what measures need.
+    table: pyarrow.Table, criteria: Sequence[Criterion], first: int = 0, kept: BoolArray | None = None
+) -> dict[tuple[str, str], JudgedColumns]:
+    """Return ``(system, criterion name)`` -> the judgements of one part.
 
     Args:
-        table: Its columns :data:`OF_JUDGEMENTS`.
+        table: With the columns :data:`OF_JUDGEMENTS`.
         criteria: Of the whole.
         first: The number of its first row in the whole.
         kept: Which of its cells are left; None for all.
     """
-    if not {*_ABOUT, *OF_VERDICTS} <= set(table.column_names):
-        return None
     verdicts = VerdictColumns.of_table(table)
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
-    about = table.select(_ABOUT) if len(firsts) == len(table) else table.select(_ABOUT).take(firsts)
+    about = table.select(_ABOUT)
+    about = about if len(firsts) == len(table) else about.take(firsts)
     asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
     names = pc.unique(about.column("system")).to_pylist()
     judged = codes_of(about.column("system"), names)
@@ -243,55 +244,71 @@ def columns_of_table(
         found[system, criterion.name] = JudgedColumns(
             criterion=criterion,
             instances=held.column("instance").to_numpy() + first,
-            selected=_codes(held.column("verdict_selected_option"), criterion),
-            gold=_codes(held.column("gold"), criterion),
+            selected=_places(held.column(_SELECTED), criterion),
+            gold=_places(held.column("gold"), criterion),
             clusters=tuple(held.column("cluster").to_pylist()),
             verdicts=verdicts.only(own),
         )
     return found
 
 
-def _codes(labels: pyarrow.ChunkedArray, criterion: Criterion) -> IntArray:
-    """The place of each label among those of a criterion."""
+def _places(labels: pyarrow.ChunkedArray, criterion: Criterion) -> IntArray:
+    """Return the place of each label among those of a criterion; -1 for none."""
     given = [label for label in pc.unique(labels).to_pylist() if label is not None]
     places = np.array([*map(criterion.index_of, given), -1], dtype=np.int64)
     return places[codes_of(labels, given)]
 
 
-def _places(labels: Sequence[str | None], criterion: Criterion) -> IntArray:
-    places: Mapping[str | None, int] = {
-        label: -1 if label is None else criterion.index_of(label) for label in dict.fromkeys(labels)
-    }
-    return np.array([places[label] for label in labels], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class JudgementTable(ResultMethods[Judgement]):
-    """The result of :func:`judge`: every verdict, and a summary of each system and criterion.
-
-    Attributes:
-        judgements: Ordered by criterion, system and instance.
-        criteria: In the order asked for.
-        systems: In the order asked for.
-        rubric: The rubric as it was judged, when the criteria are those of one.
-    """
-
-    judgements: Sequence[Judgement]
-    criteria: tuple[Criterion, ...]
-    systems: tuple[str, ...]
-    rubric: Rubric | None = None
+class JudgementAnalysis(Analysis):
+    """The result of :func:`judge`: every verdict, and a summary of each system and criterion."""
 
     kind: ClassVar = "judgements"
+    judged: ClassVar = ("systems", "criteria", "rubric")
     names: ClassVar = ("instance", "system", "criterion")
     compared: ClassVar = ("score", "selected_option")
     same_rows: ClassVar = ("system", "criterion")
     labelled_by: ClassVar = ("system", "criterion")
-    tells_verdicts: ClassVar = True
+    has_verdicts: ClassVar = True
+
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Check that the systems have the same rows, and that a rubric has all its criteria."""
+        left = {about["criterion"] for about in abouts}
+        lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
+        if lacking and header["rubric"] is not None:
+            raise InvalidInputError(
+                f"the criteria {lacking!r} of the rubric are left out; keep all criteria of a rubric"
+            )
+        criteria = [each for each in header["criteria"] if each["name"] in left]
+        return {**super().check(header, abouts), "criteria": criteria}
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[Judgement]:
+        """Make a judgement of each cell."""
+        criteria = {each.name: each for each in self.criteria}
+        for about, votes, _ in cells:
+            verdict = self.rules.aggregate(votes, criteria[about["criterion"]]) if votes else MISSING_RESPONSE
+            yield Judgement(**about, verdict=verdict)
 
     @property
-    def entries(self) -> Sequence[Judgement]:
-        """The judgements."""
-        return self.judgements
+    def judgements(self) -> tuple[Judgement, ...]:
+        """The entries, ordered by criterion, system and instance."""
+        return self.entries
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The criteria, in the order asked for."""
+        return tuple(map(Criterion.model_validate, self.header["criteria"]))
+
+    @cached_property
+    def rubric(self) -> Rubric | None:
+        """The rubric as it was judged, if the criteria are those of one."""
+        rubric = self.header["rubric"]
+        return None if rubric is None else Rubric.model_validate(rubric)
 
     @cached_property
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
@@ -310,44 +327,39 @@ class JudgementTable(ResultMethods[Judgement]):
     def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
         """``(system, criterion name)`` -> its judgements as columns, of which all scores are made.
 
-        Of a result on disk they are read from columns of the files, under the rules of which these were saved.
+        For results on disk under the rules by which they were saved, they are columns of the files.
         """
-        entries = self.entries
-        if not isinstance(entries, EntriesOnDisk):
-            expected = self._rules.scoring == "expected"
-            return {
-                (system, criterion.name): JudgedColumns.of(
-                    self._cell(system, criterion.name), criterion, expected=expected
-                )
-                for criterion in self.criteria
-                for system in self.systems
-            }
-        parts = [self._columns_of_part(entries, number) for number in entries.numbers]
+        parts, stored = [], self.stored
+        if isinstance(stored, OnDisk) and self.rules == VoteRules.from_parameters(stored.files.header["parameters"]):
+            for number in stored.numbers:
+                kept = None if stored.kept is None else stored.kept[number]
+                table = stored.columns(number, OF_JUDGEMENTS)
+                parts.append(columns_of_table(table, self.criteria, stored.files.firsts[number], kept))
+        else:
+            parts = [part.own_columns() for part in self.parts(texts=False)]
         return {
             (system, criterion.name): JudgedColumns.joined([part[system, criterion.name] for part in parts])
             for criterion in self.criteria
             for system in self.systems
         }
 
-    def _columns_of_part(
-        self, entries: EntriesOnDisk[Judgement], number: int
-    ) -> Mapping[tuple[str, str], JudgedColumns]:
-        found = None
-        if entries.as_saved:
-            kept = None if entries.kept is None else entries.kept[number]
-            table = entries.columns(number, OF_JUDGEMENTS)
-            found = columns_of_table(table, self.criteria, entries.parts.firsts[number], kept)
-        return cast(Self, entries.part(number, texts=False)).columns if found is None else found
+    def own_columns(self) -> dict[tuple[str, str], JudgedColumns]:
+        """Return the columns of a part that is in memory."""
+        return {
+            (system, each.name): JudgedColumns.of(self._cell(system, each.name), each, self.rules)
+            for each in self.criteria
+            for system in self.systems
+        }
 
     def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
-        """As of any result, from the columns."""
+        """Count the votes and verdicts on the responses of a system, by default of all, that are unscored."""
         own = [each for (of, _), each in self.columns.items() if system in {None, of}]
         rows = np.concatenate([each.instances for each in own])
         return UnscoredCounts.of(VoteColumns.joined([each.verdicts.votes for each in own]), rows)
 
     @cached_property
     def vote_columns(self) -> VoteColumns:
-        """Every vote, as far as measures need it."""
+        """Every vote, as far as measures need it; texts on disk are not read."""
         return VoteColumns.joined([each.verdicts.votes for each in self.columns.values()])
 
     @cached_property
@@ -356,7 +368,7 @@ class JudgementTable(ResultMethods[Judgement]):
         rubric = self.rubric
         if rubric is None:
             return {}
-        expected = self._rules.scoring == "expected"
+        expected = self.rules.scoring == "expected"
         found = {}
         for system in self.systems:
             rows = zip(*(self._cell(system, each.name) for each in rubric.criteria), strict=True)
@@ -366,7 +378,7 @@ class JudgementTable(ResultMethods[Judgement]):
                         [item.verdict for item in row], rubric, expected=expected, length_penalty=row[0].length_penalty
                     ),
                     rubric,
-                    self._rules,
+                    self.rules,
                 )
                 for row in rows
             )
@@ -381,7 +393,7 @@ class JudgementTable(ResultMethods[Judgement]):
             system: summarize_rubric(
                 results,
                 self.rubric,
-                expected=self._rules.scoring == "expected",
+                expected=self.rules.scoring == "expected",
                 level=self._level_of(system, self.criteria[0].name),
             )
             for system, results in self.rubric_results.items()
@@ -447,23 +459,10 @@ class JudgementTable(ResultMethods[Judgement]):
         for difference in (*self.rubric_differences, *self.differences):
             yield from difference.reported()
 
-    @part_by_part
-    def asked(self) -> Iterator[QuestionAsked]:
-        """The verdicts as they are held."""
-        asked = {criterion.name: criterion for criterion in self.criteria}
-        for item in self.judgements:
-            criterion, verdict = asked[item.criterion], item.verdict
-            yield QuestionAsked(
-                name="/".join(map(str, _question(item))),
-                criterion=item.criterion,
-                question=criterion.description,
-                options=criterion.labels,
-                judged=(item.system,),
-                selected=verdict.selected_label,
-                score=verdict.aggregated_value,
-                verdict=verdict,
-                gold=item.gold,
-            )
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(each.verdict for each in self.entries)
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """The criterion that the cell names."""
@@ -509,7 +508,7 @@ class JudgementTable(ResultMethods[Judgement]):
         return report_of_run(
             [item.verdict for item in cell],
             criterion,
-            self._rules,
+            self.rules,
             samples=self.parameters["grid"]["samples"],
             reference=None if all(value is None for value in right) else right,
             level=self._level_of(system, criterion.name),
@@ -575,22 +574,22 @@ class JudgementTable(ResultMethods[Judgement]):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, **rules: Unpack[RubricRules]) -> Self:
-        """The same votes under other rules, without a call.
+    def rescored(self, **rules: Unpack[RubricRules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules.
 
         Args:
             **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``, and for a rubric
-                ``na_strategy`` or ``na_partial``; what is not given stays as it was.
+                ``na_strategy`` or ``na_partial``; the others stay as they were.
 
         Raises:
-            UnknownRuleError: A rule that does not exist or does not fit a criterion.
-            InvalidInputError: ``scoring="expected"`` of draws that could stop early.
+            UnknownRuleError: If a rule does not exist or does not fit a criterion.
+            InvalidInputError: If ``scoring="expected"`` is asked for and draws could stop early.
         """
         rubric, own = changed_rubric(self.rubric, rules)
-        changed = changed_rules(self.parameters, own)
+        changed = self.changed_rules(own)
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
-        return replace(self.rescored(changed), rubric=rubric)
+        return {**self.changed(changed), "rubric": None if rubric is None else rubric.model_dump(mode="json")}
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The rubric's scores, where there is one; the criteria's; how the systems differ; and the panel's."""
@@ -636,14 +635,6 @@ class JudgementTable(ResultMethods[Judgement]):
             "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
         )
 
-    def judged(self) -> dict[str, Any]:
-        """The criteria or the rubric, and the systems."""
-        return {
-            "systems": list(self.systems),
-            "criteria": [criterion.model_dump(mode="json") for criterion in self.criteria],
-            "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
-        }
-
     def overview(self) -> dict[str, Any]:
         """The fields of each summary under its ``system`` and ``criterion``, of each difference, and of each panel."""
         return {
@@ -665,95 +656,36 @@ class JudgementTable(ResultMethods[Judgement]):
             ],
         }
 
-    @part_by_part
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each response and criterion."""
-        for item in self.judgements:
-            about = {"gold": item.gold, "cluster": item.cluster, "length_penalty": item.length_penalty}
-            yield Cell({**_identity(item), **about}, item.verdict.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The judgements that these votes come to.
-
-        Raises:
-            InvalidInputError: If a row is left for some systems or criteria only, or some criteria of a rubric are.
-        """
-        cells = list(cells)
-        check_same_rows((cell.about for cell in cells), *cls.same_rows)
-        left = {cell.about["criterion"] for cell in cells}
-        lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
-        if lacking and header["rubric"] is not None:
-            raise InvalidInputError(
-                f"the criteria {lacking!r} of the rubric are left out; keep all criteria of a rubric"
-            )
-        criteria = {each["name"]: Criterion.model_validate(each) for each in header["criteria"] if each["name"] in left}
-        rules = VoteRules.from_parameters(header["parameters"])
-        rubric = header["rubric"]
-        return cls(
-            judgements=tuple(
-                Judgement(
-                    **cell.about,
-                    verdict=rules.aggregate(cell.votes, criteria[cell.about["criterion"]])
-                    if cell.votes
-                    else MISSING_RESPONSE,
-                )
-                for cell in cells
-            ),
-            criteria=tuple(criteria.values()),
-            systems=tuple(header["systems"]),
-            parameters=header["parameters"],
-            rubric=None if rubric is None else Rubric.model_validate(rubric),
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<JudgementTable of {len(self.systems)} system(s), {len(self.criteria)} criterion/criteria and "
-            f"{self.parameters['n']} instances>\n{self}"
-        )
-
     def _cell(self, system: str, criterion: str) -> list[Judgement]:
         return self._cells.get((system, criterion), [])
 
     @cached_property
     def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
         cells: dict[tuple[str, str], list[Judgement]] = {}
-        for item in self.scored_entries:
+        for item in self.entries:
             cells.setdefault((item.system, item.criterion), []).append(item)
         return cells
 
-    @part_by_part
-    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each judgement."""
+        """Give a row for each judgement."""
         of_rubric = {
             (item.system, item.instance): result
             for system, results in self.rubric_results.items()
             for item, result in zip(self._cell(system, self.criteria[0].name), results, strict=True)
         }
-        for judgement in self.judgements:
-            record: dict[str, Any] = {
-                **_identity(judgement),
-                **verdict_record(judgement.verdict),
-                "gold": judgement.gold,
-                "cluster": judgement.cluster,
-            }
-            if (result := of_rubric.get((judgement.system, judgement.instance))) is not None:
+        for each in self.entries:
+            record = dict(zip(self.names, _question(each), strict=True)) | verdict_record(each.verdict)
+            record |= {"gold": each.gold, "cluster": each.cluster}
+            if (result := of_rubric.get((each.system, each.instance))) is not None:
                 record |= {"rubric_score": result.score, "rubric_unscored_reason": result.unscored_reason}
-            if votes:
-                record["votes"] = [vote_row(vote) for vote in judgement.verdict.votes]
-            yield record
+            yield with_votes(record, [each.verdict], votes=votes)
 
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
-        """The records, with what measures need beside."""
-        return map(dict[str, Any].__or__, self.records(), self._told_for_measures())
-
-    @part_by_part
-    def _told_for_measures(self) -> Iterator[dict[str, Any]]:
-        asked = {criterion.name: criterion for criterion in self.criteria}
-        for item in self.judgements:
-            mass = covered_mass(item.verdict, asked[item.criterion], self._rules)
-            yield told_for_measures(item.verdict, mass)
+        """Give the records, with further columns that measures need."""
+        criteria = {each.name: each for each in self.criteria}
+        for row, each in zip(self.records(), self.entries, strict=True):
+            mass = covered_mass(each.verdict, criteria[each.criterion], self.rules)
+            yield {**row, **told_for_measures(each.verdict, mass)}
 
     def _notes(self) -> tuple[str, ...]:
         notes = [
@@ -774,10 +706,6 @@ class JudgementTable(ResultMethods[Judgement]):
             {f"{system}, {criterion}": each.unscored_bounds for (system, criterion), each in self.summaries.items()}
         )
         return (*notes, *baseline_note(self.parameters["judges"]))
-
-
-def _identity(judgement: Judgement) -> dict[str, Any]:
-    return {"instance": judgement.instance, "system": judgement.system, "criterion": judgement.criterion}
 
 
 def _question(item: Judgement) -> QuestionName:

@@ -1,31 +1,30 @@
-"""The result of any way of judging."""
+"""The results of any mode that has no analysis of its own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack
 
-from evenhand.aggregation import VoteRules, rubric_range
+from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Rubric
-from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.numbers import format_level
 from evenhand.options import RunOptions
-from evenhand.result_methods import ResultMethods
+from evenhand.results.analysis import Analysis, Rules
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import Column, Measure, Outcome, Outcomes, Reported, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, part_by_part, with_ids
 from evenhand.results.vote_columns import Cell, vote_row
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+
+T = TypeVar("T")
 
 _MOST_COLUMNS = 10
 """Of a table that can be read on a page."""
@@ -53,56 +52,64 @@ class JudgedSubject:
         return self.about.instance
 
 
-@dataclass(frozen=True)
-class ModeResults(ResultMethods[JudgedSubject]):
-    """The result of :func:`evenhand.run_mode`: every subject with its votes, and the measures of each system.
-
-    Attributes:
-        mode: The way of judging.
-        subjects: Ordered by system and instance.
-    """
-
-    mode: Mode[Any] = field(compare=False)  # the parameters say which it is, with its options
-    subjects: Sequence[JudgedSubject]
+class ModeAnalysis(Analysis):
+    """The result of :func:`evenhand.run_mode`: every subject with its votes, and the measures of each system."""
 
     kind: ClassVar = "mode_results"
+    judged: ClassVar = ("criteria",)
     names: ClassVar = ("instance", "system")
     compared: ClassVar = ("score", "score")
+    labelled_by: ClassVar = ("system", "question")
 
     @classmethod
-    def judged_now(
-        cls,
-        mode: Mode[Any],
-        subjects: Sequence[Subject],
-        systems: Sequence[str],
-        judges: Sequence[JudgeEngine],
-        parameters: Mapping[str, Any],
-    ) -> Self:
-        """Ask the judges.
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Check that all questions about a subject are there."""
+        for own in _by_subject(abouts, lambda about: about).values():
+            asked = [about["question"] for about in own]
+            if asked not in ([None], list(range(len(asked)))):
+                raise InvalidInputError(
+                    f"of the questions about instance {own[0]['instance']} some are left out; keep all questions about "
+                    "a row, or none"
+                )
+        return super().check(header, abouts)
 
-        Args:
-            mode: The way of judging.
-            subjects: What is judged, ordered by system and instance.
-            systems: Whose response each is.
-            judges: Who judges.
-            parameters: What the result repeats.
-        """
-        left = [about.without_texts() for about in subjects]  # as it is saved, so that no result rests on texts
-        asked = zip(left, systems, mode.ask(subjects, judges), strict=True)
-        judged = tuple(JudgedSubject(about, system, cast, mode.result(about, cast)) for about, system, cast in asked)
-        return cls(mode=mode, subjects=judged, parameters=parameters)
+    @cached_property
+    def mode(self) -> Mode[Any]:
+        """The mode, with its options."""
+        held = {**self.parameters, **self.parameters["grid"], **self.parameters["flow"]}
+        options = RunOptions(**{name: held[name] for name in RunOptions.model_fields if name in held})
+        return find_mode(self.parameters["mode"]).from_options(self.parameters["mode_options"], options)
+
+    @cached_property
+    def _held(self) -> list[Criterion | Rubric]:
+        """All criteria of the header."""
+        return [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in self.header["criteria"]]
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[JudgedSubject]:
+        """Make a subject, with its result, of the cells about it."""
+        for own in _by_subject(cells, lambda cell: cell.about).values():
+            about = own[0].about
+            votes = () if about["question"] is None else tuple(cell.votes for cell in own)
+            subject = Subject(
+                about["instance"],
+                {name: "" if given else None for name, given in zip(about["names"], about["given"], strict=True)},
+                judged=self._held[about["criterion"]],
+                cluster=about["cluster"],
+                facts=json.loads(about["facts"]),
+            )
+            yield JudgedSubject(subject, about["system"], votes, self.mode.result(subject, votes))
 
     @property
-    def entries(self) -> Sequence[JudgedSubject]:
-        """The subjects."""
-        return self.subjects
+    def subjects(self) -> tuple[JudgedSubject, ...]:
+        """The entries, ordered by system and instance."""
+        return self.entries
 
     @cached_property
     def measures(self) -> Mapping[str, Any]:
         """System -> what the results on it come to, as the mode has it."""
         found = {}
-        for system in dict.fromkeys(each.system for each in self.scored_entries):
-            own = [each for each in self.scored_entries if each.system == system]
+        for system in dict.fromkeys(each.system for each in self.entries):
+            own = [each for each in self.entries if each.system == system]
             level = self.level_over([each.about.cluster for each in own])
             found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
         return found
@@ -121,8 +128,6 @@ class ModeResults(ResultMethods[JudgedSubject]):
             rubric_range(each).score if isinstance(each, Rubric) else each.score_range for each in self._criteria
         )
 
-    labelled_by: ClassVar = ("system", "question")
-
     def outcomes(self) -> tuple[Outcomes, ...]:
         """The score of each system, as the records of the mode have it.
 
@@ -130,7 +135,7 @@ class ModeResults(ResultMethods[JudgedSubject]):
             InvalidInputError: A mode whose records have no score.
         """
         found: dict[str, list[Outcome]] = {}
-        for each, record in zip(self.scored_entries, self.records(), strict=True):
+        for each, record in zip(self.entries, self.records(), strict=True):
             if "score" not in record:
                 raise InvalidInputError(
                     f"a record of the mode {self.mode.kind!r} has no 'score', which is what people could give too"
@@ -140,8 +145,8 @@ class ModeResults(ResultMethods[JudgedSubject]):
             row = Outcome(each.instance, questions, record["score"], selected, cluster=each.about.cluster)
             found.setdefault(each.system, []).append(row)
         one = self._criteria[0] if len(self._criteria) == 1 else None
-        whole = isinstance(self.scored_entries[0].result, Verdict)
-        own = one if isinstance(one, Criterion) and one is not NO_CRITERION and whole else None
+        whole = isinstance(self.entries[0].result, Verdict)
+        own = one if isinstance(one, Criterion) and one != NO_CRITERION and whole else None
         given = [row.score for rows in found.values() for row in rows if row.score is not None]
         ends = [*self.score_range({}), *given]  # a mode of one's own may score anything
         return tuple(
@@ -164,16 +169,15 @@ class ModeResults(ResultMethods[JudgedSubject]):
     def _name(self) -> str:
         """Of the score."""
         one = self._criteria[0] if len(self._criteria) == 1 else None
-        return self.mode.kind if one is None or one is NO_CRITERION else one.name
+        return self.mode.kind if one is None or one == NO_CRITERION else one.name
 
-    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The questions with what their votes come to; of choices among several responses the votes alone."""
-        for cell in self.cells():
+        for cell in self.stored.cells():
             names, subject = tuple(cell.about["names"]), self._subjects[cell.about["system"], cell.about["instance"]]
             criterion = self.criterion_of(cell) if cell.votes else None
             compares = len(names) > 1
-            verdict = MISSING_RESPONSE if criterion is None else self._rules.aggregate(cell.votes, criterion)
+            verdict = MISSING_RESPONSE if criterion is None else self.rules.aggregate(cell.votes, criterion)
             given = subject.names if compares else ()
             picked = None if verdict.selected_index is None or not compares else verdict.selected_index
             yield QuestionAsked(
@@ -189,10 +193,6 @@ class ModeResults(ResultMethods[JudgedSubject]):
                 offered=() if criterion is None or not compares else criterion.labels,
             )
 
-    @property
-    def _rules(self) -> VoteRules:
-        return VoteRules.from_parameters(self.parameters)
-
     def criterion_of(self, cell: Cell) -> Criterion:
         """That of the question, as the mode asks it."""
         about, place = cell.about, cell.about["question"] or 0
@@ -204,7 +204,7 @@ class ModeResults(ResultMethods[JudgedSubject]):
 
     @cached_property
     def _subjects(self) -> Mapping[tuple[str, int], Subject]:
-        return {(each.system, each.instance): each.about for each in self.scored_entries}
+        return {(each.system, each.instance): each.about for each in self.entries}
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
@@ -223,84 +223,39 @@ class ModeResults(ResultMethods[JudgedSubject]):
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 
-    @part_by_part
-    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each subject."""
-        for each in self.scored_entries:
+        for each in self.entries:
             record = {
                 "instance": each.instance,
                 "system": each.system,
                 **self.mode.record(each.about, each.result),
                 "cluster": each.about.cluster,
             }
-            own = (vote for cast in each.votes for vote in cast)
-            yield {**record, "votes": list(map(vote_row, own))} if votes else record
-
-    def rescore(self, **rules: Unpack[Rules]) -> Self:
-        """The same votes under other rules, without a call.
-
-        Args:
-            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays.
-
-        Raises:
-            UnknownRuleError: A rule that does not exist.
-        """
-        return self.rescored(changed_rules(self.parameters, rules))
-
-    def judged(self) -> dict[str, Any]:
-        """The criteria, or the rubrics."""
-        return {"criteria": [each.model_dump(mode="json") for each in self._criteria]}
+            cast = [vote_row(vote) for own in each.votes for vote in own] if votes else []
+            yield {**record, "votes": cast} if votes else record
 
     @cached_property
     def _criteria(self) -> list[Criterion | Rubric]:
         found: list[Criterion | Rubric] = []
-        for judged in {id(each.about.judged): each.about.judged for each in self.scored_entries}.values():
+        for judged in {id(each.about.judged): each.about.judged for each in self.entries}.values():
             found += [] if judged in found else [judged]  # each part of a result on disk has its own
         return found
+
+    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules.
+
+        Args:
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; the others stay as they were.
+
+        Raises:
+            UnknownRuleError: If a rule does not exist.
+        """
+        return self.changed(self.changed_rules(rules))
 
     def overview(self) -> dict[str, Any]:
         """The measures of each system."""
         return {"measures": {system: plain(own) for system, own in self.measures.items()}}
-
-    @part_by_part
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each question; a subject about which nothing was asked has one cell without votes."""
-        judged = {id(each.about.judged): each.about.judged for each in self.scored_entries}
-        places = {number: self._criteria.index(criterion) for number, criterion in judged.items()}
-        for each in self.scored_entries:
-            about = {
-                "instance": each.instance,
-                "system": each.system,
-                "criterion": places[id(each.about.judged)],
-                **each.about.remembered(),
-                "cluster": each.about.cluster,
-            }
-            for number, cast in enumerate(each.votes or ((),)):
-                yield Cell({**about, "question": number if each.votes else None}, cast)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The results that these votes come to.
-
-        Raises:
-            InvalidInputError: If the mode is not known, or some questions about a subject are left out.
-        """
-        parameters = header["parameters"]
-        held = {
-            **parameters,
-            **parameters["grid"],
-            **parameters["flow"],
-        }
-        options = RunOptions(**{name: held[name] for name in RunOptions.model_fields if name in held})
-        mode = find_mode(parameters["mode"]).from_options(parameters["mode_options"], options)
-        criteria = [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in header["criteria"]]
-        grouped = groupby(cells, key=lambda cell: (cell.about["system"], cell.about["instance"]))
-        subjects = tuple(_judged(mode, criteria, list(own)) for _, own in grouped)
-        return cls(mode=mode, subjects=subjects, parameters=header["parameters"])
-
-    def __repr__(self) -> str:
-        return f"<ModeResults of {len(self.subjects)} subjects, judged by {self.mode.kind!r}>\n{self}"
 
 
 def _hull(ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:
@@ -312,28 +267,16 @@ def _header(name: str, level: float) -> str:
     return name.replace("_", " ") if name else f"score [{format_level(level)}]"
 
 
-def _shown(name: str) -> Any:
+def _shown(name: str) -> Callable[[Mapping[str, Measure]], str]:
     def shown(measures: Mapping[str, Measure]) -> str:
         return str(measures[name]) if name in measures else ""
 
     return shown
 
 
-def _judged(mode: Mode[Any], criteria: Sequence[Criterion | Rubric], cells: Sequence[Cell]) -> JudgedSubject:
-    """A subject and its result, of the cells about it."""
-    about = cells[0].about
-    asked = [cell.about["question"] for cell in cells]
-    votes = () if asked == [None] else tuple(tuple(cell.votes) for cell in cells)
-    if votes and asked != list(range(len(cells))):
-        raise InvalidInputError(
-            f"of the questions about instance {about['instance']} some are left out; keep all questions about a row, "
-            "or none"
-        )
-    subject = Subject(
-        about["instance"],
-        {name: "" if given else None for name, given in zip(about["names"], about["given"], strict=True)},
-        judged=criteria[about["criterion"]],
-        cluster=about["cluster"],
-        facts=json.loads(about["facts"]),
-    )
-    return JudgedSubject(subject, about["system"], votes, mode.result(subject, votes))
+def _by_subject(held: Iterable[T], about: Callable[[T], Mapping[str, Any]]) -> dict[tuple[str, int], list[T]]:
+    """Group cells by their subject."""
+    found: dict[tuple[str, int], list[T]] = {}
+    for each in held:
+        found.setdefault((about(each)["system"], about(each)["instance"]), []).append(each)
+    return found

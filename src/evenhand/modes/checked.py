@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
+from typing import Any, ClassVar, Unpack, get_args
 
-from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
+from evenhand.aggregation.checklist_score import Answer
+from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
-from evenhand.judge_reliability.panel_report import PanelReport, item_panels
+from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.modes.checklist import (
     RANGES,
     ChecklistReport,
@@ -20,6 +21,13 @@ from evenhand.modes.checklist import (
     ItemReport,
     item_record,
     report_checklists,
+)
+from evenhand.modes.differences import (
+    SystemDifference,
+    best_system,
+    differences_tables,
+    scored_rows,
+    system_differences,
 )
 from evenhand.numbers import (
     format_count,
@@ -31,7 +39,7 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.options import ChecklistMetric
-from evenhand.result_methods import ResultMethods
+from evenhand.results.analysis import Analysis, Rules
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -45,23 +53,11 @@ from evenhand.results.measures import (
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, check_same_rows, named_row, part_by_part, with_ids
 from evenhand.results.vote_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.differences import (
-    SystemDifference,
-    best_system,
-    differences_tables,
-    scored_rows,
-    system_differences,
-)
+from evenhand.statistics.intervals import IntervalLevel, Level
 from evenhand.votes import MISSING_RESPONSE, Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38
@@ -99,43 +95,74 @@ class CheckedResponse:
     cluster: str | None = None
 
 
-@dataclass(frozen=True)
-class ChecklistTable(ResultMethods[CheckedResponse]):
-    """The result of :func:`checklist`: every verdict, what each response comes to, and a report a system.
-
-    Attributes:
-        responses: Ordered by system and instance.
-        checklists: As they were asked; one unless each row had its own.
-        systems: In the order asked for.
-    """
-
-    responses: Sequence[CheckedResponse]
-    checklists: tuple[Checklist, ...]
-    systems: tuple[str, ...]
+class ChecklistAnalysis(Analysis):
+    """The result of :func:`checklist`: every verdict, the scores of each response, and a report per system."""
 
     kind: ClassVar = "checklist"
+    judged: ClassVar = ("systems", "checklists")
     names: ClassVar = ("instance", "system")
     compared: ClassVar = ("primary_score", "primary_score")
     same_rows: ClassVar = ("system",)
     labelled_by: ClassVar = ("system", "item")
     further_ranges: ClassVar = RANGES
 
-    @property
-    def entries(self) -> Sequence[CheckedResponse]:
-        """The responses."""
-        return self.responses
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Check that the systems have the same rows, and each response all items of its checklist."""
+        items = [[item["name"] for item in each["items"]] for each in header["checklists"]]
+        given: dict[tuple[str, int, int], list[str]] = {}
+        for about in abouts:
+            given.setdefault((about["system"], about["instance"], about["checklist"]), []).append(about["item"])
+        for (_, instance, checklist), named in given.items():
+            if named != items[checklist]:
+                raise InvalidInputError(
+                    f"of the items {items[checklist]!r} of the checklist {header['checklists'][checklist]['name']!r} "
+                    f"there are only {named!r} for instance {instance}; keep all items of a response, or none"
+                )
+        return super().check(header, abouts)
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[CheckedResponse]:
+        """Make a response of the cells on its items."""
+        grouped: dict[tuple[str, int], list[Cell]] = {}
+        for cell in cells:
+            grouped.setdefault((cell.about["system"], cell.about["instance"]), []).append(cell)
+        for own in grouped.values():
+            about = own[0].about
+            items = self.checklists[about["checklist"]].items
+            yield CheckedResponse(
+                instance=about["instance"],
+                system=about["system"],
+                checklist=about["checklist"],
+                verdicts=tuple(
+                    self.rules.aggregate(cell.votes, item.as_criterion()) if cell.votes else MISSING_RESPONSE
+                    for item, cell in zip(items, own, strict=True)
+                ),
+                gold=tuple(cell.about["gold"] for cell in own),
+                cluster=about["cluster"],
+            )
 
     @property
-    def _rules(self) -> VoteRules:
-        return VoteRules.from_parameters(self.parameters)
+    def responses(self) -> tuple[CheckedResponse, ...]:
+        """The entries, ordered by system and instance."""
+        return self.entries
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
+    def checklists(self) -> tuple[Checklist, ...]:
+        """The checklists as they were asked; one unless each row had its own."""
+        return tuple(map(Checklist.model_validate, self.header["checklists"]))
 
     @cached_property
     def results(self) -> tuple[ChecklistResult, ...]:
         """What each of the responses comes to."""
         metric = self.parameters["primary_metric"]
         return tuple(
-            ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, self._rules)
-            for response in self.scored_entries
+            ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, self.rules)
+            for response in self.entries
         )
 
     def outcomes(self) -> tuple[Outcomes, ...]:
@@ -173,26 +200,19 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
         for difference in self.differences:
             yield from difference.reported()
 
-    @part_by_part
-    def asked(self) -> Iterator[QuestionAsked]:
-        """The verdicts on items as they are held, each on its own question."""
-        for response, result in zip(self.scored_entries, self.results, strict=True):
-            for item, gold in zip(result.items, response.gold, strict=True):
-                verdict, criterion = item.verdict, item.item.as_criterion()
-                named = {"yes": "Yes", "no": "No", "na": "N/A"}
-                yield QuestionAsked(
-                    name=f"{response.instance}/{response.system}/{item.item.name}",
-                    criterion=result.checklist.name,
-                    question=item.item.question,
-                    options=criterion.labels,
-                    judged=(response.system,),
-                    selected=verdict.selected_label,
-                    score=verdict.aggregated_value,
-                    verdict=verdict,
-                    gold=named.get(str(gold)),
-                )
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each cell."""
+        return tuple(verdict for response in self.entries for verdict in response.verdicts)
 
-    def parts(self) -> Iterator[Mapping[str, Any]]:
+    def asked(self) -> Iterator[QuestionAsked]:
+        """Give the questions of items under the names of their checklists."""
+        named = {"yes": "Yes", "no": "No", "na": "N/A"}
+        for cell, asked in zip(self.stored.cells(), super().asked(), strict=True):
+            checklist = self.checklists[cell.about["checklist"]].name
+            yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
+
+    def items(self) -> Iterator[Mapping[str, Any]]:
         """The items of the checklist that all rows share, one by one."""
         for each in self.outcomes():
             named = {"system": each.system, "item": each.criterion}
@@ -292,19 +312,19 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
         return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))
 
     def panels(self, system: str) -> Mapping[str, PanelReport]:
-        """Item name -> what the votes on a system's responses say about the judges.
+        """Return item name -> what the votes on a system's responses say about the judges.
 
-        Empty where one judge was asked once, and where the rows have different checklists.
+        Empty if one judge was asked once, and if the rows have different checklists.
         """
         return item_panels(
             [result for _, result in self._of_system(system)],
-            self._rules,
+            self.rules,
             samples=self.parameters["grid"]["samples"],
             level=self._level_of(system),
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> Self:
+    def rescored(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """The same votes under another primary metric or other rules, without a call.
 
         Args:
@@ -318,7 +338,7 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
         metric = self.parameters["primary_metric"] if primary_metric is None else primary_metric
         if metric not in get_args(ChecklistMetric):
             raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(ChecklistMetric))}")
-        changed = changed_rules(self.parameters, rules)
+        changed = self.changed_rules(rules)
         if changed.scoring != "selected":
             raise InvalidInputError(
                 f"scoring={changed.scoring!r} does not belong to a checklist: primary_metric='normalized' scores one "
@@ -326,9 +346,9 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
             )
         changed.check("binary")
         if metric == "normalized":
-            votes = [vote for each in self.scored_entries for verdict in each.verdicts for vote in verdict.votes]
+            votes = [vote for each in self.entries for verdict in each.verdicts for vote in verdict.votes]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        return self.rescored(changed, primary_metric=metric)
+        return self.changed(changed, primary_metric=metric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, how they differ, the questions, and the categories where there are several."""
@@ -343,24 +363,15 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
             *([_categories_table(self, categories)] if len(categories) > 1 else []),
         )
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row an item of a response."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
-
-        return pd.DataFrame.from_records(list(self._item_rows()))
-
-    @part_by_part
-    def _item_rows(self) -> Iterator[dict[str, Any]]:
-        for response, result in zip(self.responses, self.results, strict=True):
+    def flat_records(self) -> Iterator[dict[str, Any]]:
+        """Give a row for each item of a response."""
+        for response, result in zip(self.entries, self.results, strict=True):
             for item in _items(response, result):
-                row = {**_identity(response, result), **item, "cluster": response.cluster}
-                yield named_row(row, self.ids) if self.ids else row
+                yield {**_identity(response, result), **item, "cluster": response.cluster}
 
-    @part_by_part
-    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each response: its scores, and its items inside."""
-        for response, result in zip(self.scored_entries, self.results, strict=True):
+        for response, result in zip(self.entries, self.results, strict=True):
             yield {
                 **_identity(response, result),
                 **result.record(),
@@ -371,13 +382,6 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
                     for item, verdict in zip(_items(response, result), response.verdicts, strict=True)
                 ],
             }
-
-    def judged(self) -> dict[str, Any]:
-        """The checklists and the systems."""
-        return {
-            "systems": list(self.systems),
-            "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
-        }
 
     def overview(self) -> dict[str, Any]:
         """The fields of each system's report, and of each difference."""
@@ -393,74 +397,40 @@ class ChecklistTable(ResultMethods[CheckedResponse]):
         """
         found: list[dict[str, Any]] = []
         nobody = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response"}
-        for about, votes, _ in self.cells():
+        for about, votes, _ in self.stored.cells():
             row = {name: about[name] for name in ("system", "item", "gold", "cluster") if about[name] is not None}
-            row["id"] = self.ids[about["instance"]] if self.ids else str(about["instance"])
+            row["id"] = self.row_name(about["instance"])
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **nobody}]
         return found
 
-    @part_by_part
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each item of each response."""
-        for response in self.scored_entries:
-            items = self.checklists[response.checklist].items
-            for item, verdict, gold in zip(items, response.verdicts, response.gold, strict=True):
-                about = {"instance": response.instance, "system": response.system, "checklist": response.checklist}
-                yield Cell({**about, "item": item.name, "gold": gold, "cluster": response.cluster}, verdict.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The responses that these votes are about.
-
-        Raises:
-            InvalidInputError: If some items of a response are left out, or a row is left for some systems only.
-        """
-        cells = list(cells)
-        check_same_rows((cell.about for cell in cells), *cls.same_rows)
-        checklists = tuple(Checklist.model_validate(checklist) for checklist in header["checklists"])
-        rules = VoteRules.from_parameters(header["parameters"])
-        grouped: dict[tuple[str, int], list[Cell]] = {}
-        for cell in cells:
-            grouped.setdefault((cell.about["system"], cell.about["instance"]), []).append(cell)
-        return cls(
-            responses=tuple(_response_of(own, checklists, rules) for own in grouped.values()),
-            checklists=checklists,
-            systems=tuple(header["systems"]),
-            parameters=header["parameters"],
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<ChecklistTable of {len(self.systems)} system(s), {len(self.checklists)} checklist(s) and "
-            f"{self.parameters['n']} instances>\n{self}"
-        )
-
     def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
-        for response, result in zip(self.scored_entries, self.results, strict=True):
+        for response, result in zip(self.entries, self.results, strict=True):
             if response.system == system:
                 yield response, result
 
 
-def _response_of(cells: Sequence[Cell], checklists: Sequence[Checklist], rules: VoteRules) -> CheckedResponse:
-    about = cells[0].about
-    checklist = checklists[about["checklist"]]
-    asked, given = [item.name for item in checklist.items], [cell.about["item"] for cell in cells]
-    if asked != given:
-        raise InvalidInputError(
-            f"of the items {asked!r} of the checklist {checklist.name!r} there are only {given!r} for instance "
-            f"{about['instance']}; keep all items of a response, or none"
-        )
-    return CheckedResponse(
-        instance=about["instance"],
-        system=about["system"],
-        checklist=about["checklist"],
-        verdicts=tuple(
-            rules.aggregate(cell.votes, item.as_criterion()) if cell.votes else MISSING_RESPONSE
-            for item, cell in zip(checklist.items, cells, strict=True)
-        ),
-        gold=tuple(cell.about["gold"] for cell in cells),
-        cluster=about["cluster"],
-    )
+def item_panels(
+    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: Level = 0.95, seed: int = 0
+) -> dict[str, PanelReport]:
+    """Return item name -> the report on the judges that answered it.
+
+    Empty if each response had its own checklist, and if one judge was asked once.
+
+    Args:
+        results: One per response.
+        rules: The rules that made the verdicts.
+        samples: The most draws of each prompt that the run was to make.
+        level: Of the intervals.
+        seed: Of the intervals that are drawn.
+    """
+    if not results or any(result.checklist != results[0].checklist for result in results):
+        return {}
+    asked = zip(results[0].checklist.items, zip(*(result.verdicts for result in results), strict=True), strict=True)
+    reports = {
+        item.name: report_of_run(own, item.as_criterion(), rules, samples=samples, level=level, seed=seed)
+        for item, own in asked
+    }
+    return {name: report for name, report in reports.items() if report is not None}
 
 
 def _outcome(response: CheckedResponse, result: ChecklistResult, checklist: Checklist) -> Outcome:
@@ -489,17 +459,17 @@ def _identity(response: CheckedResponse, result: ChecklistResult) -> dict[str, A
     return {"instance": response.instance, "system": response.system, "checklist": result.checklist.name}
 
 
-def _primary(table: ChecklistTable) -> str:
+def _primary(table: ChecklistAnalysis) -> str:
     """What the primary score is called."""
     return METRICS[table.parameters["primary_metric"]]
 
 
-def _level(table: ChecklistTable) -> str:
+def _level(table: ChecklistAnalysis) -> str:
     """How the level of intervals stands in headers."""
     return f"[{format_level(table.parameters['level'])}]"
 
 
-def _systems_table(table: ChecklistTable) -> TextTable:
+def _systems_table(table: ChecklistAnalysis) -> TextTable:
     reports, checklists, primary = table.reports, table.checklists, _primary(table)
     others = [name for name in METRICS.values() if name != primary and _differs(name, reports.values())]
     what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
@@ -519,7 +489,7 @@ def _systems_table(table: ChecklistTable) -> TextTable:
     title = f"Checked by {what}, by {', '.join(table.parameters['judges'])}"
     by_name = {(system,): report for system, report in reports.items()}
     shown = measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
-    if all(answer is None for response in table.scored_entries for answer in response.gold):
+    if all(answer is None for response in table.entries for answer in response.gold):
         return shown
     return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
 
@@ -531,7 +501,7 @@ def _differs(name: str, reports: Iterable[ChecklistReport]) -> bool:
     )
 
 
-def _questions_table(table: ChecklistTable) -> TextTable:
+def _questions_table(table: ChecklistAnalysis) -> TextTable:
     """One system: every question with what it tells."""
     (report,) = table.reports.values()
     columns = (
@@ -546,7 +516,7 @@ def _questions_table(table: ChecklistTable) -> TextTable:
     return measures_table("Questions", ("question", "category"), named, columns, notes, kind="questions")
 
 
-def _questions_by_system_table(table: ChecklistTable) -> TextTable:
+def _questions_by_system_table(table: ChecklistAnalysis) -> TextTable:
     """Several systems: every question with the pass rate of each."""
     reports = table.reports
     labels = list(dict.fromkeys(item.label for report in reports.values() for item in report.items))
@@ -574,7 +544,7 @@ def _questions_by_system_table(table: ChecklistTable) -> TextTable:
     )
 
 
-def _categories_table(table: ChecklistTable, categories: Sequence[str]) -> TextTable:
+def _categories_table(table: ChecklistAnalysis, categories: Sequence[str]) -> TextTable:
     reports = table.reports
     rates = {
         system: {each.category: each.pass_rate for each in report.categories} for system, report in reports.items()
@@ -619,12 +589,15 @@ def _left_out_note(questions: int) -> tuple[str, ...]:
     return (f"{more} more questions are in the reports of the table.",) if more > 0 else ()
 
 
-def _notes(table: ChecklistTable) -> tuple[str, ...]:
+def _notes(table: ChecklistAnalysis) -> tuple[str, ...]:
     reports, parameters = table.reports, table.parameters
     unanswered: Counter[str] = Counter()
     for report in reports.values():
         unanswered.update(report.unanswered_reasons)
-    notes = [*unscored_note(table.unscored_counts), *readings_note(report.readings for report in reports.values())]
+    notes = [
+        *unscored_note(table.unscored_counts),
+        *readings_note(report.readings for report in reports.values()),
+    ]
     notes += unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})
     if unanswered:
         listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))

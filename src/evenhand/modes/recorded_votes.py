@@ -1,13 +1,14 @@
-"""Votes recorded in the columns of a data set: reduced to verdicts, or compared rater by rater. No call is made."""
+"""Results of recorded votes: verdicts with their scores, system by system, or the agreement of raters."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self
+from itertools import islice
+from typing import Any, ClassVar
 
-from evenhand.aggregation import check_rule
+from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     named_weights,
@@ -30,14 +31,14 @@ from evenhand.judge_reliability.against_people import (
     summarize_votes,
 )
 from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
-from evenhand.numbers import Missing, format_count
-from evenhand.result_methods import ResultMethods
+from evenhand.numbers import format_count
+from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import with_ids
-from evenhand.results.vote_columns import Cell, vote_row
+from evenhand.results.stored import Stored
+from evenhand.results.vote_columns import Cell
 from evenhand.scoring import count_readings, readings_note
 from evenhand.votes import Verdict
 
@@ -49,13 +50,13 @@ WITHOUT_CRITERIA = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedInstance:
-    """One instance on which votes were recorded.
+    """One response on which votes were recorded.
 
     Attributes:
-        instance: The row's index.
-        verdict: What its votes come to, with these.
+        instance: The index of the instance.
+        verdict: With its votes.
         reference: The label that is right; None where it is not known.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        cluster: The cluster of the instance; None where instances are independent.
         system: Whose response was judged; empty where that is not known.
     """
 
@@ -66,34 +67,57 @@ class RecordedInstance:
     system: str = ""
 
 
-@dataclass(frozen=True)
-class VoteTable(ResultMethods[RecordedInstance]):
-    """The result of :func:`aggregate_votes`.
-
-    Attributes:
-        instances: In the order of the rows.
-        criterion: Whose options were voted on.
-        notes: What the reader must know about how the votes were read.
-    """
-
-    instances: tuple[RecordedInstance, ...]
-    criterion: Criterion
-    notes: tuple[str, ...] = ()
+class VoteAnalysis(Analysis):
+    """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
-    names: ClassVar = ("instance",)
+    judged: ClassVar = ("criterion", "notes")
+    names: ClassVar[tuple[str, ...]] = ("instance",)
     compared: ClassVar = ("aggregated_value", "selected_option")
-    tells_verdicts: ClassVar = True
+    has_verdicts: ClassVar = True
+
+    def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
+        super().__init__(header, parameters, stored)
+        if any("system" in about for about in islice(stored.abouts(), 1)):
+            self.names, self.labelled_by = ("instance", "system"), ("system",)  # type: ignore[misc] # of these votes
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems whose responses were judged, in the order of the rows; one empty name where none is known."""
+        return tuple(dict.fromkeys(each.system for each in self.entries))
+
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Check the weights."""
+        check_weights(header["parameters"]["weights"])
+        return super().check(header, abouts)
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[RecordedInstance]:
+        """Make an instance of each cell."""
+        rule, weights = self.parameters["rule"], self.parameters["weights"]
+        for cell in cells:
+            verdict = recorded_verdict(cell.votes, self.criterion, rule, weights)
+            yield RecordedInstance(**cell.about, verdict=verdict)
 
     @property
-    def entries(self) -> tuple[RecordedInstance, ...]:
-        """The instances."""
-        return self.instances
+    def instances(self) -> tuple[RecordedInstance, ...]:
+        """The entries, in the order of the rows."""
+        return self.entries
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """The criterion whose options were voted on."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know about how the votes were read."""
+        return tuple(self.header["notes"])
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict on each instance."""
-        return tuple(each.verdict for each in self.instances)
+        """The verdict on each cell."""
+        return tuple(each.verdict for each in self.entries)
 
     @property
     def references(self) -> tuple[str | None, ...]:
@@ -111,31 +135,24 @@ class VoteTable(ResultMethods[RecordedInstance]):
         return self.criterion.score_range
 
     def outcomes(self) -> tuple[Outcomes, ...]:
-        """Of the verdicts."""
-        rows = [Outcome.of_verdict((each.instance,), each.verdict, each.cluster) for each in self.instances]
-        return (Outcomes.by(self.criterion, rows),)
+        """Return the scores of each system, row by row."""
+        found = []
+        for system in self.systems:
+            rows = [
+                Outcome.of_verdict((each.instance, *([system] if system else [])), each.verdict, each.cluster)
+                for each in self.entries
+                if each.system == system
+            ]
+            found.append(Outcomes.by(self.criterion, rows, system=system))
+        return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """The aggregated score, and what the votes say of the judges."""
-        scores = self.summary.scores
-        n = scores.num_instances - scores.num_unscored - scores.num_na
-        yield Reported(self.criterion.name, (), scores, n, scores.unscored_counts)
-        yield Reported("", (), self.summary, n, scores.unscored_counts)
-
-    def asked(self) -> Iterator[QuestionAsked]:
-        """The verdicts as they are held."""
-        for each in self.instances:
-            yield QuestionAsked(
-                name=str(each.instance),
-                criterion=self.criterion.name,
-                question=self.criterion.description,
-                options=self.criterion.labels,
-                judged=(),
-                selected=each.verdict.selected_label,
-                score=each.verdict.aggregated_value,
-                verdict=each.verdict,
-                gold=each.reference,
-            )
+        """Give the aggregated score of each system, and what the votes say of the judges."""
+        for system, summary in self.summaries.items():
+            scores, of = summary.scores, (system,) if system else ()
+            n = scores.num_instances - scores.num_unscored - scores.num_na
+            yield Reported(self.criterion.name, of, scores, n, scores.unscored_counts)
+            yield Reported("", of, summary, n, scores.unscored_counts)
 
     def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
         """The criterion."""
@@ -148,41 +165,46 @@ class VoteTable(ResultMethods[RecordedInstance]):
         return {**said, "parameters": {**said["parameters"], "votes": ["people"], "rule": rule, "weights": None}}
 
     @cached_property
+    def summaries(self) -> Mapping[str, VoteSummary]:
+        """System -> what its verdicts say."""
+        labels, found = self.criterion.labels, {}
+        for system in self.systems:
+            own = [each for each in self.entries if each.system == system]
+            found[system] = summarize_votes(
+                [each.verdict for each in own],
+                self.criterion,
+                [None if each.reference is None else labels.index(each.reference) for each in own],
+                level=self.level_over([each.cluster for each in own]),
+                resamples=self.parameters["resamples"],
+                seed=self.parameters["seed"],
+            )
+        return found
+
+    @property
     def summary(self) -> VoteSummary:
-        """What the verdicts come to."""
-        said, labels = self.parameters, self.criterion.labels
-        return summarize_votes(
-            self.verdicts,
-            self.criterion,
-            [None if label is None else labels.index(label) for label in self.references],
-            level=self.level_over([each.cluster for each in self.instances]),
-            resamples=said["resamples"],
-            seed=said["seed"],
-        )
-
-    def text_table(self) -> TextTable:
-        """The summary as texts."""
-        judges = ", ".join(self.parameters["votes"])
-        title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
-        leading = unscored_bounds_note({"the aggregated score": self.summary.scores.unscored_bounds})
-        votes = [vote for verdict in self.verdicts for vote in verdict.votes]
-        read = (*readings_note([count_readings(votes)]), *unscored_note(self.unscored_counts))
-        return vote_summary_table(title, self.summary, (*leading, *read, *self.notes))
-
-    def confusion_table(self) -> TextTable:
-        """References against verdicts as texts.
+        """What the verdicts say, of one system.
 
         Raises:
-            InvalidInputError: If there are no references.
+            InvalidInputError: If there are several.
         """
-        compared = self.summary.comparison
-        if isinstance(compared, Missing):
-            raise InvalidInputError("there are no references to compare with; name their column: gold_fields=…")
-        return labels_table("References (rows) and verdicts (columns)", compared.labels, compared.confusion_matrix)
+        if len(self.systems) > 1:
+            raise InvalidInputError(f"the votes are about {list(self.systems)!r}: take summaries[system]")
+        return self.summaries[self.systems[0]]
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The summary, and the confusion matrix where there are references."""
-        return (self.text_table(), *([self.confusion_table()] if self.summary.comparison else []))
+        """Return the summary of each system, and its confusion matrix where there are references."""
+        tables = []
+        for system, summary in self.summaries.items():
+            about = f"{self.criterion.name} of {system}" if system else self.criterion.name
+            title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
+            leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
+            votes = [vote for each in self.entries if each.system == system for vote in each.verdict.votes]
+            read = (*readings_note([count_readings(votes)]), *unscored_note(summary.scores.unscored_counts))
+            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.notes)))
+            if compared := summary.comparison:
+                named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
+                tables.append(labels_table(named, compared.labels, compared.confusion_matrix))
+        return tuple(tables)
 
     def against_gold(
         self,
@@ -214,9 +236,9 @@ class VoteTable(ResultMethods[RecordedInstance]):
             seed=said["seed"],
         )
 
-    def rescore(
+    def rescored(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
-    ) -> VoteTable:
+    ) -> dict[str, Any]:
         """The same votes under another rule.
 
         Args:
@@ -228,31 +250,29 @@ class VoteTable(ResultMethods[RecordedInstance]):
             InvalidInputError: Weights that do not fit the judges or the rule.
         """
         said = self.parameters
-        changed = {
+        changed: dict[str, Any] = {
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
             "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
         }
-        return type(self).of_cells({**self.judged(), "parameters": {**said, **changed}}, self.cells())
-
-    def judged(self) -> dict[str, Any]:
-        """The criterion, and how the votes were read."""
-        return {"criterion": self.criterion.model_dump(mode="json"), "notes": list(self.notes)}
+        return {**self.header, "parameters": {**said, **changed}}
 
     def overview(self) -> dict[str, Any]:
-        """The fields of the summary."""
-        return {"summary": plain(self.summary)}
+        """Return the fields of the summary, or of the summary of each system."""
+        found = {system: plain(summary) for system, summary in self.summaries.items()}
+        return {"summary": found[self.systems[0]]} if self.systems == ("",) else {"summaries": found}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
 
         Judge -> the label of its vote, None where it has none; of votes that were read from replies also
-        ``<judge>_match`` and ``<judge>_unscored_reason``. Beside them ``instance``, and where they are known
-        ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge are columns of their own,
-        ``<judge>_1`` the second; so is what it said of a pair in the other order, ``<judge>_swapped``.
+        ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
+        ``system``, ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge have columns of
+        their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
         """
         found = []
         for each in self.instances:
             about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
+            about |= {"system": each.system or None}
             row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
             for vote in each.verdict.votes:
                 name = vote.judge_id + ("_swapped" if vote.order == (1, 0) else "")
@@ -263,39 +283,12 @@ class VoteTable(ResultMethods[RecordedInstance]):
             found.append(row)
         return found
 
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each instance."""
-        for each in self.instances:
-            about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
-            yield Cell(about, each.verdict.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The instances that these votes come to."""
-        criterion, said = Criterion.model_validate(header["criterion"]), header["parameters"]
-        return cls(
-            instances=tuple(
-                RecordedInstance(
-                    **cell.about,
-                    verdict=recorded_verdict(cell.votes, criterion, said["rule"], said["weights"]),
-                )
-                for cell in cells
-            ),
-            criterion=criterion,
-            parameters=said,
-            notes=tuple(header["notes"]),
-        )
-
-    def __repr__(self) -> str:
-        return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.instances)} instances>\n{self}"
-
-    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each instance."""
         for each in self.instances:
             verdict, reference = each.verdict, each.reference
             record = {
-                "instance": each.instance,
+                **{name: getattr(each, name) for name in self.names},
                 "selected_option": verdict.selected_label,
                 "aggregated_value": verdict.aggregated_value,
                 "agreement": verdict.agreement,
@@ -307,34 +300,50 @@ class VoteTable(ResultMethods[RecordedInstance]):
                 if reference is None or verdict.selected_label is None
                 else verdict.selected_label == reference,
             }
-            yield {**record, "votes": [vote_row(vote) for vote in verdict.votes]} if votes else record
+            yield with_votes(record, [verdict], votes=votes)
 
 
-@dataclass(frozen=True)
-class AgreementTable(ResultMethods[RaterPair]):
+class AgreementAnalysis(Analysis):
     """The result of :func:`agreement`.
 
     Attributes:
         pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
         panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
-        criterion: Whose options were chosen; made of the labels that occur where none was given.
         missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
         not_asked: Rater -> those of them on which the rater was not asked.
-        instances: The votes of all raters on each instance.
-        parameters: What made the table: columns, n, level, resamples, seed, version.
     """
 
-    pairs: tuple[RaterPair, ...]
-    panels: tuple[PanelAgreement, ...]
-    criterion: Criterion
-    missing: Mapping[str, int]
-    not_asked: Mapping[str, int] = field(default_factory=dict)
-    instances: tuple[Cell, ...] = ()
-
     kind: ClassVar = "agreement"
+    judged: ClassVar = ("criterion",)
     names: ClassVar = ("first", "second")
 
-    @property
+    def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
+        super().__init__(header, parameters, stored)
+        said, cells = parameters, list(stored.cells())
+        cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in cells]
+        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
+        level = self.level_over([cell.about["cluster"] for cell in cells])
+        drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
+        scale = Scale.of(self.criterion)
+        self.pairs: tuple[RaterPair, ...] = all_pairs(raters, scale, **drawn)
+        self.panels: tuple[PanelAgreement, ...] = panels(raters, scale, **drawn)
+        self.missing = {rater.name: rater.selected.count(None) for rater in raters}
+        self.not_asked = {rater.name: sum(rater.name not in votes for votes in cast) for rater in raters}
+
+    @classmethod
+    def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Count the clusters."""
+        said = header["parameters"]
+        level = clustered_level(said["level"], [about["cluster"] for about in abouts], said["interval"])
+        return {**header, "parameters": {**said, "num_clusters": level.n_clusters}}
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """Whose options were chosen; made of the labels that occur if none was given."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @cached_property
     def entries(self) -> tuple[RaterPair, ...]:
         """The pairs of raters."""
         return self.pairs
@@ -387,71 +396,30 @@ class AgreementTable(ResultMethods[RaterPair]):
             yield Reported("", (panel.name,), alpha)
 
     def asked(self) -> Iterator[QuestionAsked]:
-        """The votes of all raters on each instance, which come to no verdict."""
-        for cell in self.instances:
-            yield QuestionAsked(
-                name=str(cell.about["instance"]),
-                criterion=self.criterion.name,
-                question=self.criterion.description,
-                options=self.criterion.labels,
-                judged=(),
-                selected=None,
-                score=None,
-                verdict=NO_VERDICT,
-            )
+        """Give the votes of all raters on each instance, which make no verdict."""
+        return (replace(asked, selected=None, score=None, verdict=NO_VERDICT) for asked in super().asked())
+
+    def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
+        """Return the criterion."""
+        return self.criterion
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """No verdict on each cell."""
+        return (NO_VERDICT,) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """A row for each pair; a measure is its estimate, with its limits beside it."""
         yield from map(_pair_record, self.pairs)
 
-    def cells(self) -> Iterator[Cell]:
-        """The votes of all raters on each instance."""
-        return iter(self.instances)
-
-    def judged(self) -> dict[str, Any]:
-        """The criterion, and what was measured of the raters."""
+    def overview(self) -> dict[str, Any]:
+        """Return what was measured of the raters."""
         return {
-            "criterion": self.criterion.model_dump(mode="json"),
             "missing": dict(self.missing),
             "not_asked": dict(self.not_asked),
             "panels": plain(self.panels, reasons=True),
             "pairs": plain(self.pairs, reasons=True),
         }
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The agreement of the raters who cast these votes."""
-        instances, said = tuple(cells), header["parameters"]
-        criterion = Criterion.model_validate(header["criterion"])
-        level = clustered_level(said["level"], [cell.about["cluster"] for cell in instances], said["interval"])
-        cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in instances]
-        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
-        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold_fields"]]
-        drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
-        scale = Scale.of(criterion)
-        return cls(
-            pairs=all_pairs(raters, scale, **drawn),
-            panels=panels(raters, scale, **drawn),
-            criterion=criterion,
-            missing={rater.name: rater.selected.count(None) for rater in raters},
-            parameters={**said, "num_clusters": level.n_clusters},
-            not_asked={rater.name: sum(rater.name not in votes for votes in cast) for rater in raters},
-            instances=instances,
-        )
-
-    def compare(self, other: Self) -> NoReturn:
-        """Not for agreement, whose rows are pairs of raters and not instances.
-
-        Raises:
-            InvalidInputError: Always.
-        """
-        raise InvalidInputError(
-            f"two tables of agreement have no rows to pair, such as {self.names} and {other.names}: give the votes of "
-            "both runs to one agreement(…), or compare two results with verdicts"
-        )
-
-    def __repr__(self) -> str:
-        return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
 
 
 def _pair_record(pair: RaterPair) -> dict[str, Any]:

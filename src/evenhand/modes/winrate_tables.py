@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.modes.contest import (
+    TIE,
     Contest,
     check_reduction,
     cluster_numbers,
     is_graded,
     presented_contests,
-    resolve,
     resolved_contests,
     side_of,
 )
-from evenhand.modes.deciding import Decision, decisions
-from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests, unscored_pairs
+from evenhand.modes.winrates import (
+    ABOUT_CONTEST,
+    ContestSummary,
+    Decision,
+    SystemSummary,
+    about_contest,
+    decisions,
+    summarize_contests,
+    unscored_pairs,
+)
 from evenhand.numbers import (
     MISSING,
     Missing,
@@ -45,7 +52,7 @@ from evenhand.numbers import (
 )
 from evenhand.options import Reduction
 from evenhand.question import comparison_criterion, swapped_index
-from evenhand.result_methods import ResultMethods
+from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -61,8 +68,7 @@ from evenhand.results.measures import (
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Rules, changed_rules, part_by_part
-from evenhand.results.vote_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
@@ -74,7 +80,6 @@ from evenhand.votes import Vote
 if TYPE_CHECKING:
     import pandas as pd
 
-TIE = "tie"
 NO_ORDER = Missing("the votes do not say which system was shown first")
 WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
     (
@@ -95,80 +100,41 @@ _NONE_LEAD: LeadingPairs = MappingProxyType({})
 _NOTHING: Mapping[tuple[str, str], Decision] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ContestEntry:
-    """A contest as the table keeps it.
-
-    Attributes:
-        contest: The contest with its verdict and all votes.
-        prompt_id: The prompt's id in long data.
-        lengths: Characters of the first system's response and of the second's; None where there is none.
-        gold: The system that a person preferred, or ``"tie"``, where there is such a label.
-    """
-
-    contest: Contest
-    prompt_id: str | None
-    lengths: tuple[int | None, int | None]
-    gold: str | None = None
-
-    @property
-    def instance(self) -> int:
-        """The row's index."""
-        return self.contest.instance
-
-    @property
-    def first(self) -> str:
-        """The first system."""
-        return self.contest.first
-
-    @property
-    def second(self) -> str:
-        """The second system."""
-        return self.contest.second
-
-    @property
-    def length_difference(self) -> float:
-        """First minus second; NaN when one of them is not known, as the statistics expect it."""
-        first, second = self.lengths
-        return float("nan") if first is None or second is None else float(first - second)
-
-    @property
-    def agrees_with_gold(self) -> bool | None:
-        """Whether the verdict prefers what the person preferred; None without a label or a score."""
-        if self.gold is None or self.contest.score is None:
-            return None
-        return (self.contest.winner or TIE) == self.gold
-
-
-@dataclass(frozen=True)
-class WinrateTable(ResultMethods[ContestEntry]):
-    """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely.
-
-    Attributes:
-        contests: Ordered by prompt and pair.
-        criterion: What was compared.
-        systems: In the order asked for.
-    """
-
-    contests: Sequence[ContestEntry]
-    criterion: Criterion
-    systems: tuple[str, ...]
+class WinrateAnalysis(Analysis):
+    """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely."""
 
     kind: ClassVar = "winrates"
+    judged: ClassVar = ("systems", "criterion")
     names: ClassVar = ("instance", "first", "second")
     compared: ClassVar = ("score", "score")
     labelled_by: ClassVar = ("first", "second")
 
+    def read(self, cells: Iterable[Cell]) -> Iterator[Contest]:
+        """Make a contest of each cell."""
+        for about, votes, _ in cells:
+            held = {**about, "lengths": (about["first_length"], about["second_length"])}
+            yield Contest.of(votes, self.criterion, self.rules, **{name: held[name] for name in ABOUT_CONTEST})
+
     @property
-    def entries(self) -> Sequence[ContestEntry]:
-        """The contests."""
-        return self.contests
+    def contests(self) -> tuple[Contest, ...]:
+        """The entries, ordered by prompt and pair."""
+        return self.entries
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order asked for."""
+        return tuple(self.header["systems"])
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """What was compared."""
+        return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
     def summary(self) -> ContestSummary:
         """Winrates under the reduction asked for, ties, unscored contests, and how far the judge can be trusted."""
         summary = summarize_contests(
-            [entry.contest for entry in self.scored_entries],
+            self.entries,
             self.systems,
             reduction=self.reduction,
             level=self._level,
@@ -203,12 +169,11 @@ class WinrateTable(ResultMethods[ContestEntry]):
         Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
         contest once, whatever the grades.
         """
-        contests = [entry.contest for entry in self.scored_entries]
         ranking = rank_systems(
-            resolved_contests(contests, self.systems, self.reduction),
-            presented=presented_contests(contests, self.systems) if self._orders_known else None,
-            rounds=[contest.round for contest in contests],
-            length_difference=[entry.length_difference for entry in self.scored_entries],
+            resolved_contests(self.entries, self.systems, self.reduction),
+            presented=presented_contests(self.entries, self.systems) if self._orders_known else None,
+            rounds=[contest.round for contest in self.entries],
+            length_difference=[contest.length_difference for contest in self.entries],
             level=self._level,
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
@@ -218,8 +183,8 @@ class WinrateTable(ResultMethods[ContestEntry]):
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """The winrate of each system, and where there are more than two that against each other one."""
-        held: dict[frozenset[str], list[ContestEntry]] = {}
-        for each in self.scored_entries:
+        held: dict[frozenset[str], list[Contest]] = {}
+        for each in self.entries:
             for sides in ((each.first,), (each.second,), (each.first, each.second)):
                 held.setdefault(frozenset(sides), []).append(each)
         name = self.criterion.name
@@ -245,8 +210,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
-        contests = [entry.contest for entry in self.scored_entries]
-        leading = unscored_pairs(contests, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
+        leading = unscored_pairs(self.entries, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
             never = Missing("the two never met")
@@ -265,32 +229,31 @@ class WinrateTable(ResultMethods[ContestEntry]):
         if (agrees := self.gold_agreement()) is not None:
             yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
 
-    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The contests as they are held; the score is that of the first system."""
         graded = is_graded(self.criterion)
         named = {1.0: "first", 0.0: "second"}
-        for entry in self.scored_entries:
-            contest, sides = entry.contest, {"first": entry.first, "second": entry.second}
+        for contest in self.entries:
+            sides = {"first": contest.first, "second": contest.second}
             sided = [TIE if option.value == 0.5 else named.get(option.value, "") for option in self.criterion.options]  # type: ignore[arg-type]
             options = [sides.get(side, side or label) for side, label in zip(sided, self.criterion.labels, strict=True)]
             yield QuestionAsked(
-                name=f"{entry.instance}/{entry.first}/{entry.second}",
+                name=f"{contest.instance}/{contest.first}/{contest.second}",
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=self.criterion.labels if graded else tuple(options),
-                judged=(entry.first, entry.second),
+                judged=(contest.first, contest.second),
                 selected=None if contest.score is None else contest.winner or TIE,
                 score=contest.score,
                 verdict=contest.verdict.model_copy(update={"unscored_reason": contest.unscored_reason}),
-                gold=entry.gold,
+                gold=contest.gold,
                 compares=True,
                 offered=self.criterion.labels,
             )
 
-    def turned_in(self, other: Self) -> frozenset[tuple[str, ...]]:
+    def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
         """The pairs whose contests are those of the second against the first here."""
-        own, theirs = ({(about["first"], about["second"]) for about in each.abouts()} for each in (self, other))
+        own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
         return frozenset(pair for pair in theirs - own if pair[::-1] in own)
 
     def criterion_of(self, cell: Cell) -> Criterion:
@@ -312,18 +275,16 @@ class WinrateTable(ResultMethods[ContestEntry]):
         """(First, second) -> whether it is decided which of the two is better, and after how many prompts.
 
         Valid at all looks together, whatever the unscored votes would have said; see
-        :func:`~evenhand.modes.deciding.decisions`.
+        :func:`~evenhand.modes.winrates.decisions`.
         """
-        contests = [entry.contest for entry in self.scored_entries]
-        return decisions(contests, 1 - self.parameters["level"], reduction=self.reduction)
+        return decisions(self.entries, 1 - self.parameters["level"], reduction=self.reduction)
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
         """System -> mean characters of its responses, a prompt counted once; None without a response."""
         lengths: dict[str, dict[int, int]] = {system: {} for system in self.systems}
-        for entry in self.scored_entries:
-            contest = entry.contest
-            for system, length in zip((contest.first, contest.second), entry.lengths, strict=True):
+        for contest in self.entries:
+            for system, length in zip((contest.first, contest.second), contest.lengths, strict=True):
                 if length is not None:
                     lengths[system][contest.instance] = length
         return {system: sum(own.values()) / len(own) if own else None for system, own in lengths.items()}
@@ -364,10 +325,9 @@ class WinrateTable(ResultMethods[ContestEntry]):
     def gold_agreement(self) -> Interval | None:
         """The share of the contests with a person's preference and a score in which both prefer the same."""
         hits: dict[int, list[bool]] = {}
-        numbers = cluster_numbers([entry.contest for entry in self.scored_entries])
-        for entry, number in zip(self.scored_entries, numbers, strict=True):
-            if entry.agrees_with_gold is not None:
-                hits.setdefault(number, []).append(entry.agrees_with_gold)
+        for contest, number in zip(self.entries, cluster_numbers(self.entries), strict=True):
+            if contest.agrees_with_gold is not None:
+                hits.setdefault(number, []).append(contest.agrees_with_gold)
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
         return ratio_intervals(sums, counts, level=self._level)[0] if hits else None
 
@@ -397,7 +357,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
             raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
         sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
         return compare_with_gold(
-            [_judged_contest(entry) for entry in self.scored_entries if system in {None, entry.first, entry.second}],
+            [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}],
             Categories(self.criterion, (sides[0], sides[1])).scale,
             title=f"{self.criterion.name}: {', '.join(self.parameters['judges'])} against gold",
             level=self._level,
@@ -407,8 +367,8 @@ class WinrateTable(ResultMethods[ContestEntry]):
             seed=self.parameters["seed"],
         )
 
-    def rescore(self, **rules: Unpack[Rules]) -> Self:
-        """The same votes under other rules, without a call.
+    def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
+        """Return the header and the parameters for the same votes under other rules, without a call.
 
         Args:
             **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
@@ -418,9 +378,9 @@ class WinrateTable(ResultMethods[ContestEntry]):
             UnknownRuleError: A rule that does not exist or does not fit a comparison.
             InvalidInputError: ``scoring="expected"`` of draws that could stop early.
         """
-        changed = changed_rules(self.parameters, rules)
+        changed = self.changed_rules(rules)
         changed.check(self.criterion.scale)
-        return self.rescored(changed)
+        return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""
@@ -436,81 +396,42 @@ class WinrateTable(ResultMethods[ContestEntry]):
 
         return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])
 
-    def judged(self) -> dict[str, Any]:
-        """The systems and the criterion."""
-        return {"systems": list(self.systems), "criterion": self.criterion.model_dump(mode="json")}
-
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` names a system, ``tie`` or an option.
 
         A contest of which a response is missing is a row without a judge.
         """
         found = []
-        for entry in self.scored_entries:
-            about = {name: value for name, value in _about(entry).items() if value is not None}
-            about |= {"id": entry.prompt_id or str(entry.instance)}
-            votes = entry.contest.verdict.votes
+        for contest in self.entries:
+            about = {name: value for name, value in about_contest(contest).items() if value is not None}
+            about |= {"id": contest.prompt_id or str(contest.instance)}
+            votes = contest.verdict.votes
             if not votes:
                 nobody = {"swapped": False, "judge": None, "sample": 0, "vote": None}
                 found.append({**about, **nobody, "unscored_reason": "missing_response"})
             for vote in votes:
-                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._said(entry, vote)}
+                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._label(contest, vote)}
                 found.append({**about, **cast})
         return found
 
-    def _said(self, entry: ContestEntry, vote: Vote) -> str | None:
+    def _label(self, contest: Contest, vote: Vote) -> str | None:
         """The system that a vote prefers, or a tie; the option as it was shown where it says more than that."""
         if vote.selected_index is None:
             return None
         option = self.criterion.options[vote.selected_index]
         side = None if option.na or is_graded(self.criterion) else option.value
-        named = {1.0: entry.first, 0.0: entry.second, 0.5: TIE}
+        named = {1.0: contest.first, 0.0: contest.second, 0.5: TIE}
         if side in named:
             return named[side]
         shown = vote.selected_index
         return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
 
-    @part_by_part
-    def cells(self) -> Iterator[Cell]:
-        """The votes on each contest."""
-        for entry in self.scored_entries:
-            yield Cell(_about(entry), entry.contest.verdict.votes)
-
-    @classmethod
-    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The contests that these votes come to."""
-        criterion = Criterion.model_validate(header["criterion"])
-        rules = VoteRules.from_parameters(header["parameters"])
-        return cls(
-            contests=tuple(
-                ContestEntry(
-                    contest=resolve(
-                        Contest.between(criterion=criterion, **{name: about[name] for name in _CONTEST}),
-                        votes,
-                        criterion,
-                        rules,
-                    ),
-                    prompt_id=about["prompt_id"],
-                    lengths=(about["first_length"], about["second_length"]),
-                    gold=about["gold"],
-                )
-                for about, votes, _ in cells
-            ),
-            criterion=criterion,
-            systems=tuple(header["systems"]),
-            parameters=header["parameters"],
-        )
-
-    def __repr__(self) -> str:
-        return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"
-
-    @part_by_part
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each contest."""
-        for entry in self.scored_entries:
-            contest, verdict = entry.contest, entry.contest.verdict
+        for contest in self.entries:
+            verdict = contest.verdict
             record: dict[str, Any] = {
-                **_about(entry),
+                **about_contest(contest),
                 "score": contest.score,
                 "grade": contest.grade,
                 "winner": contest.winner,
@@ -520,22 +441,7 @@ class WinrateTable(ResultMethods[ContestEntry]):
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
             }
-            yield {**record, "votes": [vote_row(vote) for vote in verdict.votes]} if votes else record
-
-
-_CONTEST = ("instance", "first", "second", "round", "cluster")
-
-
-def _about(entry: ContestEntry) -> dict[str, Any]:
-    """What names a contest, and what is known of it before it is judged."""
-    contest, (first, second) = entry.contest, entry.lengths
-    return {
-        **{name: getattr(contest, name) for name in _CONTEST},
-        "prompt_id": entry.prompt_id,
-        "first_length": first,
-        "second_length": second,
-        "gold": entry.gold,
-    }
+            yield with_votes(record, [verdict], votes=votes)
 
 
 def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
@@ -566,11 +472,10 @@ def _without_open_length_control(ranking: Ranking) -> Ranking:
     )
 
 
-def _judged_contest(entry: ContestEntry) -> JudgedRow:
+def _judged_contest(contest: Contest) -> JudgedRow:
     """Which side the verdict prefers, and which a person does."""
-    contest = entry.contest
-    sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
-    right = None if entry.gold is None else sides[entry.gold]
+    sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
+    right = None if contest.gold is None else sides[contest.gold]
     return JudgedRow(
         instance=contest.instance,
         system=None,
@@ -585,18 +490,18 @@ def _judged_contest(entry: ContestEntry) -> JudgedRow:
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
 
 
-def _side(system: str, name: str, contests: Sequence[ContestEntry]) -> Outcomes:
-    """Contests as one of the two systems sees them; those of a row of the data belong together."""
+def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
+    """Contests from the side of one of the two systems; those of a row of the data are one cluster."""
     rows = []
-    for entry in contests:
-        contest, score = entry.contest, entry.contest.score_of(system)
+    for contest in contests:
+        score = contest.score_of(system)
         question: QuestionName = (contest.instance, contest.first, contest.second)
         selected = None if score is None else _SIDES[side_of(score)]
         rows.append(Outcome(contest.instance, (question,), score, selected, cluster=contest.cluster))
     return Outcomes(system, name, tuple(rows), (0.0, 1.0), tuple(_SIDES.values()), tuple(_SIDES))
 
 
-def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
+def winrate_tables(table: WinrateAnalysis) -> tuple[TextTable, ...]:
     """The systems; and, for a field that fits on a page, the matrix and the pairs, or else where these are."""
     systems = _systems_table(table)
     if len(table.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
@@ -610,16 +515,15 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
     return (replace(systems, notes=(*systems.notes, note)),)
 
 
-def tables_of_pairs(table: WinrateTable) -> tuple[TextTable, TextTable]:
+def tables_of_pairs(table: WinrateAnalysis) -> tuple[TextTable, TextTable]:
     """The matrix and the pairs."""
-    contests = [entry.contest for entry in table.scored_entries]
-    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    leading = unscored_pairs(table.entries, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
     rate = table.rate_name
     return matrix_table(table.ranking, leading, rate), pairs_table(table.ranking, leading, decided, rate)
 
 
-def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
+def system_record(table: WinrateAnalysis, system: SystemSummary) -> dict[str, Any]:
     """One system's numbers under flat names; what does not exist is None."""
     return {
         "system": system.system,
@@ -639,9 +543,9 @@ def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
     }
 
 
-def _asked(table: WinrateTable) -> int:
+def _asked(table: WinrateAnalysis) -> int:
     """The prompts that were asked, where not all need be."""
-    instances = {entry.instance for entry in table.scored_entries}
+    instances = {entry.instance for entry in table.entries}
     return len(instances) if table.parameters.get("stop") else table.parameters["n"]
 
 
@@ -649,7 +553,7 @@ def _of_all(some: int, total: int, noun: str) -> str:
     return format_count(total, noun) if some == total else f"{format_count(some)} of {format_count(total, noun)}"
 
 
-def _anytime_notes(table: WinrateTable) -> tuple[str, ...]:
+def _anytime_notes(table: WinrateAnalysis) -> tuple[str, ...]:
     """After how much it was decided, and what numbers are that hold at any time."""
     if not table.ranking.anytime:
         return ()
@@ -662,7 +566,7 @@ def _anytime_notes(table: WinrateTable) -> tuple[str, ...]:
     return (_stopped(table), said) if table.parameters.get("stop") else (said,)
 
 
-def _stopped(table: WinrateTable) -> str:
+def _stopped(table: WinrateAnalysis) -> str:
     """After how much of the data a comparison was decided that stops then."""
     known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
     after = [one.prompts for one in known if one.decided]
@@ -690,7 +594,7 @@ def _interval(system: SystemSummary, name: str) -> dict[str, float | None]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), limits, strict=True))
 
 
-def _systems_table(table: WinrateTable) -> TextTable:
+def _systems_table(table: WinrateAnalysis) -> TextTable:
     level, balanced = format_level(table.parameters["level"]), table.ranking.balanced
     columns = (
         Column(
@@ -709,7 +613,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     )
     title = (
         f"{table.rate_name.capitalize()}s on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table), 'contest')}"
+        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.entries), 'contest')}"
     )
     return measures_table(
         title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table), kind="scores"
@@ -857,7 +761,7 @@ def _cycles_note(ranking: Ranking) -> list[str]:
     return [f"Preferences in a circle: {found} triples of systems{within}."]
 
 
-def _notes(table: WinrateTable) -> tuple[str, ...]:
+def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
     notes = [
         *_anytime_notes(table),
         "Lengths are mean characters."
@@ -898,7 +802,7 @@ def _reduction_note(ranking: Ranking) -> str:
     return f"{weighed} weigh a win by its grade; {once} and the orders count every contest once."
 
 
-def _order_note(table: WinrateTable) -> str:
+def _order_note(table: WinrateAnalysis) -> str:
     summary = table.summary
     position = summary.position
     if isinstance(position, Missing) or not summary.positional_bias:
@@ -918,7 +822,7 @@ def _order_note(table: WinrateTable) -> str:
     return note + "."
 
 
-def _unscored_notes(table: WinrateTable) -> list[str]:
+def _unscored_notes(table: WinrateAnalysis) -> list[str]:
     notes = [*unscored_note(table.unscored_counts)]
     if table.summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
@@ -933,7 +837,7 @@ def _unscored_notes(table: WinrateTable) -> list[str]:
     return notes
 
 
-def _unscored_bounds_notes(table: WinrateTable) -> tuple[str, ...]:
+def _unscored_bounds_notes(table: WinrateAnalysis) -> tuple[str, ...]:
     """As beneath other scores; and what else rests on the scored votes alone."""
     said = unscored_bounds_note({one.system: one.unscored_bounds for one in table.summary.systems})
     if not said:
