@@ -10,7 +10,7 @@ from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
 from evenhand.modes.analyses import ANALYSES
-from evenhand.read_votes import aggregate_votes, agreement, read_replies
+from evenhand.raters import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
 from evenhand.result_methods import Results
 from evenhand.results.saved import cell_of
