@@ -13,7 +13,7 @@ os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 
 import numpy as np
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.metrics.metric import JudgedInstance

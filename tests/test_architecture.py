@@ -122,11 +122,11 @@ LIGHT = [
     "evenhand.data.documents",
     "evenhand.data.fields",
     "evenhand.data.rows",
-    "evenhand.tables",
+    "evenhand.raters",
     "evenhand.unitxt.loading",
     "evenhand.judges",
     "evenhand.judging.run",
-    "evenhand.modes.pairwise",
+    "evenhand.modes.winrates",
     "evenhand.modes.checklist",
     "evenhand.judge_reliability",
     "evenhand.engines.names",
@@ -187,7 +187,7 @@ LOCAL_IMPORTS = {
 
 TO_DO = {
     *("results/looking.py", "results/made_by.py", "results/results.py", "results/saved.py"),
-    *("results/vote_columns.py", "tables/checklist_table.py", "tables/winrate_table.py"),
+    *("results/vote_columns.py", "tables/checklist_table.py", "modes/winrate_tables.py"),
 }
 """Files whose imports still stand in functions without a reason."""
 

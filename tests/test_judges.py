@@ -57,7 +57,7 @@ def by_rows(kind, criteria, engine, how):
     named = {"context_fields": ["question"], "id_field": "id", "progress": False, **how}
     if kind == "winrates":
         table = evenhand.winrates(ROWS, criteria, engine, response_fields=["response", "other"], **named)
-        contests = [entry.contest for entry in table.contests]
+        contests = list(table.contests)
         return [[contest.verdict.votes] for contest in contests], [contest.score for contest in contests]
     if kind == "checklist":
         table = evenhand.checklist(ROWS, criteria, engine, **named)

@@ -13,14 +13,11 @@ from evenhand.numbers import (
     format_cost,
     format_count,
     format_interval,
-    format_level,
     format_number,
     format_p_value,
     format_percent,
-    format_points,
     format_range,
     format_share,
-    state_p_value,
 )
 from evenhand.statistics import Interval, ratio_intervals
 
@@ -86,25 +83,6 @@ def test_what_is_missing_not_a_number_or_infinite():
     assert format_interval(interval(nan, 0.0, 1.0)) == format_share(interval(nan, 0.0, 1.0)) == "–"
     assert format_interval(interval(0.25, -math.inf, math.inf), signed=True) == "+0.25 [-∞, +∞]"
     assert format_percent(math.inf) == "∞ %"
-
-
-def test_a_sign_where_one_is_asked_for():
-    assert [format_number(each, signed=True) for each in (0.2, -0.2, 0.0, -1e-15)] == ["+0.20", "-0.20", "0.00", "0.00"]
-    assert [format_points(each) for each in (0.112, -0.004, 0.0)] == ["11", "-0.4", "0"]
-
-
-def test_p_values_counts_levels_and_costs():
-    assert [format_p_value(each) for each in (0.0, 0.00049, 0.03, 0.9996, 1.0)] == [
-        "< 0.001",
-        "< 0.001",
-        "0.030",
-        "> 0.999",
-        "1.000",
-    ]
-    assert state_p_value(0.03) == "p = 0.030"
-    assert [format_count(1, "pair"), format_count(0, "reply"), format_count(12345)] == ["1 pair", "0 replies", "12,345"]
-    assert [format_level(0.95), format_level(0.975)] == ["95%", "97.5%"]
-    assert [format_cost(0.00001), format_cost(0.5)] == ["<$0.0001", "$0.5000"]
 
 
 def test_nobody_else_writes_numbers():

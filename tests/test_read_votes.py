@@ -69,7 +69,7 @@ BETTER = comparison_criterion("better", "Which is better?")
 
 
 def scores(table):
-    return [(entry.prompt_id, entry.first, entry.second, entry.contest.score) for entry in table.contests]
+    return [(entry.prompt_id, entry.first, entry.second, entry.score) for entry in table.contests]
 
 
 def cast(votes):
@@ -84,8 +84,8 @@ def test_comparisons_by_hand(tmp_path):
     table = evenhand.winrates(votes=PAIRS)
     assert scores(table) == [("0", "small", "large", 1.0), ("1", "small", "large", 0.5), ("2", "small", "large", 0.5)]
     assert table.winrate("small").estimate == pytest.approx((1 + 0.5 + 0.5) / 3)
-    assert [entry.contest.verdict.position_consistent for entry in table.contests] == [True, False, None]
-    assert [vote.unscored_reason for vote in table[2].contest.verdict.votes] == [None, "abstained"]
+    assert [entry.verdict.position_consistent for entry in table.contests] == [True, False, None]
+    assert [vote.unscored_reason for vote in table[2].verdict.votes] == [None, "abstained"]
     assert scores(table.rescore(on_position_bias="abstain"))[1][3] is None
     assert (table.parameters["judges"], table.parameters["n"], table.parameters["allow_ties"]) == (["gpt"], 3, True)
     table.save(tmp_path / "votes.parquet")
@@ -113,8 +113,8 @@ def test_the_words_for_a_preference(swapped, vote, winner):
     """Names are systems, first and second the columns of the row, A and B the places at which they were shown."""
     row = {"id": "p", "judge": "j", "first": "small", "second": "large", "swapped": swapped, "vote": vote}
     table = evenhand.winrates(votes=[row])
-    assert table[0].contest.winner == winner
-    assert table[0].contest.verdict.votes[0].order == ((1, 0) if swapped else (0, 1))
+    assert table[0].winner == winner
+    assert table[0].verdict.votes[0].order == ((1, 0) if swapped else (0, 1))
 
 
 def test_where_the_order_shown_is_not_known_nothing_is_said_of_places():
@@ -135,9 +135,9 @@ def test_a_system_called_as_a_place_is_not_guessed():
     row = {"id": 0, "judge": "j", "first": "B", "second": "A", "vote": "A"}
     with pytest.raises(InvalidInputError, match=r"row 0: the judge 'j' voted 'A', which may mean a system and a place"):
         evenhand.winrates(votes=[row])
-    assert evenhand.winrates(votes=[{**row, "vote": "first"}])[0].contest.winner == "B"
+    assert evenhand.winrates(votes=[{**row, "vote": "first"}])[0].winner == "B"
     small = {**row, "first": "b", "second": "a", "vote": "a"}  # written as the name is
-    assert evenhand.winrates(votes=[small])[0].contest.winner == "a"
+    assert evenhand.winrates(votes=[small])[0].winner == "a"
 
 
 def test_several_judges_in_rows_or_in_columns_give_the_same():
@@ -146,11 +146,9 @@ def test_several_judges_in_rows_or_in_columns_give_the_same():
     long = [{"id": n, "judge": name, "vote": row[name]} for n, row in enumerate(wide) for name in names]
     one = evenhand.winrates(wide, systems=["small", "large"], votes=names)
     other = evenhand.winrates(long, systems=["small", "large"], votes="vote")
-    assert [entry.contest.verdict for entry in one.contests] == [entry.contest.verdict for entry in other.contests]
+    assert [entry.verdict for entry in one.contests] == [entry.verdict for entry in other.contests]
     weights = {"aggregation": "weighted_mean", "judge_weights": (1, 3, 1)}
-    assert evenhand.winrates(wide, systems=["small", "large"], votes=names, **weights)[
-        0
-    ].contest.score == pytest.approx(2 / 5)
+    assert evenhand.winrates(wide, systems=["small", "large"], votes=names, **weights)[0].score == pytest.approx(2 / 5)
 
 
 def test_three_systems_lengths_gold_and_options_as_they_were_shown():
@@ -166,7 +164,7 @@ def test_three_systems_lengths_gold_and_options_as_they_were_shown():
     for vote, values in ((graded.labels[0], [1.0, 0.0]), (0.75, [0.75, 0.25])):
         shown = [{**PAIR, "swapped": swapped, "vote": vote} for swapped in (0, 1)]
         found = evenhand.winrates(votes=shown, criteria=graded, reduction="weighted_win_rate")
-        assert [each.value for each in found[0].contest.verdict.votes] == values
+        assert [each.value for each in found[0].verdict.votes] == values
 
 
 def test_answers_by_hand():
@@ -278,7 +276,7 @@ REFUSED = [
     ("grade_scores", [CHOICES[0]], {"aggregation": "mean"}, r"leave out aggregation"),
     ("grade_scores", [CHOICES[0]], {"prompts": "grade"}, r"prompts is 'grade', and recorded votes ask no judge"),
     ("reliability", GRADES, {"prompts": "all"}, "prompts is 'all', and recorded votes ask no judge"),
-    ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*, which belongs to panels"),
+    ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*every judge is reported by itself"),
     ("reliability", GRADES, {"criteria": [LEVELS, LEVELS]}, "recorded votes are about one criterion"),
     (
         "reliability",
@@ -322,7 +320,7 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
     run = {"progress": False, "journal": None, **({"samples": 3} if "samples" in how else {})}
     asked = evenhand.winrates(rows, criterion, judges(), response_fields=["a", "b", "c"], **run)
     read = evenhand.winrates(votes=asked.to_rows(), systems=["a", "b", "c"], criteria=criterion)
-    assert [cast(each.contest.verdict.votes) for each in read] == [cast(each.contest.verdict.votes) for each in asked]
+    assert [cast(each.verdict.votes) for each in read] == [cast(each.verdict.votes) for each in asked]
     plain = [{**row, "prompt_id": None, "assessment": None} for row in asked.records()]
     assert [{**row, "prompt_id": None} for row in read.records()] == plain
     of_replies = {name: getattr(asked.summary, name) for name in ("parse_rate", "readings", "reasks", "usage")}
@@ -383,7 +381,7 @@ def test_the_published_winrates_and_consistency_of_mt_bench_judges_recompute():
     for judge, rows in list(by_judge.items())[::3]:
         counted = defaultdict(list)
         for entry in evenhand.winrates(rows, **how, on_position_bias="average").contests:
-            contest = entry.contest
+            contest = entry
             model = entry.first if entry.second == base else entry.second
             weight = {True: 2, False: 0, None: 1}[contest.verdict.position_consistent]
             if contest.score is not None:

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenhand.aggregation import aggregate
-from evenhand.aggregation.collapse import Scoring, expected_value
+from evenhand.aggregation.verdict import Scoring, aggregate, expected_value
 from evenhand.criteria import Criterion, Option
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.votes import MISSING_RESPONSE, Vote

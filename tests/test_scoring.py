@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.numbers import Missing
 from evenhand.scoring import count_readings, summarize

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
-from evenhand.read_votes import aggregate_votes, agreement, read_replies
+from evenhand.modes.analyses import ANALYSES
+from evenhand.raters import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
 from evenhand.results.saved import cell_of
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.analyses import ANALYSES
 
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypedDict, Unpack
 
-from evenhand.aggregation import LengthPenalty
+from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.criteria import Checklist, Criterion, Rubric, with_na_option
 from evenhand.data.fields import REFERENCE_FIELDS, text_of, texts_of
 from evenhand.data.plain import briefly
@@ -29,8 +29,8 @@ from evenhand.modes.checklist import ChecklistMode, ChecklistResult
 from evenhand.modes.contest import Contest
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
-from evenhand.modes.pairwise import PairwiseMode
 from evenhand.modes.rubric import RubricMode, RubricResult
+from evenhand.modes.winrates import WinratesMode
 from evenhand.options import (
     GUIDELINES,
     AssessmentOptions,
@@ -291,7 +291,7 @@ class _Task:
         if isinstance(judged, Criterion) and judged.scale == "pairwise":
             asked = ContestOptions(**given)
             criterion = read_comparison(criteria, asked)
-            mode = PairwiseMode(asked)
+            mode = WinratesMode(asked)
             mode.check_rules([criterion])
             return cls(mode, criterion, criterion.context_fields)
         return cls._of_assessment(judged, AssessmentOptions(**given))

@@ -720,7 +720,8 @@ class AssessmentOptions(ExampleOptions, RunOptions):
     na_partial: float | None = option(None, "What ``partial`` counts, instead of what the rubric says.")
     length_penalty: Any = option(
         None,
-        "A :class:`~evenhand.aggregation.LengthPenalty`, or its fields: what a response that is too long loses.",
+        "A :class:`~evenhand.aggregation.rubric_score.LengthPenalty`, or its fields: what a response that is too long "
+        "loses.",
     )
 
     @model_validator(mode="after")

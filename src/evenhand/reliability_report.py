@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.cells import YES_OR_NO, LabelReader
 from evenhand.data.fields import check_label_columns, field_of, text_of
@@ -44,6 +44,8 @@ from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.run import limits_after, made_by, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
+from evenhand.modes.contest import TIE
+from evenhand.modes.grade_scores import GradedInstance
 from evenhand.options import ReliabilityOptions, RunOptions, VoteFields, takes
 from evenhand.read_votes import RecordedVotes, read_assessments, refuse_asking, refuse_vote_columns, rows_of_votes
 from evenhand.report.page import report_page
@@ -53,8 +55,6 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.grade_table import GradedInstance
-from evenhand.tables.winrate_table import TIE
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
 
@@ -534,10 +534,10 @@ def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[
 def _comparisons(table: Results, rules: VoteRules) -> Questions:
     """The contests of a table."""
     named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
-    clusters = _numbered([entry.contest.cluster for entry in table.contests])
+    clusters = _numbered([entry.cluster for entry in table.contests])
     asked = []
     for entry, cluster in zip(table.contests, clusters, strict=True):
-        contest, (first, second) = entry.contest, entry.lengths
+        contest, (first, second) = entry, entry.lengths
         sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
         label = None if entry.gold is None else sides[entry.gold]
         lengths = None if first is None or second is None else (first, second)

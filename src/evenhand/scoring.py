@@ -121,7 +121,7 @@ class ScoreSummary(VoteMeasures):
             or whose orders contradict each other, counts the lower end of its criterion's range.
         score_if_unscored_1: The same with the highest value, and the upper end.
         covered_mass: How much of the probability expected values rest on: the mean of
-            :func:`~evenhand.aggregation.mean_covered_mass` over the instances whose votes have probabilities; missing
+            :func:`~evenhand.aggregation.verdict.mean_covered_mass` over the instances with probabilities; missing
             for scores of the options selected.
     """
 

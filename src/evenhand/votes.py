@@ -268,7 +268,7 @@ class Completion(FrozenValue):
 
 PREDICTIVE: Literal["predictive"] = "predictive"
 StopConfidence = float | Literal["predictive"] | None
-"""How likely the outcome must be for draws to end early; see `evenhand.aggregation.draws_are_settled`."""
+"""How likely the outcome must be for draws to end early; see `evenhand.aggregation.verdict.draws_are_settled`."""
 
 
 @frozen_value

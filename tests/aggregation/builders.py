@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenhand.aggregation import item_results, score_items
-from evenhand.aggregation.checklist_score import DEFAULT_RULES
+from evenhand.aggregation.checklist_score import DEFAULT_RULES, item_results, possible_ends, score_items
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 
@@ -50,3 +49,9 @@ def draws(*selected: int | None, judge: str = "j") -> list[Vote]:
 def checklist_scores(verdicts, checklist, *, primary="pass_rate", rules=DEFAULT_RULES):
     """The scores of one checklist from one verdict an item, in its order."""
     return score_items(item_results(verdicts, checklist, rules=rules), primary=primary)
+
+
+def possible_scores(verdicts, checklist, *, primary="pass_rate", rules=DEFAULT_RULES):
+    """The least and the greatest primary score, whatever the missing answers would have been; None without any."""
+    low, high = possible_ends(item_results(verdicts, checklist, rules=rules), primary=primary)
+    return None if low.primary_score is None else (low.primary_score, high.primary_score)

@@ -9,7 +9,7 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-from evenhand.aggregation import aggregate, draws_are_settled
+from evenhand.aggregation.verdict import aggregate, draws_are_settled
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 

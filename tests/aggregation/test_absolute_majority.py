@@ -3,7 +3,7 @@
 import pytest
 
 import evenhand
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import yes_no_criterion
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
@@ -70,4 +70,4 @@ def test_recorded_votes_of_every_kind_take_the_rule():
     assert [verdict.selected_label for verdict in of_all.verdicts] == ["No", "Yes"]
     pairs = [{"gpt": "small", "llama": None, "ann": None}]
     won = evenhand.winrates(pairs, systems=["small", "large"], votes=judges)
-    assert (won[0].contest.score, won.rescore(aggregation="absolute_majority")[0].contest.score) == (1.0, 0.5)
+    assert (won[0].score, won.rescore(aggregation="absolute_majority")[0].score) == (1.0, 0.5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation import AggregationWarning, aggregate
+from evenhand.aggregation.verdict import AggregationWarning, aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion

@@ -1,15 +1,14 @@
 """Hand-worked checklists; an item without an answer is never a no."""
 
-from math import nan
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.aggregation import VoteRules, aggregate, category_pass_rates, item_results, possible_scores
 from evenhand.aggregation.checklist_score import (
+    category_pass_rates,
     confidence_level,
     confident_answer,
+    item_results,
     met_answers,
     relative_confidence,
     score_answers,
@@ -17,10 +16,10 @@ from evenhand.aggregation.checklist_score import (
     verdict_confidence,
     verdict_covered_mass,
 )
+from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Verdict, Vote
-from tests.aggregation.builders import checklist_scores
+from tests.aggregation.builders import checklist_scores, possible_scores
 
 YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
 ANSWERS = st.sampled_from(["yes", "no", "na", None])
@@ -373,29 +372,6 @@ def test_an_undefined_primary_score_is_missing():
     assert (score.weighted_score, score.primary_score, score.pass_rate) == (None, None, 0.5)
 
 
-def test_an_unknown_primary_score():
-    with pytest.raises(UnknownRuleError, match="Did you mean 'pass_rate'"):
-        score_answers(["yes"], primary="passrate")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((["yes"], [1, 2]), "2 weights for 1 checklist items"),
-        ((["yes"], [-1]), "weight -1"),
-        ((["Yes"],), "Did you mean 'yes'"),
-    ],
-)
-def test_bad_input(arguments, message):
-    with pytest.raises(InvalidInputError, match=message):
-        score_answers(*arguments)
-
-
-def test_a_confidence_out_of_range():
-    with pytest.raises(InvalidInputError, match=r"confidence 1\.5"):
-        score_answers(["yes"], confidences=[1.5])
-
-
 CHECKLIST = Checklist(
     name="l",
     items=(
@@ -434,11 +410,6 @@ def test_an_unscored_vote_has_no_confidence():
     assert verdict_confidence(verdict(0, 0, (0.0, 0.0))) is None
 
 
-def test_a_verdict_per_item():
-    with pytest.raises(InvalidInputError, match="1 verdicts for 3 checklist items"):
-        checklist_scores([verdict(0, 0)], CHECKLIST)
-
-
 def test_answers_of_verdicts():
     assert verdict_answer(Verdict(na=True)) == "na"
     assert verdict_answer(Verdict(unscored_reason="empty")) is None
@@ -460,11 +431,6 @@ def test_an_item_without_an_answer_changes_no_score(answers, data):
     assert after.unanswered == before.unanswered + 1
 
 
-def test_a_probability_that_is_none():
-    with pytest.raises(InvalidInputError, match=r"P\(no\) is -0.1"):
-        relative_confidence(0.5, -0.1)
-
-
 @pytest.mark.parametrize(
     ("confidence", "level", "answer"),
     [
@@ -478,12 +444,6 @@ def test_a_probability_that_is_none():
 )
 def test_levels_begin_at_their_lower_bound(confidence, level, answer):
     assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)
-
-
-@pytest.mark.parametrize("confidence", [-0.01, 1.01, nan])
-def test_yes_no_a_confidence_out_of_range(confidence):
-    with pytest.raises(InvalidInputError, match="does not lie in"):
-        confidence_level(confidence)
 
 
 @given(st.floats(1e-6, 1), st.floats(1e-6, 1))

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import LengthPenalty
-from evenhand.aggregation.rubric_score import count_words
+from evenhand.aggregation.rubric_score import LengthPenalty, count_words
 
 
 @pytest.mark.parametrize(

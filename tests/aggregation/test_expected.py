@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.collapse import expected_value
-from evenhand.errors import InvalidInputError
+from evenhand.aggregation.verdict import expected_value
 
 MASSES = st.floats(0, 1)
 VALUES = st.none() | st.floats(0, 1)
@@ -36,21 +35,6 @@ def test_the_least_mass_is_enough_and_less_is_not():
 @pytest.mark.parametrize(("masses", "values"), [([], []), ([0.0, 0.0], [0.0, 1.0]), ([1.0], [None])])
 def test_nothing_covered_is_none_even_without_a_least_mass(masses, values):
     assert expected_value(masses, values, min_mass=0.0) is None
-
-
-@pytest.mark.parametrize(
-    ("masses", "values", "min_mass", "message"),
-    [
-        ([0.5], [0.0, 1.0], 0.5, "1 probabilities and 2 values"),
-        ([-0.1, 1.0], [0.0, 1.0], 0.5, "exponentiate log-probabilities"),
-        ([float("nan"), 1.0], [0.0, 1.0], 0.5, "finite"),
-        ([0.5, 0.5], [0.0, float("nan")], 0.5, "not all finite"),
-        ([0.5, 0.5], [0.0, 1.0], 1.5, "min_mass is 1.5"),
-    ],
-)
-def test_what_cannot_be_a_distribution_is_refused(masses, values, min_mass, message):
-    with pytest.raises(InvalidInputError, match=message):
-        expected_value(masses, values, min_mass=min_mass)
 
 
 @given(st.lists(st.tuples(MASSES, VALUES), min_size=1, max_size=6), st.floats(0.01, 1))

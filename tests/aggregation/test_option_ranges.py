@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import aggregate, rubric_score
-from evenhand.aggregation.collapse import Scoring
-from evenhand.aggregation.rules import ON_POSITION_BIAS, RULES
+from evenhand.aggregation.rubric_score import rubric_score
+from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, Scoring, aggregate
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.errors import InvalidCriterionError
 from evenhand.modes.rubric import rubric_result
@@ -151,7 +150,7 @@ def with_values(values, scale, weight, affine=(1.0, 0.0)):
     return Criterion(name="c", description="", options=options, scale=scale, weight=weight)
 
 
-@pytest.mark.filterwarnings("ignore::evenhand.aggregation.rules.AggregationWarning")
+@pytest.mark.filterwarnings("ignore::evenhand.aggregation.verdict.AggregationWarning")
 @given(
     st.lists(grids, min_size=1, max_size=6),
     st.tuples(options_of, st.sampled_from([1.0, -2.0]), st.sampled_from(AFFINE)),

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import RULES, AggregationWarning, aggregate
-from evenhand.aggregation.rules import ON_POSITION_BIAS
+from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, AggregationWarning, aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import LengthPenalty, RubricRange, rubric_range, rubric_score
+from evenhand.aggregation.rubric_score import LengthPenalty, RubricRange, rubric_range, rubric_score
 from evenhand.criteria import Rubric, Section, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Verdict

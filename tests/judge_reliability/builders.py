@@ -1,6 +1,6 @@
 """Votes by hand: what one judge said in both orders, draw by draw."""
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.judge_reliability.one_judge import Asked, Categories, criterion_reliability
 from evenhand.question import comparison_criterion

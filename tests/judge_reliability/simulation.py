@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
 from evenhand.question import Question, comparison_criterion

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation import VoteRules, aggregate
+from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import yes_no_criterion
 from evenhand.judge_reliability.panel_report import panel_report, planned_votes, report_of_run
 from evenhand.votes import MISSING_RESPONSE, Verdict

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import default_journal_path
 from evenhand.errors import InvalidInputError, UnknownRuleError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.judging.conversation import Flow

@@ -102,9 +102,9 @@ def test_labels_correct_the_scores_of_their_groups():
 def test_a_group_without_labels_is_told_and_not_corrected():
     people = [{"id": row["id"], "system": "new", "label": "Yes"} for row in HIDDEN if row["topic"] == "many"]
     found = judged(HIDDEN, id_field="id").by("topic", gold=people, design="random")
-    assert found.scores["few", "new", "good"].corrected.reason == "nobody labelled a row of the group"
+    assert found.scores["few", "new", "good"].corrected.reason == "no row of the group is labelled"
     assert (
-        found.differences["many", "new", "old", "good"].corrected.reason == "nobody labelled rows of both in the group"
+        found.differences["many", "new", "old", "good"].corrected.reason == "no rows of both are labelled in the group"
     )
 
 

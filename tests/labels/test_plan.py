@@ -108,7 +108,7 @@ def test_winrates_are_planned_from_contests() -> None:
     contests = evenhand.winrates(
         rows(), criterion, engine, response_fields=["a", "b"], cluster_field=False, resamples=10, **how
     )
-    scores = np.array([each.contest.score for each in contests])
+    scores = np.array([each.score for each in contests])
     found = evenhand.plan(contests, difference=0.1, rows=300).lines
     apart = 2 * float(scores.std(ddof=1))  # one wins what the other loses
     assert found["power"].value == pytest.approx(planning.power(0.1, apart, 300, 0.05))

@@ -425,19 +425,6 @@ def test_calling_twice_gives_the_same_and_changes_nothing():
     assert predictions == copies
 
 
-def test_the_estimate_makes_no_call():
-    metric = pairwise(design="baseline:1")
-    inputs = [
-        metric._instance_to_evaluation_input(
-            {"prediction": responses(row), "references": [], "task_data": {"question": "q"}}
-        )
-        for row in range(4)
-    ]
-    plan = metric.estimate(inputs)
-    assert (plan.contests, plan.votes, plan.calls) == (8, 16, 32)
-    assert not SENT
-
-
 def test_one_order_only():
     (scores,) = instance_scores(run(pairwise("biased_judge", check_positional_bias=False), [responses(1, 2)]))
     assert not [name for name, value in scores.items() if "positional_bias" in name and value]

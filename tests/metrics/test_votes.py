@@ -14,12 +14,12 @@ from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
-from evenhand.aggregation import RULES
+from evenhand.aggregation.verdict import RULES
 from evenhand.catalog import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
 from evenhand.metrics.recorded import VoteAggregation
-from evenhand.read_votes import aggregate_votes
+from evenhand.raters import aggregate_votes
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact

@@ -1,9 +1,9 @@
 """Votes and contests by hand."""
 
-from evenhand.aggregation import VoteRules
-from evenhand.modes.contest import Contest, resolve
+from evenhand.aggregation.verdict import VoteRules
+from evenhand.modes.contest import Contest
 from evenhand.question import comparison_criterion
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Vote
 
 CHOICE = comparison_criterion("better", "Which is better?")
 TIES = comparison_criterion("better", "Which is better?", allow_ties=True)
@@ -34,11 +34,4 @@ def contest(*values, first="a", second="b", instance=0, criterion=CHOICE, **rule
 
 
 def held(votes, *, first="a", second="b", instance=0, criterion=CHOICE, **rules):
-    empty = Contest(
-        instance=instance,
-        first=first,
-        second=second,
-        verdict=Verdict(unscored_reason="missing_response"),
-        graded=len(criterion.options) > 3,
-    )
-    return resolve(empty, votes, criterion, VoteRules(**rules))
+    return Contest.of(votes, criterion, VoteRules(**rules), instance=instance, first=first, second=second)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.aggregation import VoteRules, aggregate
+from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.numbers import Missing

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import LengthPenalty, aggregate
+from evenhand.aggregation.rubric_score import LengthPenalty
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option, Rubric, Section, yes_no_criterion
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.modes.rubric import length_penalty_of, rubric_as_judged, rubric_result, summarize_rubric

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.modes.rubric import rubric_result, summarize_rubric, with_spread
 from evenhand.numbers import Missing

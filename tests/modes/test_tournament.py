@@ -1,6 +1,5 @@
 """Holding contests: which questions a judge gets, what they cost, and what comes back."""
 
-import logging
 import math
 from collections import Counter
 from contextlib import nullcontext
@@ -10,18 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.grid import Design, parse_design
-from evenhand.modes.contest import presented_contests, resolve, winrates
+from evenhand.judging.grid import parse_design
+from evenhand.modes.contest import Contest, presented_contests, winrates
 from evenhand.modes.mode import Subject
-from evenhand.modes.pairwise import PairwiseMode, summarize_contests
+from evenhand.modes.winrates import WinratesMode, summarize_contests
 from evenhand.options import RunOptions
 from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import Completion
-from tests.modes.contests_by_hand import CHOICE, GRADED
+from tests.modes.contests_by_hand import CHOICE
 
 QUIET = {"progress": False, "journal": None}
 
@@ -29,14 +28,13 @@ QUIET = {"progress": False, "journal": None}
 class ContentJudge:
     """Prefers the longer response, and the first shown of two equally long ones. Keeps what it is asked."""
 
-    judge_id = "content"
     concurrency = 4
 
-    def __init__(self):
-        self.requests = []
+    def __init__(self, judge_id="content"):
+        self.judge_id, self.requests = judge_id, []
 
     def identity(self):
-        return {"engine": "content"}
+        return {"engine": self.judge_id}
 
     def running(self):
         return nullcontext()
@@ -57,12 +55,14 @@ def run_options(**options):
     return RunOptions(**{**QUIET, **options})
 
 
-def plan(rows, design, options, judges):
-    return PairwiseMode(options, design).plan(rows, judges)
+def estimated(rows, judges=1, design="all", **options):
+    panel = [ContentJudge(f"judge {number}") for number in range(judges)]
+    found = WinratesMode(run_options(**options), parse_design(design)).estimate(rows, panel)
+    return found.votes, found.calls
 
 
 def hold(rows, design="all", judge=None, **options):
-    mode = PairwiseMode(run_options(**options), parse_design(design))
+    mode = WinratesMode(run_options(**options), parse_design(design))
     return [held for contests in mode.judge(rows, [judge or ContentJudge()]) for held in contests]
 
 
@@ -85,50 +85,23 @@ def test_every_pair_is_asked_in_both_orders_and_no_name_is_shown():
     assert all(held.verdict.position_consistent for held in contests)
 
 
-def test_an_empty_response_is_judged_and_a_missing_one_is_not():
-    judge = ContentJudge()
-    contests = hold(rows_of({"a": "", "b": "x", "c": None}), judge=judge)
-    found = {(held.first, held.second): (held.score, held.unscored_reason) for held in contests}
-    assert found == {
-        ("a", "b"): (0.0, None),
-        ("a", "c"): (None, "missing_response"),
-        ("b", "c"): (None, "missing_response"),
-    }
-    assert len(judge.requests) == 4
-
-
-def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog):
-    rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "x", "b": "y", "c": "z"})
-    planned = plan(rows, Design(), run_options(samples=3), judges=2)
-    # 1 + 3 contests, 2 missing; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
-    assert (planned.contests, planned.missing, planned.votes, planned.calls) == (4, 2, 48, 96)
-    assert plan(rows, Design(), run_options(flow="one_step"), judges=1).calls == 8
-    assert plan(rows, Design(), run_options(generate_summaries=True), judges=1).calls == 24
-    assert plan(rows, Design(), run_options(check_positional_bias=False), judges=1).calls == 8
-    short = run_options(flow="verdict_only", generate_summaries=True)  # no assessment, so none to summarize
-    assert plan(rows, Design(), short, judges=1).calls == 8
-    with caplog.at_level(logging.INFO, "evenhand"):
-        hold(rows, progress=True)
-    assert "16 calls" in caplog.text
-    shown = capsys.readouterr().err
-    assert shown.index(
-        "design 'all': 2 instances, 4 contests (2 more lack a response), 8 votes, 16 calls"
-    ) < shown.index("judging:")
-
-
-def test_the_plan_of_a_swiss_design_is_a_bound():
-    rows = rows_of(*[{name: name for name in "abcde"}] * 3)
-    planned = plan(rows, parse_design("swiss:2"), run_options(), judges=1)
-    # 3 instances × 2 pairs (one of five sits out) × 2 rounds
-    assert (planned.contests, planned.votes, planned.calls) == (12, 24, 48)
-    assert "up to 12 contests" in str(planned)
+def test_the_estimate_counts_votes_and_calls():
+    rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "u", "b": "v", "c": "w"})
+    # 1 + 3 contests; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
+    assert estimated(rows, judges=2, samples=3) == (48, 96)
+    assert estimated(rows, flow="one_step") == estimated(rows, flow="verdict_only", generate_summaries=True) == (8, 8)
+    assert estimated(rows, generate_summaries=True) == (8, 24)
+    assert estimated(rows, check_positional_bias=False) == (4, 8)
+    # 3 instances × 2 pairs (one of five sits out) × 2 rounds, × 2 orders
+    rows = rows_of(*[{name: f"{name}{row}" for name in "abcde"} for row in range(3)])
+    assert estimated(rows, design="swiss:2") == (24, 48)
     assert len(hold(rows, "swiss:2")) == 12
 
 
 def test_the_votes_on_all_questions_come_to_the_contests_of_a_tournament():
     """The mode as any other is asked, subject by subject, says what it says of a design in which all pairs meet."""
     rows = rows_of(THREE, {"brief-1B": None, "gpt-4.1": "xx", "wordy model: tie": ""})
-    mode = PairwiseMode(run_options())
+    mode = WinratesMode(run_options())
     votes = mode.ask(rows, [ContentJudge()])
     assert [len(cast) for cast in votes] == [3, 1]
     found = [mode.result(about, cast) for about, cast in zip(rows, votes, strict=True)]
@@ -185,14 +158,6 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
     assert not judge.requests
 
 
-def test_graded_contests_carry_their_grade():
-    judge = SimulatedEngine(quality={"good": 8.0, "bad": 0.0})
-    rows = rows_of({"a": "good", "b": "bad"}, criterion=GRADED)
-    (held,) = hold(rows, judge=judge)
-    # log-odds of 8: the value is 1 to three digits
-    assert (held.graded, held.score, held.grade) == (True, 1.0, 2.0)
-
-
 WORDS = st.text("xyz ", max_size=6)
 
 
@@ -224,7 +189,11 @@ def equal_systems(instances, **options):
 def test_both_orders_remove_the_position_advantage_that_one_order_shows():
     both = equal_systems(600)
     # one order: P(first) = 0.7, so that a equal system seems 0.2 better; sd sqrt(0.7 · 0.3 / 600) ≈ 0.0187
-    first_only = [resolve(held, held.verdict.votes, CHOICE, VoteRules(on_position_bias="first")) for held in both]
+    rules = VoteRules(on_position_bias="first")
+    first_only = [
+        Contest.of(held.verdict.votes, CHOICE, rules, instance=held.instance, first=held.first, second=held.second)
+        for held in both
+    ]
     assert winrates(first_only, "ab")["a"] == pytest.approx(0.7, abs=4 * 0.0187)
     # both orders: the mean of two results in {0, 1} of mean 0.7 and 0.3; sd sqrt(2 · 0.21 / 4 / 600) ≈ 0.0132
     summary = summarize_contests(both, "ab")
@@ -236,16 +205,3 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
     # the order effect of a fitted model is the one simulated, with a standard error of 1 / sqrt(1200 · 0.21) = 0.063
     model = fit_strengths(presented_contests(both, "ab"), order_effect=True)
     assert model.position_log_odds.interval.estimate == pytest.approx(math.log(0.7 / 0.3), abs=4 * 0.063)
-
-
-def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
-    judge = SimulatedEngine(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
-    rows = rows_of(*[{"a": "good", "b": "bad"}] * 500)
-    contests = hold(rows, judge=judge, flow="one_step", max_reasks=0)
-    summary = summarize_contests(contests, "ab")
-    # of 1000 votes 30 % are refused; a contest is unscored when both are: 9 %
-    assert summary.parse_rate.estimate == pytest.approx(0.7, abs=4 * 0.0145)
-    assert summary.num_unscored / 500 == pytest.approx(0.09, abs=4 * 0.0128)
-    # P(good wins) = σ(1) = 0.731 in either order, whatever was refused; sd below sqrt(0.2 / 455) ≈ 0.021
-    assert summary.systems[0].winrate.estimate == pytest.approx(expit(1.0), abs=4 * 0.021)
-    assert summary.position.p_value > 0.001

@@ -10,7 +10,7 @@ import matplotlib
 import pytest
 
 import evenhand
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
@@ -128,7 +128,7 @@ def test_verdicts_against_gold_are_counted():
     picture = only(winrates(), "gold")
     (panel,) = picture.panels
     table = winrates()
-    sides = [(entry.gold, entry.contest.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
+    sides = [(entry.gold, entry.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
     named = [
         ({first: "first", second: "second"}.get(gold, "tie"), {first: "first", second: "second"}.get(won, "tie"))
         for gold, won, first, second in sides

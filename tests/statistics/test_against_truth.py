@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import (
     accuracy,
     balanced_accuracy,
@@ -149,8 +149,6 @@ def test_what_is_undefined_is_missing():
         balanced_accuracy([1, 1, 1], [0, 1, 1])
     with pytest.raises(EstimationError, match="no unit has both"):
         correlations([1, NAN], [NAN, 1])
-    with pytest.raises(InvalidInputError, match="shapes"):
-        option_rates([0, 1], [0], 2)
     rates = option_rates([0, 0, 1, NAN], [0, 0, 0, 1], 3)
     assert rates[1].precision is None
     assert rates[1].recall.estimate == rates[1].f1.estimate == 0.0

@@ -120,23 +120,6 @@ def test_one_category_throughout_is_undefined_and_says_what_to_report(statistic)
         statistic([[1, 1], [1, 1]])
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: cohen_kappa([1, 2], [1]), "shapes"),
-        (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights is 'cubic'"),
-        (lambda: cohen_kappa([1, 2], [1, 2], categories=[1, 1, 2]), "once, in order"),
-        (lambda: krippendorff_alpha([[1, 7]], categories=[1, 2]), "rating 7.0 is not in the scale"),
-        (lambda: krippendorff_alpha([[1, 2]], metric="ratio"), "metric is 'ratio'"),
-        (lambda: krippendorff_alpha([1, 2]), "shape"),
-        (lambda: krippendorff_alpha([[1, 2]], level=2), "level is 2"),
-    ],
-)
-def test_what_cannot_be_used_is_named(call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call()
-
-
 def test_the_order_of_an_ordinal_scale_is_the_callers():
     ratings = [[1, 1], [2, 2], [3, 3], [1, 3], [2, 3]]
     usual = krippendorff_alpha(ratings, metric="ordinal").estimate
@@ -204,14 +187,10 @@ def test_the_limits_of_the_root_are_the_roots_of_the_limits():
     assert (found.low**2, found.high**2) == pytest.approx((mean_square.low, mean_square.high))
 
 
-def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(InvalidInputError, match=r"shapes \(2,\) and \(3,\)"):
-        accuracy([0, 1], [0, 1, 2])
-    with pytest.raises(InvalidInputError, match=r"category 4.0 is not one of 0 … 3"):
-        confusion_matrix([0], [4], 4)
-    with pytest.raises(InvalidInputError, match=r"category 0.5 is not"):
-        confusion_matrix([0], [0.5], 4)
-    with pytest.raises(InvalidInputError, match=r"outside \[0, 1\]"):
-        value_errors([0, 5], [0, 1])
+def test_what_the_data_do_not_define_is_named():
+    with pytest.raises(InvalidInputError, match=r"rating 7.0 is not in the scale"):
+        krippendorff_alpha([[1, 7]], categories=[1, 2])
+    with pytest.raises(EstimationError, match="no unit has the ratings of two"):
+        krippendorff_alpha([[1, NAN]])
     with pytest.raises(EstimationError, match="no unit has both"):
         value_errors([NAN], [1])

@@ -62,11 +62,6 @@ class TestByHand:
     def test_ties_say_nothing_of_a_side(self):
         assert ConfidenceSequence.of([0.5] * 500).log_e_value() == pytest.approx(0.0, abs=1e-9)
 
-    @pytest.mark.parametrize("score", [1.2, -0.1, math.nan, math.inf])
-    def test_what_is_no_score(self, score):
-        with pytest.raises(InvalidInputError, match=r"scores in \[0, 1\]"):
-            ConfidenceSequence.of([0.5, score])
-
 
 class TestProperties:
     @given(st.lists(UNITS, min_size=1, max_size=40), st.randoms())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import cohen_kappa
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, option_flips, position_bias
 from evenhand.statistics.intervals import IntervalLevel
@@ -39,29 +39,6 @@ def test_by_hand():
     # First order: 0 stands first. 00 -> first, second; 11 -> second, first; 01 -> first twice; 10 -> second twice;
     # 0 and tie -> first; lone 1 -> second; 1 in one order -> second. First 1 + 1 + 6 + 1 = 9, second 1 + 1 + 2 + 2 = 6.
     assert bias.first_position_share.estimate == pytest.approx(9 / 15)
-
-
-def test_a_sampled_share_is_judged_by_the_sampled_instances():
-    sampled = [[0, 0]] * 15 + [[0, 1]] * 5
-    rest = [[1, NOT_ASKED]] * 80
-    part, whole = position_bias(sampled), position_bias(sampled + rest)
-    assert (whole.n, whole.n_checked, whole.n_unscored) == (20, 20, 0)
-    assert whole.position_consistency.low == pytest.approx(part.position_consistency.low)
-    assert whole.position_consistency.n == 20
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: position_bias([[0.0, 1.0]]), "integers"),
-        (lambda: position_bias([0, 1]), "shape"),
-        (lambda: position_bias([[0, -3]]), "a selection is -3"),
-        (lambda: position_bias([[0, 1, 0]]), "a column for each of both orders"),
-    ],
-)
-def test_what_cannot_be_used_is_named(call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call()
 
 
 def test_no_instance_is_undefined():
@@ -149,11 +126,6 @@ def test_renaming_the_options_renames_the_rates(rows, names):
         assert other[names[option]] == found[option]
 
 
-def test_three_orders():
-    zero, one = option_flips([[0, 0, 1], [1, 1, 1]], 2)
-    assert (zero.n_flipped, one.n_flipped, one.n_selected) == (1, 1, 2)
-
-
 def test_preference_fairness_by_hand():
     # Consistent: 00, 11, TT. First place: 01, 0T (first, then tie), T1 (tie, then 1 which stands first in the swap).
     # Second place: 10. One lone verdict, one without any, one not asked in both orders.
@@ -191,18 +163,6 @@ def test_swapping_the_responses_names_changes_nothing_and_swapping_places_turns_
         raw = r * r / (p + r) - p * p / (p + r)
         assert found.preference_fairness.estimate == pytest.approx(raw / found.n_checked, abs=1e-9)
         assert found.p_value == pytest.approx(stats.binomtest(p, p + r).pvalue, abs=1e-9)
-
-
-def test_pairs_of_one_prompt_count_together():
-    # Eight inconsistent pairs, all to the first place, from two prompts: independent they would be 2 / 2^8;
-    # two prompts can both point one way by chance in 2 of 4.
-    selections = [[0, 1]] * 8
-    alone = position_bias(selections)
-    together = position_bias(selections, level=IntervalLevel(0.95, ["a"] * 4 + ["b"] * 4))
-    assert (alone.p_value, together.p_value) == (pytest.approx(2 / 256), 0.5)
-    assert together.first_shown_share.low < alone.first_shown_share.low
-    assert (alone.first_shown_share.method, together.first_shown_share.method) == ("exact", "beta")
-    assert together.n_clusters == 2
 
 
 def test_preference_fairness_what_was_not_seen_has_no_number():

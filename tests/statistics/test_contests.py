@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests, cycle_rate, win_rate_intervals, win_rates
 from evenhand.statistics.strengths import fit_strengths
 
@@ -32,27 +31,6 @@ def test_scores_and_meetings_add_up_by_prompt():
     against, met = held.of_system(1)
     assert (against.tolist(), met.tolist()) == ([[0, 0, 0], [0.25, 0, 0]], [[0, 0, 0], [2, 0, 0]])
     assert len(contests.scored) == 3
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"systems": ["a"]}, "at least two"),
-        ({"systems": ["a", "a"]}, "'a' is named twice"),
-        ({"first": [0, 2]}, "system 2, but there are 2"),
-        ({"second": [1, -1]}, "system -1, but there are 2"),
-        ({"second": [1, 0]}, "'a' meets itself"),
-        ({"score": [1.0, 1.5]}, "1.5"),
-        ({"score": [1.0]}, "one score per contest"),
-        ({"cluster": [1]}, "one cluster per contest"),
-        ({"first": [0.0, 0.0]}, "float64: give integers"),
-    ],
-)
-def test_what_is_not_a_contest_is_refused(change, message):
-    good = {"systems": ["a", "b"], "first": [0, 0], "second": [1, 1], "score": [1.0, 0.0], "cluster": [0, 1]}
-    given = {**good, **change}
-    with pytest.raises(InvalidInputError, match=message):
-        Contests.of(given.pop("systems"), **given)
 
 
 def test_win_rates_by_hand():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binomtest, permutation_test
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import DifferenceTest, paired_differences, paired_test
 
@@ -111,9 +110,3 @@ def test_nothing_to_compare_is_no_number():
     assert pair.difference is None
     assert pair.test is None
     assert pair.n_set_aside == 2
-
-
-@pytest.mark.parametrize("scores", [[[1.5, 0]], [1, 0], [[[1, 0]]]])
-def test_what_are_no_scores_is_refused(scores):
-    with pytest.raises(InvalidInputError):
-        paired_differences(scores)

@@ -8,7 +8,7 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, winrates
-from evenhand.read_votes import aggregate_votes, agreement
+from evenhand.raters import aggregate_votes, agreement
 from evenhand.reliability_report import reliability
 from tests.support.judges import ScriptedJudge
 
@@ -97,7 +97,7 @@ def test_winrates_and_their_tests_are_over_documents(tmp_path):
     assert table.ranking.prompts == 40
     table.save(tmp_path / "won.jsonl")
     again = evenhand.open(tmp_path / "won.jsonl")
-    assert again.contests[7].contest.cluster == "d1"
+    assert again.contests[7].cluster == "d1"
     assert again.ranking.pairs == table.ranking.pairs
 
 
@@ -115,7 +115,7 @@ def test_recorded_votes_and_agreement_are_over_documents(tmp_path):
     assert table.summary.comparison.accuracy.n == 8
     assert table.summary.comparison.cohen_kappa.interval.n == 8
     assert widths(table.summary.comparison.accuracy, naive.summary.comparison.accuracy) > 1.7
-    assert ("clusters", "8") in table.text_table().rows
+    assert ("clusters", "8") in table.text_tables()[0].rows
     table.save(tmp_path / "votes.jsonl")
     assert evenhand.open(tmp_path / "votes.jsonl").summary == table.summary
     found = agreement(rows, ["a"], gold_fields="b", **options)

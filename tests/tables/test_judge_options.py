@@ -3,7 +3,7 @@
 import pytest
 
 import evenhand
-from evenhand.aggregation import LengthPenalty
+from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.errors import InvalidInputError
 from evenhand.options import JudgeArguments
 from evenhand.row_runs import FOR_RUBRICS, RUBRIC_DEFAULTS, _assessment_parameters, assessment_options

@@ -9,7 +9,7 @@ import evenhand
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import PairwiseJudge
-from evenhand.modes.deciding import decisions
+from evenhand.modes.winrates import decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
@@ -55,7 +55,7 @@ def battles(contests, system, other=None):
 
 
 def contests_of(found):
-    return [entry.contest for entry in found.contests]
+    return list(found.contests)
 
 
 def check_rates(found):
@@ -107,13 +107,6 @@ def test_a_saved_opened_and_recorded_table_has_the_same_numbers(weighted, tmp_pa
     check_rates(recorded)
     assert recorded.ranking.pairs == weighted.ranking.pairs
     check_rates(weighted.rescore(on_position_bias="first"))
-
-
-def test_a_stream_has_the_same_numbers(weighted, tmp_path):
-    judge, systems = SimulatedEngine(quality=quality, seed=3), weighted.systems
-    how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
-    found = evenhand.winrates(rows(systems), GRADED, judge, response_fields=systems, stream_to=tmp_path / "out", **how)
-    check_rates(found)
 
 
 def test_intervals_and_tests_are_those_of_the_battles_as_contests():
@@ -168,18 +161,6 @@ def test_what_weighs_wins_and_what_does_not_is_said(weighted, tmp_path):
     ]
     assert note in str(weighted.correct(labels, design="random"))
     assert note not in str(table().compare(table()))
-
-
-def test_the_unscored_bounds_of_a_pair_are_of_the_battles():
-    judge = SimulatedEngine(quality=quality, seed=3, garbage_rate=0.5, recovery_rate=0.0)
-    how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
-    found = evenhand.winrates(
-        rows(["s0", "s1"]), GRADED, judge, response_fields=["s0", "s1"], max_failure_rate=1.0, **how
-    )
-    of = {(each.name, each.of): each for each in found.findings()}
-    pair, system = of["winrate", ("s0", "s1")], of["winrate", ("s0",)]
-    assert pair.bounds == system.bounds != None  # noqa: E711 - both are there
-    assert (pair.bounds.low, pair.bounds.high) == pytest.approx((system.bounds.low, system.bounds.high))
 
 
 def test_what_is_decided_is_the_weighted_winrate():

@@ -6,14 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
-from typing import Literal, get_args
+from typing import Literal
 
-from evenhand.aggregation.collapse import Scoring
-from evenhand.aggregation.early_stop import stopped_early
-from evenhand.aggregation.rules import average_of
-from evenhand.aggregation.verdict import VoteRules, aggregate
+from evenhand.aggregation.verdict import Scoring, VoteRules, aggregate, average_of, stopped_early
 from evenhand.criteria import Checklist, ChecklistItem, Criterion
-from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 
 Answer = Literal["yes", "no", "na"]
@@ -23,29 +19,17 @@ _LEVELS: tuple[tuple[float, ConfidenceLevel], ...] = ((0.2, "no_10"), (0.4, "no_
 
 
 def relative_confidence(yes: float, no: float) -> float | None:
-    """P(yes) / (P(yes) + P(no)); None when both are 0.
-
-    Raises:
-        InvalidInputError: If one of them is negative or not a finite number.
-    """
-    for name, mass in (("yes", yes), ("no", no)):
-        if not (math.isfinite(mass) and mass >= 0):
-            raise InvalidInputError(f"P({name}) is {mass!r}; a probability is finite and >= 0")
+    """P(yes) / (P(yes) + P(no)); None if both are 0."""
     return yes / (yes + no) if yes + no > 0 else None
 
 
 def confidence_level(confidence: float) -> ConfidenceLevel:
     """The confidence in five steps: < 0.2, < 0.4, < 0.6, < 0.8, and above.
 
-    Raises:
-        InvalidInputError: If the confidence does not lie in [0, 1].
-
     Example:
         >>> confidence_level(0.19), confidence_level(0.2), confidence_level(0.8)
         ('no_10', 'no_30', 'yes_90')
     """
-    if not 0 <= confidence <= 1:
-        raise InvalidInputError(f"the confidence {confidence!r} does not lie in [0, 1]")
     return next((level for bound, level in _LEVELS if confidence < bound), "yes_90")
 
 
@@ -106,11 +90,7 @@ def item_results(
         verdicts: A verdict of value 1 is yes, of value 0 no.
         checklist: Whose items they are.
         rules: How the votes became verdicts, and how little mass log-probabilities may cover.
-
-    Raises:
-        InvalidInputError: If there are more or fewer verdicts than items.
     """
-    _check_lengths(len(checklist.items), {"verdicts": verdicts})
     judged = {
         item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
     }
@@ -324,7 +304,7 @@ def _is_covered(vote: Vote, min_mass: float) -> bool:
 
 
 def _covered_mass(vote: Vote) -> float | None:
-    return None if vote.probabilities is None else vote.probabilities[0] + vote.probabilities[1]
+    return None if vote.probabilities is None else vote.probabilities[YES] + vote.probabilities[NO]
 
 
 def verdict_covered_mass(verdict: Verdict) -> float | None:
@@ -365,9 +345,6 @@ class ChecklistScore:
     normalized_score: float | None = None
     primary: PrimaryScore = "pass_rate"
 
-    def __post_init__(self) -> None:
-        check_primary_score(self.primary)
-
     @property
     def answered(self) -> int:
         """Items answered yes or no."""
@@ -390,14 +367,6 @@ class ChecklistScore:
         return named
 
 
-def check_primary_score(primary: str) -> None:
-    """Raise :class:`UnknownRuleError` unless ``primary`` names a score."""
-    if primary not in get_args(PrimaryScore):
-        raise UnknownRuleError(
-            f"{primary!r} is not a score of a checklist. {did_you_mean(primary, get_args(PrimaryScore))}"
-        )
-
-
 def score_answers(
     answers: Sequence[Answer | None],
     weights: Sequence[float] | None = None,
@@ -416,10 +385,6 @@ def score_answers(
         confidences: Per item in [0, 1], or None where log-probabilities were not given.
         primary: The score that ``primary_score`` is.
 
-    Raises:
-        InvalidInputError: If the lengths differ, or an answer, a weight or a confidence is out of its range.
-        UnknownRuleError: If ``primary`` names no score.
-
     Example:
         >>> score = score_answers(["yes", "no", None, "yes"], [100, 50, 10, 50])
         >>> score.pass_rate, score.weighted_score, score.unanswered
@@ -427,10 +392,8 @@ def score_answers(
     """
     weights = [1.0] * len(answers) if weights is None else weights
     confidences = [None] * len(answers) if confidences is None else confidences
-    _check_lengths(len(answers), {"weights": weights, "confidences": confidences})
     met: list[tuple[float, float, float]] = []
     for answer, weight, confidence in zip(answers, weights, confidences, strict=True):
-        _check_item(answer, weight, confidence)
         if answer in {"yes", "no"}:
             passed = 1.0 if answer == "yes" else 0.0
             met.append((passed, weight, passed if confidence is None else confidence))
@@ -446,70 +409,38 @@ def score_answers(
     )
 
 
-def score_items(items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate") -> ChecklistScore:
+def score_items(
+    items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate", end: int | None = None
+) -> ChecklistScore:
     """The scores of the items of one checklist.
 
-    There is no normalized score where the draws of an answered item could stop early: it is a mean over draws
-    (:mod:`evenhand.aggregation.early_stop`).
+    There is no normalized score if the draws of an answered item could stop early: it is a mean over draws
+    (:mod:`evenhand.aggregation.verdict`).
+
+    Args:
+        items: One result per item.
+        primary: The score that ``primary_score`` is.
+        end: None for the answers as they are; 0 as if every missing answer had been no, 1 as if it had been yes. An
+            unanswered item, and every unscored vote on an item that is answered, counts so; prerequisites are looked
+            at after that. Whatever the missing answers would have been, each score lies between these two.
     """
-    score = score_answers(
-        [result.answer for result in items],
-        [result.item.weight for result in items],
-        confidences=[result.confidence for result in items],
-        primary=primary,
-    )
-    return _without_biased(score, items)
+    ends = [result.possible for result in items]
+    if end is None or all(each is None for each in ends):
+        answers, confidences = [result.answer for result in items], [result.confidence for result in items]
+    else:
+        answers = [None if each is None else each[end] for each in ends]
+        confidences = [result.possible_confidences[end] for result in items]
+    weights = [result.item.weight for result in items]
+    score = score_answers(answers, weights, confidences=confidences, primary=primary)
+    stopped = any(result.answer in {"yes", "no"} and stopped_early(result.verdict.votes) for result in items)
+    return replace(score, normalized_score=None) if stopped else score
 
 
 def possible_ends(
     items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate"
 ) -> tuple[ChecklistScore, ChecklistScore]:
-    """The scores if every answer that is missing had been no, and if every one had been yes.
-
-    An unanswered item, and every unscored vote on an item that is answered, counts so; prerequisites are looked at
-    after that. Whatever the missing answers would have been, each score lies between its two ends.
-    """
-    possible = [result.possible for result in items if result.possible is not None]
-    if not possible:
-        return (score_items(items, primary=primary),) * 2
-    low, high = (
-        score_answers(
-            [each[end] for each in possible],
-            [result.item.weight for result in items],
-            confidences=[result.possible_confidences[end] for result in items],
-            primary=primary,
-        )
-        for end in (0, 1)
-    )
-    return _without_biased(low, items), _without_biased(high, items)
-
-
-def _without_biased(score: ChecklistScore, items: Sequence[ItemResult]) -> ChecklistScore:
-    stopped = any(result.answer in {"yes", "no"} and stopped_early(result.verdict.votes) for result in items)
-    return replace(score, normalized_score=None) if stopped else score
-
-
-def possible_scores(
-    verdicts: Sequence[Verdict],
-    checklist: Checklist,
-    *,
-    primary: PrimaryScore = "pass_rate",
-    rules: VoteRules = DEFAULT_RULES,
-) -> tuple[float, float] | None:
-    """The least and the greatest primary score if every answer that is missing had been given.
-
-    An unanswered item, and every unscored vote on an item that is answered, counts as a no for the least and as a yes
-    for the greatest; prerequisites are looked at after that. None where no answer would give a score: every item is
-    NA, or weighs 0.
-
-    Raises:
-        InvalidInputError: If there are more or fewer verdicts than items.
-        UnknownRuleError: If ``primary`` names no score.
-    """
-    low, high = possible_ends(item_results(verdicts, checklist, rules=rules), primary=primary)
-    if low.primary_score is None or high.primary_score is None:
-        return None
-    return low.primary_score, high.primary_score
+    """The scores if every missing answer had been no, and if every one had been yes; see :func:`score_items`."""
+    return score_items(items, primary=primary, end=0), score_items(items, primary=primary, end=1)
 
 
 def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:
@@ -519,26 +450,7 @@ def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[s
         >>> category_pass_rates(["yes", "no", "no"], ["style", "facts", "style"])
         {'style': 0.5, 'facts': 0.0}
     """
-    _check_lengths(len(answers), {"categories": categories})
     grouped: dict[str, list[Answer | None]] = {}
     for answer, category in zip(answers, categories, strict=True):
         grouped.setdefault(category or UNGROUPED, []).append(answer)
     return {category: score_answers(group).pass_rate for category, group in grouped.items()}
-
-
-def _check_lengths(expected: int, sequences: Mapping[str, Sequence[object]]) -> None:
-    for name, values in sequences.items():
-        if len(values) != expected:
-            raise InvalidInputError(f"{len(values)} {name} for {expected} checklist items; give one per item")
-
-
-def _check_item(answer: str | None, weight: float, confidence: float | None) -> None:
-    if answer is not None and answer not in get_args(Answer):
-        raise InvalidInputError(
-            f"{answer!r} is not an answer to a checklist item. {did_you_mean(answer, get_args(Answer))} "
-            "None stands for an item without an answer"
-        )
-    if not (math.isfinite(weight) and weight >= 0):
-        raise InvalidInputError(f"a checklist item has the weight {weight!r}; it must be finite and >= 0")
-    if confidence is not None and not 0 <= confidence <= 1:
-        raise InvalidInputError(f"a checklist item has the confidence {confidence!r}; it lies in [0, 1]")

@@ -1,39 +1,932 @@
-"""The votes on one question to one verdict: samples, then orders, then judges."""
+"""The votes on one question to one verdict: :func:`aggregate`, the one way in every mode.
+
+Samples, then orders, then judges. The rules come first, then one judge's votes, then when no further draw is needed,
+then the verdict.
+
+Early stopping: which numbers a run may still give once draws were left out.
+
+Where a judge's draws in one order (a *cell*) end because of what they said, how many there are depends on what they
+are: settled cells are short, contested ones long. Every number that comes from draws belongs to one of these kinds, for
+every mode, table and metric; this module decides it, and nothing else looks at how a cell ended.
+
+**Functions of what the cells come to** are given as always, because a cell ends only once its outcome is settled: the
+option selected, ``value`` and ``aggregated_value``, scores, winrates, ranks and their differences, accuracy against
+gold labels, ``position_consistent``, flips, ``positional_bias`` and what position measures see of both orders,
+agreement of judges (``percent_agreement``, alpha, kappas, effective judges, correlations), ``judge_mean``,
+``score_without`` and ``change_without``, bounds. Panel rules, ``on_position_bias``, judge weights, NA strategies and
+reductions read the outcomes of cells and never single draws, so the votes can be read again under each of them. Draws
+that are not settled under *another* criterion than the one they were drawn for come to nothing there: the reason is
+``stopped_early`` (:func:`order_result`).
+
+**Shares and pairs of draws** are measured on the draws that are made whatever the others say, the first two of a cell
+(:func:`~evenhand.votes.unselected_draws`): ``agreement`` of the votes with the verdict, ``parse_rate`` and the shares
+of how replies were read, the stability of draws, the covered mass, and the strengths, position advantage and length
+coefficient that paired comparisons estimate from single votes.
+
+**Means and deviations over draws** are missing, or refused where they are asked for (:func:`check_mean_over_draws`):
+``scoring="expected"``, ``spread``, confidence, its levels and calibration, ``normalized_score``, the shares of
+best-of-N and the Grade Score; and in the reliability report repeated draws, which are its subject. They take
+``stop_early=False``.
+
+**Counts of what was done** say what was done and estimate nothing: votes, draws left out, unscored votes by their
+reason, ``num_lone``, re-asks, calls, tokens, cost.
+"""
 
 from __future__ import annotations
 
+import math
+import statistics
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, Self, TypedDict, cast
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self, TypedDict, cast
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
+from scipy.special import betainc
 
-from evenhand.aggregation.collapse import (
-    SELECTED,
-    JudgeResult,
-    Scoring,
-    collapse_orders,
-    is_na,
+from evenhand.criteria import Criterion, Option, Scale, fold_label
+from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.options import NEEDS_ALL_DRAWS, RuleOptions
+from evenhand.votes import PREDICTIVE, StopConfidence, UnscoredReason, Verdict, Vote, unselected_draws
+
+TOLERANCE = 1e-9
+"""Numbers closer than this are tied; option values, closer than this share of their range."""
+
+UNNAMED_TIE = -1
+"""The index of a pairwise tie that no option names."""
+
+
+class Choice(NamedTuple):
+    """An option chosen, and the number that led to it.
+
+    Attributes:
+        option: Its index in the criterion's own order, or :data:`UNNAMED_TIE`.
+        value: The number before it was snapped to the option; None where the option has no value.
+    """
+
+    option: int
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The options of one criterion, read once per aggregation.
+
+    Attributes:
+        criterion: The criterion.
+        values: Per option its value; None where it has none.
+        na: Per option whether it says that the criterion does not apply.
+        scored: The indices of the options that are not NA.
+        has_values: Whether every scored option has a value.
+        tolerance: Values closer than this are tied.
+    """
+
+    criterion: Criterion
+    values: tuple[float | None, ...]
+    na: tuple[bool, ...]
+    scored: tuple[int, ...]
+    has_values: bool
+    tolerance: float
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> Levels:
+        """The levels of a criterion.
+
+        Raises:
+            InvalidCriterionError: If a pairwise criterion lacks the values that say which side an option is on.
+        """
+        options = criterion.options
+        values = tuple([option.value for option in options])
+        na = tuple([option.na for option in options])
+        scored = tuple([index for index, is_na in enumerate(na) if not is_na])
+        has_values = all(values[index] is not None for index in scored)
+        if criterion.scale == "pairwise" and not has_values:
+            raise InvalidCriterionError(
+                f"the pairwise criterion {criterion.name!r} has options without a value; give each one: "
+                "1 where the first response is better, 0 where the second is, 0.5 for a tie"
+            )
+        low, high = criterion.score_range
+        return cls(criterion, values, na, scored, has_values, TOLERANCE * (high - low))
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether the options take sides for one of two responses."""
+        return self.criterion.scale == "pairwise"
+
+    @property
+    def graded(self) -> bool:
+        """Whether a pairwise criterion has more than one option on a side."""
+        sides = [self.side(self.number(index)) for index in self.scored]
+        return sides.count(1) > 1 or sides.count(-1) > 1
+
+    @property
+    def by_value(self) -> bool:
+        """Whether draws come to their median, and not to the option or side drawn most often."""
+        return self.has_values and (self.graded if self.pairwise else self.criterion.scale == "ordinal")
+
+    @property
+    def met(self) -> int:
+        """The option of a binary criterion that means MET: the higher value; without values the first."""
+        return max(self.scored, key=self.number) if self.has_values else self.scored[0]
+
+    @property
+    def unmet(self) -> int:
+        """The other option of a binary criterion."""
+        return min(self.scored, key=self.number) if self.has_values else self.scored[-1]
+
+    @property
+    def tie(self) -> Choice:
+        """The tie of a pairwise criterion: the option with the value ½, or no option."""
+        named = [index for index in self.scored if self.side(self.number(index)) == 0]
+        return Choice(named[0] if named else UNNAMED_TIE, 0.5)
+
+    def number(self, index: int) -> float:
+        """The value of an option that is known to have one."""
+        value = self.values[index]
+        if value is None:
+            raise InvalidCriterionError(
+                f"the option {self.criterion.options[index].label!r} of {self.criterion.name!r} has no value"
+            )
+        return value
+
+    def value_of(self, choice: Choice) -> float:
+        """The number that led to a choice, or the value of its option where there was none."""
+        return self.number(choice.option) if choice.value is None else choice.value
+
+    def choice(self, index: int) -> Choice:
+        """An option as it was chosen."""
+        return Choice(index, self.values[index])
+
+    @staticmethod
+    def side(value: float) -> int:
+        """Whom a pairwise value favours: 1 the first response, -1 the second, 0 neither."""
+        return (value > 0.5 + TOLERANCE) - (value < 0.5 - TOLERANCE)
+
+    def worst(self, candidates: Iterable[int]) -> int:
+        """The one of the candidates that scores worst, which is where ties are broken to.
+
+        The lowest value for a weight >= 0, the highest for a weight < 0, the lowest index among equal values. Without
+        values: the lowest index; for a binary criterion the second option (not met) for a weight >= 0, the first below.
+
+        Example:
+            >>> from evenhand.criteria import Option
+            >>> options = tuple(Option(label=str(value), value=value) for value in (0, 0.5, 1))
+            >>> Levels.of(Criterion(name="clear", description="", options=options)).worst([1, 2])
+            1
+            >>> Levels.of(Criterion(name="rude", description="", options=options, weight=-1)).worst([1, 2])
+            2
+        """
+        sign = 1.0 if self.criterion.weight >= 0 else -1.0
+        if not self.has_values:
+            if self.criterion.scale == "binary":
+                return max(candidates, key=lambda index: (index == self.unmet) == (sign > 0))
+            return min(candidates)
+        return min(candidates, key=lambda index: (sign * self.number(index), index))
+
+    def snap(self, value: float) -> int:
+        """The scored option whose value is nearest; ties as :meth:`worst`, for pairwise toward the tie.
+
+        A pairwise tie must favour neither side: at equal distance the option nearer to ½ is taken, and exactly ½ is
+        the tie, whether an option names it or not.
+        """
+        if self.pairwise and self.side(value) == 0:
+            return self.tie.option
+        distances = {index: abs(self.number(index) - value) for index in self.scored}
+        nearest = min(distances.values()) + self.tolerance
+        candidates = [index for index, distance in distances.items() if distance <= nearest]
+        if self.pairwise:
+            return min(candidates, key=lambda index: (abs(self.number(index) - 0.5), index))
+        return self.worst(candidates)
+
+
+RULES: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
+    {
+        "binary": ("majority", "weighted", "unanimous", "any", "absolute_majority"),
+        "ordinal": ("mean", "median", "weighted_mean", "mode", "min", "max"),
+        "nominal": ("mode", "weighted_mode", "unanimous"),
+        "pairwise": ("mode", "weighted_mode", "mean", "weighted_mean", "absolute_majority"),
+    }
 )
-from evenhand.aggregation.early_stop import draws_are_settled, draws_left_out, order_result
-from evenhand.aggregation.rules import (
-    RULES,
-    UNNAMED_TIE,
-    WEIGHTED_RULES,
-    Ballot,
-    Choice,
-    Levels,
-    average_of,
-    check_on_position_bias,
-    check_rule,
-    check_weights,
-    panel_choice,
+"""Scale -> the panel rules that belong to it, the default first."""
+
+ON_POSITION_BIAS: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
+    {
+        "binary": ("average", "abstain", "first"),
+        "ordinal": ("average", "abstain", "first"),
+        "nominal": ("average", "abstain", "first"),
+        "pairwise": ("tie", "average", "abstain", "first"),
+    }
 )
-from evenhand.criteria import Criterion, Scale, fold_label
-from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.options import RuleOptions
-from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+"""Scale -> what may be done when a judge's orders disagree, the default first. ``average`` needs options with values;
+without them the default is ``abstain``."""
+
+WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
+"""The rules that look at the judges' weights; every other rule ignores them."""
+
+
+class AggregationWarning(EvenhandWarning):
+    """A rule could not be applied as it is written, and another one was."""
+
+
+class Ballot(NamedTuple):
+    """What one judge comes to the panel with."""
+
+    choice: Choice
+    weight: float
+
+
+def check_rule(rule: str | None, scale: Scale) -> str:
+    """The rule, or the scale's default for None.
+
+    Raises:
+        UnknownRuleError: If the rule does not exist, or does not belong to the scale.
+
+    Example:
+        >>> check_rule(None, "ordinal")
+        'mean'
+        >>> check_rule("medain", "ordinal")
+        Traceback (most recent call last):
+            ...
+        evenhand.errors.UnknownRuleError: 'medain' is not a rule for the scale 'ordinal'. Did you mean 'median'? \
+Accepted: 'mean', 'median', 'weighted_mean', 'mode', 'min', 'max'.
+    """
+    accepted = RULES[scale]
+    if rule is None:
+        return accepted[0]
+    if rule not in accepted:
+        raise UnknownRuleError(f"{rule!r} is not a rule for the scale {scale!r}. {did_you_mean(rule, accepted)}")
+    return rule
+
+
+def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool = True) -> str:
+    """The policy for orders that disagree, or the default for None.
+
+    Raises:
+        UnknownRuleError: If the policy does not exist, does not belong to the scale, or needs values that the
+            criterion does not have.
+
+    Example:
+        >>> check_on_position_bias(None, "pairwise"), check_on_position_bias(None, "nominal", has_values=False)
+        ('tie', 'abstain')
+    """
+    accepted = ON_POSITION_BIAS[scale]
+    if not has_values:
+        accepted = tuple(name for name in accepted if name != "average")
+    if policy is None:
+        return accepted[0]
+    if policy not in accepted:
+        why = " whose options have no values" if not has_values else ""
+        raise UnknownRuleError(
+            f"on_position_bias={policy!r} does not fit the scale {scale!r}{why}. {did_you_mean(policy, accepted)}"
+        )
+    return policy
+
+
+def check_weights(weights: Mapping[str, float] | None) -> None:
+    """Refuse weights of judges that are out of range, whether the rule looks at them or not.
+
+    Raises:
+        InvalidInputError: If a weight is negative or not finite, or all are 0.
+
+    Example:
+        >>> check_weights({"a": 2, "b": -1})
+        Traceback (most recent call last):
+            ...
+        evenhand.errors.InvalidInputError: the judge 'b' has the weight -1; it must be finite and >= 0
+    """
+    if not weights:
+        return
+    for judge, weight in weights.items():
+        if not (math.isfinite(weight) and weight >= 0):
+            raise InvalidInputError(f"the judge {judge!r} has the weight {weight!r}; it must be finite and >= 0")
+    if not any(weights.values()):
+        raise InvalidInputError(f"every judge has the weight 0 ({dict(weights)!r}); one must count")
+
+
+def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: int) -> Choice:
+    """The choice of a panel under a rule of its scale (section "judges" of :func:`aggregate`).
+
+    Args:
+        ballots: Of the judges who chose something.
+        rule: One of the scale's.
+        levels: Of the criterion.
+        asked: How many judges were asked, whether they chose something or not.
+    """
+    if rule == "absolute_majority":
+        return _absolute_majority(ballots, levels, asked)
+    if len({ballot.choice for ballot in ballots}) == 1:
+        return ballots[0].choice
+    if rule not in WEIGHTED_RULES:
+        ballots = [Ballot(ballot.choice, 1.0) for ballot in ballots]
+    if rule in {"mean", "weighted_mean", "median", "min", "max"} and levels.has_values:
+        return _choice_by_value(ballots, rule, levels)
+    if levels.pairwise:
+        return _winning_side(ballots, levels)
+    if rule == "unanimous":
+        return _unanimous(ballots, levels)
+    if rule == "any":
+        option = levels.met if any(ballot.choice.option == levels.met for ballot in ballots) else levels.unmet
+    else:
+        option = _plurality(ballots, levels)
+    return _selected(ballots, option, levels)
+
+
+def plurality_choice(choices: Sequence[Choice], levels: Levels) -> Choice:
+    """The option chosen most often, ties to the worst; for pairwise the winning side, ties to the tie."""
+    ballots = [Ballot(choice, 1.0) for choice in choices]
+    if levels.pairwise:
+        return _winning_side(ballots, levels)
+    return levels.choice(_plurality(ballots, levels))
+
+
+def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """The (weighted) mean, independent of the order of the values and never outside their range."""
+    low, high = min(values), max(values)
+    if weights is None:
+        mean = math.fsum(values) / len(values)
+    else:
+        mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
+    return min(max(mean, low), high)
+
+
+def _choice_by_value(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice:
+    values = [levels.value_of(ballot.choice) for ballot in ballots]
+    if rule in {"min", "max"}:
+        extreme = min(values) if rule == "min" else max(values)
+        indices = [ballot.choice.option for ballot, value in zip(ballots, values, strict=True) if value == extreme]
+        return Choice(min(indices), extreme)
+    weights = [ballot.weight for ballot in ballots]
+    return _snapped(ballots, statistics.median(values) if rule == "median" else average_of(values, weights), levels)
+
+
+def _snapped(ballots: Sequence[Ballot], value: float, levels: Levels) -> Choice:
+    """The option that all ballots chose, else the one nearest to their value."""
+    chosen = {ballot.choice.option for ballot in ballots}
+    return Choice(chosen.pop() if len(chosen) == 1 else levels.snap(value), value)
+
+
+def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+    if len({ballot.choice.option for ballot in ballots}) == 1:
+        return _selected(ballots, ballots[0].choice.option, levels)
+    if levels.criterion.scale == "binary":
+        return _selected(ballots, levels.unmet, levels)
+    if (na_index := levels.criterion.na_index) is not None:
+        return Choice(na_index, None)
+    warnings.warn(
+        f"the judges of {levels.criterion.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
+        "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
+        AggregationWarning,
+        stacklevel=4,
+    )
+    return _selected(ballots, _plurality(ballots, levels), levels)
+
+
+def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) -> Choice:
+    """What more than half of all who were asked chose; without that, not met, and of two responses a tie."""
+    equal = [Ballot(ballot.choice, 1.0) for ballot in ballots]
+    if levels.pairwise:
+        side = levels.side(levels.value_of(choice := _winning_side(equal, levels)))
+        takers = [ballot for ballot in equal if levels.side(levels.value_of(ballot.choice)) == side]
+        return choice if 2 * len(takers) > asked else levels.tie
+    met = sum(ballot.choice.option == levels.met for ballot in equal)
+    return _selected(equal, levels.met if 2 * met > asked else levels.unmet, levels)
+
+
+def _winning_side(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+    """The side with the most weight, at the mean value of those who took it; no single winner is a tie."""
+    weights: dict[int, list[float]] = {}
+    for ballot in ballots:
+        weights.setdefault(levels.side(levels.value_of(ballot.choice)), []).append(ballot.weight)
+    sides = _leaders(weights)
+    if len(sides) > 1:
+        return levels.tie
+    takers = [ballot for ballot in ballots if levels.side(levels.value_of(ballot.choice)) == sides[0]]
+    value = average_of([levels.value_of(ballot.choice) for ballot in takers], [ballot.weight for ballot in takers])
+    return _snapped(takers, value, levels)
+
+
+def _plurality(ballots: Sequence[Ballot], levels: Levels) -> int:
+    weights: dict[int, list[float]] = {}
+    for ballot in ballots:
+        weights.setdefault(ballot.choice.option, []).append(ballot.weight)
+    return levels.worst(_leaders(weights))
+
+
+def _leaders(weights: Mapping[int, list[float]]) -> list[int]:
+    totals = {key: math.fsum(parts) for key, parts in weights.items()}
+    most = max(totals.values()) * (1 - TOLERANCE)
+    return [key for key, total in totals.items() if total >= most]
+
+
+def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
+    """An option selected by count, with the mean value of the judges that selected it.
+
+    The mean is the option's own value unless a judge's orders disagreed and were averaged.
+    """
+    option_value = levels.values[index]
+    takers = [ballot for ballot in ballots if ballot.choice.option == index]
+    if option_value is None or not takers:
+        return Choice(index, option_value)
+    values = [levels.value_of(ballot.choice) for ballot in takers]
+    return Choice(index, average_of(values, [ballot.weight for ballot in takers]))
+
+
+def expected_value(
+    probabilities: Sequence[float], values: Sequence[float | None], *, min_mass: float = 0.5
+) -> float | None:
+    r"""The mean value of the options, weighted by their probabilities: :math:`\sum p_i v_i / \sum p_i`.
+
+    Both sums run over the options that have a value, so the result is the mean given that one of these is chosen; it
+    lies within the range of the values. The divisor is the covered mass: what is missing to 1 was spent on NA, or
+    on tokens that name no option.
+
+    Args:
+        probabilities: Per option in the criterion's own order its mass, as the model gave it, not normalised.
+        values: Per option its value; None for NA and for an option without a value.
+        min_mass: In [0, 1]. A distribution that covers less says too little.
+
+    Returns:
+        The mean; None when the covered mass is 0 or below ``min_mass``.
+
+
+    Source: Liu et al. (2023), "G-Eval", section 2 (the sum; the division by the covered mass is ours).
+
+    Example:
+        >>> expected_value([0.25, 0.5, 0.25], [0.0, 0.5, None])  # 0.25 / 0.75
+        0.3333333333333333
+        >>> expected_value([0.25, 0.125, 0.625], [0.0, 1.0, None]) is None  # only 0.375 is covered
+        True
+    """
+    covered = [(mass, value) for mass, value in zip(probabilities, values, strict=True) if value is not None]
+    total = math.fsum(mass for mass, _ in covered)
+    if total <= 0 or total < min_mass - TOLERANCE:
+        return None
+    used = [value for mass, value in covered if mass > 0]
+    mean = math.fsum(mass * value for mass, value in covered) / total
+    return min(max(mean, min(used)), max(used))
+
+
+def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | None:
+    """How much of the probability expected values rest on: the mass of the options with a value.
+
+    Args:
+        votes: On one question.
+        criterion: Whose options the probabilities belong to.
+
+    Returns:
+        The mean over the scored votes that have probabilities, those that cover too little included; None without any.
+    """
+    valued = [place for place, option in enumerate(criterion.options) if option.value is not None and not option.na]
+    known = [vote.probabilities for vote in votes if vote.scored and vote.probabilities is not None]
+    masses = [min(1.0, math.fsum(probabilities[place] for place in valued)) for probabilities in known]
+    return math.fsum(masses) / len(masses) if masses else None
+
+
+MIN_MASS = 0.5
+"""Probabilities that cover less than this say too little to be used."""
+
+_NA = -2
+"""Stands for "does not apply" where the answers of several orders are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """What one judge says in one order.
+
+    Attributes:
+        choice: The choice; None when no vote of the order is scored.
+        na: No vote is scored, and at least one says that the criterion does not apply.
+        spread: The population standard deviation of the values drawn; None with fewer than two.
+        draws: How many values were drawn.
+        undecided: The draws stopped before they settled what they come to.
+    """
+
+    choice: Choice | None
+    na: bool
+    spread: float | None
+    draws: int = 0
+    undecided: bool = False
+
+    @property
+    def variance(self) -> float:
+        """The sample variance of the values drawn, at least two."""
+        return (self.spread or 0.0) ** 2 * self.draws / (self.draws - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeResult:
+    """What one judge says in all orders.
+
+    Attributes:
+        choice: The choice; None when the judge is unscored, abstains or says NA.
+        na: The judge says that the criterion does not apply.
+        abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
+        consistent: Whether all orders that were answered select the same option (pairwise: take the same side, whatever
+            the grade); None with fewer than two.
+        spreads: Per order with repeated draws the spread of the values.
+        variances: The sample variances of the same.
+    """
+
+    choice: Choice | None
+    na: bool
+    abstains: bool
+    consistent: bool | None
+    spreads: tuple[float, ...]
+    variances: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What a vote is worth.
+
+    Attributes:
+        expected: A vote counts the mean value of the options under its probabilities, instead of the value of the
+            option that it selects. A vote without probabilities counts its selection.
+        min_mass: Probabilities that cover less than this of all replies are not used.
+    """
+
+    expected: bool = False
+    min_mass: float = MIN_MASS
+
+
+SELECTED = Scoring()
+
+
+def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = SELECTED) -> OrderResult:
+    """One judge's draws in one order (section "samples" of :func:`aggregate`)."""
+    scored: list[tuple[Vote, int]] = []
+    na = False
+    for vote in votes:
+        if is_na(vote, levels):
+            na = True
+        elif vote.selected_index is not None:
+            scored.append((vote, vote.selected_index))
+    if not scored:
+        return OrderResult(None, na, None)
+    if scoring.expected and levels.has_values:
+        numbers = [_expected(vote, index, levels, scoring.min_mass) for vote, index in scored]
+        mean = average_of(numbers)
+        spread = _population_deviation(numbers) if len(numbers) > 1 else None
+        return OrderResult(Choice(levels.snap(mean), mean), na=False, spread=spread, draws=len(numbers))
+    indices = [index for _, index in scored]
+    spread = None
+    if len(indices) > 1 and levels.has_values:
+        spread = _population_deviation([levels.number(index) for index in indices])
+    return OrderResult(collapse_indices(indices, levels), na=False, spread=spread, draws=len(indices))
+
+
+def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
+    """What the scored draws of one judge in one order come to; at least one."""
+    if indices.count(indices[0]) == len(indices):
+        return levels.choice(indices[0])
+    if levels.by_value:
+        index = levels.snap(statistics.median([levels.number(index) for index in indices]))
+        return levels.choice(index) if index >= 0 else levels.tie
+    return plurality_choice([levels.choice(index) for index in indices], levels)
+
+
+def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:
+    """One judge's orders (section "orders" of :func:`aggregate`)."""
+    results = orders.values()
+    choices = [result.choice for result in results if result.choice is not None]
+    answers = [levels.side(levels.value_of(each)) if levels.pairwise else each.option for each in choices]
+    answers += [_NA for result in results if result.na]
+    consistent = len(set(answers)) == 1 if len(answers) > 1 else None
+    abstains = False
+    if policy == "first" or len(orders) == 1:
+        first = orders[min(orders)]
+        choice, na = first.choice, first.na
+    elif choices:
+        abstains = policy == "abstain" and consistent is not True
+        choice, na = None if abstains else _reconciled(choices, policy, levels), False
+    else:
+        choice, na = None, bool(answers)
+    drawn = [result for result in results if result.spread is not None]
+    spreads = tuple([result.spread for result in drawn if result.spread is not None])
+    return JudgeResult(choice, na, abstains, consistent, spreads, tuple([result.variance for result in drawn]))
+
+
+def is_na(vote: Vote, levels: Levels) -> bool:
+    """Whether the vote says that the criterion does not apply."""
+    return vote.na or (vote.selected_index is not None and levels.na[vote.selected_index])
+
+
+def _expected(vote: Vote, index: int, levels: Levels, min_mass: float) -> float:
+    """The mean value of the options under the vote's probabilities; without them the value of its selection."""
+    if vote.probabilities is None:
+        return levels.number(index)
+    values = [None if na else value for value, na in zip(levels.values, levels.na, strict=True)]
+    expected = expected_value(vote.probabilities, values, min_mass=min_mass)
+    return levels.number(index) if expected is None else expected
+
+
+def _population_deviation(values: Sequence[float]) -> float:
+    mean = average_of(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def _reconciled(choices: Sequence[Choice], policy: str, levels: Levels) -> Choice:
+    if len(set(choices)) == 1:
+        return choices[0]
+    values = [levels.value_of(choice) for choice in choices]
+    if policy == "tie" and len({levels.side(value) for value in values}) > 1:
+        return levels.tie
+    value = average_of(values)
+    if levels.pairwise or levels.criterion.scale == "ordinal":
+        return Choice(levels.snap(value), value)
+    return Choice(plurality_choice(choices, levels).option, value)
+
+
+PREDICTIVE_PROBABILITY = 0.985
+"""From which probability of the same outcome on the draws of a cell end by default."""
+
+PRIOR_DRAWS = 0.25
+"""How many draws the prior of :func:`predictive_probability` is worth, over all options together."""
+
+REDRAW = "judge again with stop_early=False (draws in the journal are not paid twice)"
+
+
+def draws_are_settled(
+    votes: Sequence[Vote], criterion: Criterion, remaining: int, *, confidence: StopConfidence = None
+) -> bool:
+    r"""Whether further draws cannot change, or are unlikely to change, what a judge says in one order.
+
+    Certain (``confidence=None``): whatever option each of the remaining draws selects, and however many of them select
+    none, the draws collapse to the same choice (:func:`aggregate`, section "samples"). It is
+    enough to try each option for all of 1 to ``remaining`` further draws: counts move furthest towards an option, and a
+    median towards an end of the scale, when all draws agree. What is certain ends the draws under the other rules too.
+
+    ``"predictive"``, the default of a run: the :func:`predictive_probability` that all draws come to the same choice is
+    at least 0.985, after three scored draws and a third of all, whichever is more. On 146,284 recorded prompts with
+    eight draws on ten levels it takes 59.3 % of the calls and comes to what all eight come to on 99.1 % (the posterior
+    of the lead at 0.95: 67.8 %, 99.9 %; certainty: 73.5 %, 100 %). Simulated judges agree with all their draws on 97 %
+    or more, also where they toss a fair coin for yes or no, with 3 to 25 draws (nine draws between two neighbours of
+    five levels: 96.7 %).
+
+    A number: with :math:`c_1 \ge c_2` the draws of the two options selected most, both as probable beforehand,
+    the share :math:`\theta` of the first among the two has the posterior
+    :math:`\mathrm{Beta}(c_1 + 1, c_2 + 1)`; the draws are settled when
+    :math:`P(\theta > \tfrac{1}{2}) \ge` ``confidence`` and the choice is that option. Looking after every draw
+    makes a wrong stop likelier than 1 - ``confidence``: it is a rule for saving calls, not a test.
+
+    Args:
+        votes: The draws so far, unscored ones included.
+        criterion: Whose options were voted on.
+        remaining: Draws not made yet.
+        confidence: ``"predictive"``; a number in (½, 1); None for certainty alone.
+
+    Example:
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> yes = Vote(judge_id="j", order=(0, 1), selected_index=0)
+        >>> [draws_are_settled([yes] * 3, yes_no_criterion("met", "Is it met?"), remaining) for remaining in (2, 3)]
+        [True, False]
+    """
+    levels = Levels.of(criterion)
+    counts = [0] * len(levels.values)
+    for vote in votes:
+        if vote.selected_index is not None and not is_na(vote, levels):
+            counts[vote.selected_index] += 1
+    if not any(counts):
+        return remaining == 0
+    return _counts_are_settled(_Shape.of(criterion), tuple(counts), remaining, confidence)
+
+
+class _Shape(NamedTuple):
+    """What of a criterion decides how draws collapse."""
+
+    scale: Scale
+    weight: float
+    options: tuple[tuple[float | None, bool], ...]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> Self:
+        return cls(
+            criterion.scale, criterion.weight, tuple([(option.value, option.na) for option in criterion.options])
+        )
+
+
+@lru_cache(maxsize=256)
+def _levels(shape: _Shape) -> Levels:
+    options = tuple(Option(label=str(place), value=value, na=na) for place, (value, na) in enumerate(shape.options))
+    return Levels.of(Criterion(name="-", description="", options=options, scale=shape.scale, weight=shape.weight))
+
+
+@lru_cache(maxsize=2**14)
+def _counts_are_settled(shape: _Shape, counts: tuple[int, ...], remaining: int, confidence: StopConfidence) -> bool:
+    levels = _levels(shape)
+    made = [option for option, count in enumerate(counts) for _ in range(count)]
+    choice = collapse_indices(made, levels)
+    if confidence == PREDICTIVE:
+        fewest = max(3, math.ceil((len(made) + remaining) / 3))
+        likely = len(made) >= fewest and predictive_probability(levels, counts, remaining) >= PREDICTIVE_PROBABILITY
+    elif isinstance(confidence, float | int):
+        *_, runner_up, leading = sorted((0, *counts))
+        likely = counts[choice.option] == leading and posterior_of_lead(leading, runner_up) >= confidence
+    else:
+        likely = False
+    return likely or all(
+        collapse_indices([*made, *[option] * draws], levels) == choice
+        for option in levels.scored
+        for draws in range(1, remaining + 1)
+    )
+
+
+def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int) -> float:
+    r"""How probable it is that all draws will come to the choice that the draws so far come to.
+
+    The shares of the :math:`K` options that are not NA have the prior
+    :math:`\mathrm{Dirichlet}(\tfrac{1}{4K}, …, \tfrac{1}{4K})`, worth a quarter of a draw: judges tend to repeat
+    themselves. After the counts :math:`c`, the counts :math:`n` of :math:`R` further scored draws are
+    Dirichlet-multinomial,
+
+    .. math:: P(n) = \frac{R!}{A^{(R)}} \prod_k \frac{(c_k + 1/4K)^{(n_k)}}{n_k!}, \quad A = \tfrac14 + \sum_k c_k,
+
+    with rising factorials :math:`a^{(n)}`. The probabilities of all :math:`n` with which the counts :math:`c + n`
+    collapse to the same choice are summed, exactly: for a median by the draws below and above its place, for a mode by
+    the generating function of the others' counts, cut off where they would win. Options of equal value are one.
+
+    Args:
+        levels: The options.
+        counts: Per option the draws that selected it, at least one of an option that is not NA.
+        remaining: Further draws, all taken to be scored.
+
+    Sources: Lee and Liu (2008), "A predictive probability design for phase II cancer clinical trials", Clinical Trials
+    5, section 2; Saville et al. (2014), "The utility of Bayesian predictive probabilities for interim monitoring of
+    clinical trials", Clinical Trials 11; the distribution: Johnson, Kotz and Balakrishnan (1997), "Discrete
+    Multivariate Distributions", section 35.13.1. The prior's weight and the threshold are ours, by the figures in
+    :func:`draws_are_settled`.
+
+    Example:
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> met = Levels.of(yes_no_criterion("met", "Is it met?"))
+        >>> predictive_probability(met, [2, 0], 1)  # 3 : 0 or 2 : 1
+        1.0
+        >>> # of 1 yes and two draws, lost if both are no: (1/8)(9/8) / ((5/4)(9/4)) = 0.05
+        >>> round(predictive_probability(met, [1, 0], 2), 9)
+        0.95
+    """
+    made = [option for option in levels.scored for _ in range(counts[option])]
+    choice = collapse_indices(made, levels)
+    draws, prior = counts, PRIOR_DRAWS / len(levels.scored)
+    if levels.by_value:
+        return _median_stays(levels, draws, remaining, choice, prior)
+    if not levels.pairwise:
+        shares = [_further(counts[option] + prior, remaining) for option in levels.scored]
+        leader = levels.scored.index(choice.option)
+        spare = [levels.worst((option, choice.option)) == choice.option for option in levels.scored]
+        stays = _leads([counts[option] for option in levels.scored], shares, leader, spare)
+        return stays / float(_further(sum(counts[option] for option in levels.scored) + PRIOR_DRAWS, remaining)[-1])
+    sides = [levels.side(levels.number(option)) for option in levels.scored]
+    held = [
+        sum(counts[option] for option, on in zip(levels.scored, sides, strict=True) if on == side)
+        for side in (1, 0, -1)
+    ]
+    shares = [_further(own + prior * sides.count(side), remaining) for own, side in zip(held, (1, 0, -1), strict=True)]
+    total = float(_further(sum(held) + PRIOR_DRAWS, remaining)[-1])
+    wins = [_leads(held, shares, side, [False] * 3) / total for side in range(3)]
+    side = 0 if choice.option == UNNAMED_TIE else levels.side(levels.number(choice.option))
+    return wins[0] if side > 0 else wins[2] if side < 0 else 1 - wins[0] - wins[2]
+
+
+def _leads(counts: Sequence[int], shares: Sequence[NDArray[np.float64]], leader: int, spare: Sequence[bool]) -> float:
+    """The sum of the products of shares over all further draws after which the leader leads.
+
+    Args:
+        counts: The draws so far.
+        shares: Per option those of 0, 1, …, R further draws of it.
+        leader: Which.
+        spare: Whether it wins a tie against each of the options.
+    """
+    remaining = len(shares[leader]) - 1
+    found = 0.0
+    for own in range(remaining + 1):
+        others = np.ones(1)
+        for option, held in enumerate(counts):
+            most = counts[leader] + own - held - (not spare[option])
+            if option != leader:
+                others = np.convolve(others, shares[option][: max(most + 1, 0)] if most >= 0 else np.zeros(1))
+        if len(others) > remaining - own:
+            found += float(shares[leader][own] * others[remaining - own])
+    return found
+
+
+def _median_stays(levels: Levels, draws: Sequence[int], remaining: int, choice: Choice, prior: float) -> float:
+    """The probability that the two draws in the middle of all have a mean that is snapped to the choice."""
+    values = sorted({levels.number(option) for option in levels.scored})
+    owners = [[option for option in levels.scored if levels.number(option) == value] for value in values]
+    counts = np.array([sum(draws[option] for option in own) for own in owners])
+    masses = counts + prior * np.array([len(own) for own in owners])
+    made = int(counts.sum()) + remaining
+    half = made // 2
+    total = float(_further(float(masses.sum()), remaining)[-1])
+
+    def both(at: int, by: int) -> float:
+        """Made even: half of the draws at or below the place ``at``, none between, half at or above ``by``."""
+        if at < 0 or by >= len(values) or counts[at + 1 : by].any():
+            return 0.0
+        below, above = half - int(counts[: at + 1].sum()), half - int(counts[by:].sum())
+        if below < 0 or above < 0:
+            return 0.0
+        return float(
+            _further(float(masses[: at + 1].sum()), remaining)[below]
+            * _further(float(masses[by:].sum()), remaining)[above]
+        )
+
+    def one(at: int) -> float:
+        """The draws in the middle are both at the place ``at``: fewer than half below it, and fewer above."""
+        most = (made - 1) // 2
+        lower, own, upper = (
+            _further(float(part.sum()), remaining) for part in (masses[:at], masses[at : at + 1], masses[at + 1 :])
+        )
+        below, above = most - int(counts[:at].sum()), most - int(counts[at + 1 :].sum())
+        if below < 0 or above < 0:
+            return 0.0
+        aside = np.convolve(lower[: below + 1], upper[: above + 1])[: remaining + 1]
+        return float(aside @ own[remaining - np.arange(len(aside))])
+
+    found = 0.0
+    for at, low in enumerate(values):
+        if levels.snap(low) == choice.option:
+            found += one(at)
+        for by in range(at + 1, len(values) if made % 2 == 0 else 0):
+            if levels.snap((low + values[by]) / 2) == choice.option:
+                found += both(at, by) - both(at - 1, by) - both(at, by + 1) + both(at - 1, by + 1)
+    return found / total
+
+
+@lru_cache(maxsize=2**12)
+def _further(mass: float, draws: int) -> NDArray[np.float64]:
+    """``mass``'s rising factorials of 0, 1, …, ``draws``, each divided by the factorial of its order."""
+    steps = (mass + np.arange(draws)) / np.arange(1, draws + 1)
+    return np.concatenate([[1.0], np.cumprod(steps)])
+
+
+def posterior_of_lead(leading: int, runner_up: int) -> float:
+    """P(θ > ½) for θ ~ Beta(leading + 1, runner_up + 1): how sure it is that the leading option is the likelier one.
+
+    >>> posterior_of_lead(4, 0)  # 1 − (1/2)^5
+    0.96875
+    """
+    return float(1 - betainc(leading + 1, runner_up + 1, 0.5))
+
+
+def stopped_early(votes: Sequence[Vote]) -> bool:
+    """Whether the draws of any of the votes' cells could end because of what they said."""
+    return any(vote.early_stop is not None for vote in votes)
+
+
+def check_mean_over_draws(votes: Sequence[Vote], what: str) -> None:
+    """Refuse a mean over draws that could stop early.
+
+    Args:
+        votes: Those that would be averaged.
+        what: The mean, for the message.
+
+    Raises:
+        InvalidInputError: If the draws could stop early.
+    """
+    stopped = next((vote for vote in votes if vote.early_stop is not None), None)
+    if stopped is not None:
+        raise InvalidInputError(
+            f"{what} cannot be read from the draws of {stopped.judge_id!r}, which could stop early (stop_early=True): "
+            f"{NEEDS_ALL_DRAWS}; {REDRAW}"
+        )
+
+
+def order_result(votes: Sequence[Vote], levels: Levels, scoring: Scoring) -> OrderResult:
+    """What one judge says in one order, as far as its draws say it.
+
+    Draws that could stop early have no ``spread``, and are ``undecided`` where they ended before they settle what the
+    criterion comes to under the rule that ended them: they were drawn for another one.
+
+    Raises:
+        InvalidInputError: If expected values are asked of draws that could stop early.
+    """
+    stop = votes[0].early_stop
+    if stop is None:
+        return collapse_samples(votes, levels, scoring)
+    if scoring.expected:
+        check_mean_over_draws(votes, "scoring='expected'")
+    result = replace(collapse_samples(votes, levels, scoring), spread=None)
+    remaining = draws_left_out(votes)
+    if remaining and not draws_are_settled(votes, levels.criterion, remaining, confidence=stop.confidence):
+        return replace(result, choice=None, na=False, undecided=True)
+    return result
+
+
+def draws_left_out(votes: Sequence[Vote]) -> int:
+    """How many draws of one judge in one order were not made; a prompt shown again goes on counting its draws."""
+    stop = votes[0].early_stop
+    if stop is None:
+        return 0
+    times = len({vote.sample // stop.planned for vote in votes})
+    return max(0, stop.planned * times - len(votes))
+
 
 REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "missing_response",
@@ -120,7 +1013,7 @@ def aggregate(
     :class:`AggregationWarning`. Weighted rules set aside the judges of weight 0.
 
     **Ties** (of counts, of weights within 1e-9 of the heaviest, of distances within 1e-9 of the range of the values) go
-    to the option that scores worst (:meth:`~evenhand.aggregation.rules.Levels.worst`). Pairwise ties favour neither
+    to the option that scores worst (:meth:`~evenhand.aggregation.verdict.Levels.worst`). Pairwise ties favour neither
     side: they are a tie, ½, and where no option names it ``selected_index`` is None and ``selected_label`` is
     ``"tie"``.
 
@@ -128,7 +1021,7 @@ def aggregate(
     reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
 
     **Draws that could stop early** give what they settled, and nothing that the stop would bias:
-    :mod:`evenhand.aggregation.early_stop` says which number is which. ``agreement`` is then that of the draws which are
+    :mod:`evenhand.aggregation.verdict` says which number is which. ``agreement`` is then that of the draws which are
     made whatever the others say, ``spread`` is missing, expected values are refused, and a verdict of draws that
     stopped before they settled what this criterion comes to is unscored (``stopped_early``).
 
@@ -253,18 +1146,14 @@ def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
                     f"which has the options 0 … {size - 1}: aggregate it with the criterion it was cast on"
                 )
             label = levels.criterion.options[index].label
-            if vote.selected_label is not None and vote.selected_label != label:
-                _check_label(vote, label, levels.criterion.name)
+            given = vote.selected_label
+            if given not in {None, label} and fold_label(str(given)) != fold_label(label):
+                raise InvalidInputError(
+                    f"a vote of {vote.judge_id!r} selects {given!r} as option {index!r} of {levels.criterion.name!r}, "
+                    f"but that option is {label!r}: aggregate it with the criterion it was cast on"
+                )
         grid.setdefault(vote.judge_id, {}).setdefault(vote.order, []).append(vote)
     return grid
-
-
-def _check_label(vote: Vote, label: str, name: str) -> None:
-    if vote.selected_label is not None and fold_label(vote.selected_label) != fold_label(label):
-        raise InvalidInputError(
-            f"a vote of {vote.judge_id!r} selects {vote.selected_label!r} as option {vote.selected_index!r} of "
-            f"{name!r}, but that option is {label!r}: aggregate it with the criterion it was cast on"
-        )
 
 
 def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> Mapping[str, float]:
@@ -272,24 +1161,18 @@ def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) 
         check_weights(weights)
     if rule not in WEIGHTED_RULES:
         return dict.fromkeys(grid, 1.0)
-    found = {judge: _judge_weight(judge, orders, weights) for judge, orders in grid.items()}
+    found = {}
+    for judge, orders in grid.items():
+        cast = {vote.weight for draws in orders.values() for vote in draws}
+        if weights is not None and judge not in weights:
+            raise InvalidInputError(f"the weights {dict(weights)!r} name no weight for the judge {judge!r}; add it")
+        if weights is None and len(cast) > 1:
+            raise InvalidInputError(
+                f"the votes of {judge!r} have different weights {sorted(cast)!r}; a judge has one weight"
+            )
+        found[judge] = cast.pop() if weights is None else weights[judge]
     check_weights(found)
     return found
-
-
-def _judge_weight(
-    judge: str, orders: Mapping[tuple[int, ...], Sequence[Vote]], weights: Mapping[str, float] | None
-) -> float:
-    if weights is not None:
-        if judge not in weights:
-            raise InvalidInputError(f"the weights {dict(weights)!r} name no weight for the judge {judge!r}; add it")
-        return weights[judge]
-    cast = {vote.weight for draws in orders.values() for vote in draws}
-    if len(cast) > 1:
-        raise InvalidInputError(
-            f"the votes of {judge!r} have different weights {sorted(cast)!r}; a judge has one weight"
-        )
-    return cast.pop()
 
 
 class _Reliability(TypedDict):
@@ -443,7 +1326,7 @@ class VoteRules(RuleOptions):
     def aggregate(
         self, votes: Sequence[Vote], criterion: Criterion, *, weights: Mapping[str, float] | None = None
     ) -> Verdict:
-        """The verdict; see :func:`~evenhand.aggregation.aggregate`."""
+        """The verdict; see :func:`aggregate`."""
         return aggregate(
             votes,
             criterion,

@@ -174,7 +174,7 @@ def _systems(rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> list[
 
 def _ranges(verb: Verb, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Name of a score -> its range, as far as scores are known before the first call."""
-    from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
+    from evenhand.aggregation.rubric_score import rubric_range  # noqa: PLC0415 - as above
     from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
     from evenhand.row_runs import what_is_judged  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
@@ -358,7 +358,7 @@ def demo_command() -> Callable[..., int]:
 def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     report = _place_of_report(out)
     from evenhand import demo  # noqa: PLC0415 - seconds of import
-    from evenhand.aggregation import VoteRules  # noqa: PLC0415 - as above
+    from evenhand.aggregation.verdict import VoteRules  # noqa: PLC0415 - as above
     from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - as above
 
     if engine == BASELINE:

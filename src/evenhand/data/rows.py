@@ -7,10 +7,11 @@ one instance's predictions, or stand in wide data (one column per system) or lon
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import pyarrow
 
@@ -144,24 +145,18 @@ def rows_known(data: Any, split: str | None = None) -> int | None:  # noqa: ANN4
 
 def _sources(data: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:
     """Yield the files, or the one data set, with the names that messages give them."""
-    if isinstance(data, str | Path) or _are_paths(data):
-        paths = [data] if isinstance(data, str | Path) else list(data)
-        for path in [path for given in paths for path in files_named(given)]:
-            if path.is_dir():
-                yield f"the data set {str(path)!r}", _rows_of_object(_saved_set(path), split)
-            elif split is not None:
-                raise InvalidInputError(
-                    f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out"
-                )
-            else:
-                yield f"the data set {str(path)!r}", _rows_of_data_file(path, held=held)
+    if not isinstance(data, str | Path) and not _are_paths(data):
+        yield "the data set", _rows_of_object(data, split)
         return
-    yield "the data set", _rows_of_object(data, split)
+    for path in [path for given in ([data] if isinstance(data, str | Path) else data) for path in files_named(given)]:
+        if not path.is_dir() and split is not None:
+            raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
+        rows = _rows_of_object(_saved_set(path), split) if path.is_dir() else _rows_of_data_file(path, held=held)
+        yield f"the data set {str(path)!r}", rows
 
 
 def _are_paths(data: object) -> TypeGuard[Sequence[str | Path]]:
-    named = isinstance(data, list | tuple) and bool(data)
-    return named and all(isinstance(each, str | Path) for each in data)  # type: ignore[attr-defined] # as above
+    return isinstance(data, list | tuple) and bool(data) and all(isinstance(each, str | Path) for each in data)
 
 
 def _saved_set(path: Path) -> object:
@@ -176,21 +171,18 @@ def _saved_set(path: Path) -> object:
 
 def _rows_of_data_file(path: Path, *, held: bool) -> Iterator[Row]:
     """Yield the rows of a file, and refuse a saved result."""
-    rows = rows_of_file(path, held=held)
-    for row in rows:
-        saved = saved_kind(row)
+    for number, row in enumerate(rows_of_file(path, held=held)):
+        saved = saved_kind(row) if number == 0 else None
         if saved is not None:
             raise InvalidInputError(
                 f"{str(path)!r} is a saved result, not a data set: it holds {saved}, which "
                 "evenhand.open reads; give the rows that it was made from"
             )
         yield row
-        break
-    yield from rows
 
 
-def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN401 - of any library
-    """Return the rows of an object that is not a path.
+def _rows_of_object(data: Any, split: str | None) -> Iterator[Any]:  # noqa: ANN401 - of any library
+    """Yield the rows of an object that is not a path.
 
     pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
     (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
@@ -202,67 +194,54 @@ def _rows_of_object(data: Any, split: str | None) -> Iterable[Any]:  # noqa: ANN
     if isinstance(data, (bytes, Mapping)):
         raise InvalidInputError(f"the data set is a {type(data).__name__}; give {ACCEPTED}")
     if is_of(data, "datasets") and hasattr(data, "info"):  # not one of its columns
-        return _with_class_names(data)
-    if hasattr(data, "iterrows"):
-        check_columns(data.columns, _FRAME)
-        _check_frame(data)
-        return _rows_of_frame(data)
+        yield from _with_class_names(data)
+        return
     if type(data).__module__.startswith("polars") and hasattr(data, "collect"):
         data = data.collect()
-    if hasattr(data, "__arrow_c_stream__"):
-        try:
+    reader = None
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iterrows"):
+        with suppress(pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
             reader = pyarrow.RecordBatchReader.from_stream(data)
-        except (pyarrow.ArrowInvalid, TypeError):  # one column alone, without a name
-            return cast("Iterable[Any]", data)
-        check_columns(reader.schema.names, _FRAME)
-        check_types(reader.schema, "the data frame")
-        return _rows_of_reader(reader)
-    if not isinstance(data, Iterable):
+    if reader is not None or hasattr(data, "iterrows"):
+        yield from _rows_of_frame(data, reader)
+    elif isinstance(data, Iterable):
+        yield from data
+    else:
         raise InvalidInputError(f"the data set is {data!r}; give {ACCEPTED}")
-    return data
 
 
-_FRAME = "the header of the data frame"
-_ROWS_AT_ONCE = 1024
-
-
-def _check_frame(frame: Any) -> None:  # noqa: ANN401 - as above
-    """Check the columns that pandas holds as Arrow does."""
+def _rows_of_frame(frame: Any, reader: pyarrow.RecordBatchReader | None) -> Iterator[Any]:  # noqa: ANN401 - as above
+    """Yield the rows of a data frame of pandas, or of what a reader holds, after checking columns and types."""
+    where, size = "the data frame", 1024
+    check_columns(frame.columns if reader is None else reader.schema.names, f"the header of {where}")
+    if reader is not None:
+        check_types(reader.schema, where)
+        for batch in reader:
+            for first in range(0, batch.num_rows, size):
+                yield from batch.slice(first, size).to_pylist()
+        return
     kinds = ((str(name), getattr(kind, "pyarrow_dtype", None)) for name, kind in frame.dtypes.items())
-    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), "the data frame")
+    check_types(pyarrow.schema([(name, kind) for name, kind in kinds if kind is not None]), where)
+    for first in range(0, len(frame), size):
+        yield from frame.iloc[first : first + size].to_dict("records")
 
 
-def _rows_of_frame(frame: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
-    for first in range(0, len(frame), _ROWS_AT_ONCE):
-        yield from frame.iloc[first : first + _ROWS_AT_ONCE].to_dict("records")
-
-
-def _rows_of_reader(reader: pyarrow.RecordBatchReader) -> Iterator[Any]:
-    for batch in reader:
-        for first in range(0, batch.num_rows, _ROWS_AT_ONCE):
-            yield from batch.slice(first, _ROWS_AT_ONCE).to_pylist()
-
-
-def _with_class_names(data: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
-    """Return the rows; a column of a Hugging Face data set that counts its classes holds their names.
+def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> Iterator[Any]:
+    """Yield the rows; a column of a Hugging Face data set that counts its classes holds their names.
 
     Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
     """
     import datasets  # noqa: PLC0415 - as above
 
-    features = getattr(data, "features", None) or datasets.Features()
-    held = data.data.schema if isinstance(data, datasets.Dataset) else features.arrow_schema
+    features = getattr(dataset, "features", None) or datasets.Features()
+    held = dataset.data.schema if isinstance(dataset, datasets.Dataset) else features.arrow_schema
     check_types(held, "the data set")
     classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
-
-    def named(row: Row) -> Row:
-        return {name: _class_name(classes[name], value) if name in classes else value for name, value in row.items()}
-
-    return map(named, data) if classes else iter(data)
-
-
-def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:
-    return None if number is None or number < 0 else str(classes.int2str(number))  # -1 is a test set without labels
+    for row in dataset:
+        numbers = {name: row[name] for name in classes if name in row}
+        without = {name: None for name, number in numbers.items() if number is None or number < 0}  # -1: no label
+        named = {name: str(classes[name].int2str(number)) for name, number in numbers.items() if name not in without}
+        yield {**row, **named, **without} if classes else row
 
 
 def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, Any]:
@@ -483,8 +462,8 @@ class Layout:
     def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
         held: dict[str, dict[str, int]] = {}
         for number, row in enumerate(rows):
-            system = self._named(row, self.systems_field, number, "systems_field")
-            identifier = self._named(row, self.id_field, number, "id_field")
+            system = self._read_name(row, self.systems_field, number, "systems_field")
+            identifier = self._read_name(row, self.id_field, number, "id_field")
             responses = held.setdefault(identifier, {})
             if system in responses:
                 raise InvalidInputError(
@@ -492,7 +471,7 @@ class Layout:
                     "one of them, or give each its own id"
                 )
             responses[system] = number
-        systems = self._entered({system: None for responses in held.values() for system in responses})
+        systems = self._choose_systems({system: None for responses in held.values() for system in responses})
         prompts = []
         for instance, (identifier, responses) in enumerate(held.items()):
             _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
@@ -507,7 +486,7 @@ class Layout:
             prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
         return tuple(prompts)
 
-    def _entered(self, found: Mapping[str, None]) -> tuple[str, ...]:
+    def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
         if self.systems is None:
             if len(found) < 2:
                 raise InvalidInputError(
@@ -523,7 +502,7 @@ class Layout:
         return named
 
     @staticmethod
-    def _named(row: Row, field: str | None, number: int, setting: str) -> str:
+    def _read_name(row: Row, field: str | None, number: int, setting: str) -> str:
         value = field_of(row, str(field), number, setting)
         name = name_of(value)
         if not name:
@@ -567,13 +546,13 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
         found = {str(number): response for number, response in enumerate(found, start=1)}
     if not isinstance(found, Mapping):
         raise InvalidInputError(
-            f"the predictions of instance {instance} are {_shown(prediction)}; a comparison takes a list of "
+            f"the predictions of instance {instance} are {_describe(prediction)}; a comparison takes a list of "
             "responses, or a dict of system -> response"
         )
     for name in found:
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return {name: _response(response, cell_name(name, instance)) for name, response in found.items()}
+    return {name: _read_response(response, cell_name(name, instance)) for name, response in found.items()}
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
@@ -604,9 +583,9 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
     return systems
 
 
-def _response(value: object, where: str) -> str | None:
+def _read_response(value: object, where: str) -> str | None:
     return None if is_missing(value) else text_of(value, where)
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     return f"a {type(value).__name__}, {briefly(value)}"

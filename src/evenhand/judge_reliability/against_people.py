@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.data.cells import NO_VERDICT, is_abstention
@@ -29,7 +29,6 @@ from evenhand.statistics.agreement import (
     ALPHA_METRICS,
     Agreement,
     Correlations,
-    OptionRates,
     ValueErrors,
     accuracy,
     balanced_accuracy,
@@ -457,7 +456,7 @@ class JudgedRow:
         score: The score of the verdict; None for none.
         gold_label: The option that people chose; None where that is not known.
         gold_score: Its value, or the number that people gave.
-        cluster: What the row belongs to beside its instance; None where it belongs to nothing else.
+        cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
@@ -504,18 +503,6 @@ class OptionComparison:
     recall: Interval | Missing = measure("share")
     f1: Interval | Missing = measure("share")
 
-    @classmethod
-    def of(cls, label: str, rates: OptionRates) -> Self:
-        """Take the rates, with the reason for those that are undefined."""
-        return cls(
-            label=label,
-            num_gold=rates.num_true,
-            num_judged=rates.num_judged,
-            precision=known(rates.precision, f"no verdict is {label!r}"),
-            recall=known(rates.recall, f"no gold label is {label!r}"),
-            f1=known(rates.f1, f"neither a verdict nor a gold label is {label!r}"),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreComparison:
@@ -541,12 +528,11 @@ class ScoreComparison:
     def of(cls, found: Correlations) -> Self:
         """Take the correlations, with the reason for those that are undefined."""
         where = "" if found.num_groups is None else " in every group"
+        gold = f"the gold scores are all the same{where}"
         constant = f"the gold scores or the judge's are all the same{where}"
         return cls(
-            pearson=known(found.pearson, constant),
-            spearman=known(found.spearman, constant),
-            kendall=known(found.kendall, constant),
-            pair_accuracy=known(found.pair_accuracy, f"the gold scores are all the same{where}"),
+            **{name: known(getattr(found, name), constant) for name in ("pearson", "spearman", "kendall")},
+            pair_accuracy=known(found.pair_accuracy, gold),
             num_groups=found.num_groups,
             num_ordered_groups=found.num_ordered_groups,
         )
@@ -599,7 +585,7 @@ class GoldComparison(Comparison, PrintedTables):
             spread &= error is not None or isinstance(each.value, Missing)
             rows.append((name, str(each), format_number(error, digits=3)))
         if not spread:
-            notes.append("Without a standard error: the sample has no spread, or too few clusters, to tell it from.")
+            notes.append("Without a standard error: the sample has no spread, or too few clusters.")
         headers = ("measure", f"estimate [{format_level(self.parameters['level'])}]", "standard error")
         unknown = [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
         return (TextTable(self.title, headers, tuple(rows), (*notes, *unknown), "measures"),)
@@ -654,7 +640,7 @@ def compare_with_gold(
         seed: Of the draws.
 
     Raises:
-        InvalidInputError: Gold or groups that do not fit the rows of the data, or gold that is no number.
+        InvalidInputError: Gold or groups that do not fit the rows of the data, or gold that is not a number.
     """
     if gold is not None:
         rows = _with_numbers(rows, gold)
@@ -663,7 +649,12 @@ def compare_with_gold(
     over = IntervalLevel.of(level).over([row.together for row in kept])
     drawn = Drawing(level=over, resamples=resamples, seed=seed)
     truth, judged = as_array(row.gold_score for row in kept), as_array(row.score for row in kept)
-    grouped = _groups(kept, groups)
+    instances = [row.instance for row in kept]
+    grouped: list[Hashable] | None = None
+    if groups is not None:
+        grouped = [_of_row(list(groups), instance, "groups") for instance in instances]
+    elif len(set(instances)) < len(instances):
+        grouped = list(instances)
     low, high = scale.bounds
     outside = ((truth < low) | (truth > high)).any()
     return GoldComparison(
@@ -700,14 +691,14 @@ def _with_numbers(
         number = number_of(given)
         if number is None and not is_abstention(given):
             raise InvalidInputError(
-                f"gold is {given!r} for row {row.instance}, which is no number; labels are read when judging, from the "
-                "column that gold_fields names"
+                f"gold is {given!r} for row {row.instance}, which is not a number; labels are read when judging, from "
+                "the column that gold_fields names"
             )
         found.append(replace(row, gold_label=None, gold_score=number))
     return found
 
 
-def _of_row(column: Sequence[Any], instance: int, name: str) -> Any:  # noqa: ANN401 - whatever it holds
+def _of_row(column: Sequence[Any], instance: int, name: str) -> Any:  # noqa: ANN401 - any entry
     if instance >= len(column):
         raise InvalidInputError(
             f"{name} has {len(column)} entries, and row {instance} was judged; give one for each row of the data"
@@ -715,23 +706,25 @@ def _of_row(column: Sequence[Any], instance: int, name: str) -> Any:  # noqa: AN
     return column[instance]
 
 
-def _groups(rows: Sequence[JudgedRow], groups: Sequence[Hashable] | None) -> list[Hashable] | None:
-    instances = [row.instance for row in rows]
-    if groups is None:
-        return list(instances) if len(set(instances)) < len(instances) else None
-    column = list(groups)
-    return [_of_row(column, instance, "groups") for instance in instances]
-
-
 def _of_labels(rows: Sequence[JudgedRow], scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
     """Compute the fields that compare labels."""
-    truth = scale.as_places(row.gold_label for row in rows)
-    judged = scale.as_places(row.selected for row in rows)
+    truth, judged = as_array(row.gold_label for row in rows), as_array(row.selected for row in rows)
     rates = defined(lambda: option_rates(truth, judged, len(scale.labels), level=drawn["level"]))
+    options = [
+        OptionComparison(
+            label=label,
+            num_gold=found.num_true,
+            num_judged=found.num_judged,
+            precision=known(found.precision, f"no verdict is {label!r}"),
+            recall=known(found.recall, f"no gold label is {label!r}"),
+            f1=known(found.f1, f"neither a verdict nor a gold label is {label!r}"),
+        )
+        for label, found in zip(scale.labels, rates or (), strict=False)
+    ]
     return {
         **compare_labels(truth, judged, scale, **drawn),
         "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, **drawn)),
-        "options": () if isinstance(rates, Missing) else tuple(map(OptionComparison.of, scale.labels, rates)),
+        "options": tuple(options),
     }
 
 

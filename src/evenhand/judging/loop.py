@@ -20,7 +20,7 @@ from itertools import count
 from types import FrameType
 from typing import Any, Final, overload
 
-from evenhand.aggregation import draws_are_settled
+from evenhand.aggregation.verdict import draws_are_settled
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls, Turns

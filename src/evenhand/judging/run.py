@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.engines.base import FreeEngine, JudgeEngine
 from evenhand.engines.calls import check_classified
 from evenhand.engines.journal import Journal, open_journal

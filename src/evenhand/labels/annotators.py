@@ -191,7 +191,7 @@ def check_epsilon(epsilon: object) -> float:
     """Check the ε that was stated.
 
     Raises:
-        InvalidInputError: If none was, or it is no number in [0, 1).
+        InvalidInputError: If none was, or it is not a number in [0, 1).
 
     >>> check_epsilon("skilled"), check_epsilon(0)
     (0.15, 0.0)
@@ -285,15 +285,15 @@ def said_in_columns(
         cells = [None if cell is NOT_ASKED or is_abstention(cell) else cell for cell in column.cells]
         return cells if callable(scoring) else [_number(cell, row, column, kind) for row, cell in enumerate(cells)]
 
-    told = {column.name: read(column, "human") for column in people}
-    return [Said(column.name, "", read(column, "judge"), told, scoring, clusters) for column in judges]
+    labels = {column.name: read(column, "human") for column in people}
+    return [Said(column.name, "", read(column, "judge"), labels, scoring, clusters) for column in judges]
 
 
 def _number(cell: object, row: int, column: VoteColumn, kind: str) -> float | None:
     number = number_of(cell)
     if cell is not None and number is None:
         raise InvalidInputError(
-            f"instance {row}: the {kind} {column.name!r} said {cell!r}, which is no number: give criteria, or "
+            f"instance {row}: the {kind} {column.name!r} said {cell!r}, which is not a number: give criteria, or "
             "scoring='exact'"
         )
     return number
@@ -336,7 +336,7 @@ def said_of_results(results: Results, labels: Labels, scoring: Literal["auto"] |
     found = []
     for criterion, rows in kept.items():
         said, clusters, given_by = zip(*rows, strict=True)
-        told = dict(zip(names, zip(*given_by, strict=True), strict=True))
+        by_person = dict(zip(names, zip(*given_by, strict=True), strict=True))
         together = clusters if len(set(clusters)) < len(rows) else ()
-        found.append(Said(judge, criterion if len(kept) > 1 else "", said, told, scorings[criterion], together))
+        found.append(Said(judge, criterion if len(kept) > 1 else "", said, by_person, scorings[criterion], together))
     return found

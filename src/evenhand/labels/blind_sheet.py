@@ -30,7 +30,7 @@ Design = Literal["random", "by_verdict"]
 DRAWN_BY: Final[tuple[Design, ...]] = get_args(Design)
 
 CANNOT_TELL: Final = "I cannot tell"
-"""The answer that is offered beside the options of a criterion, where it is none of these."""
+"""The answer that a sheet adds to the options of a criterion that lacks it."""
 
 SUFFIXES: Final = (".html", ".csv")
 TABLE: Final = ("question", "draw", "item", "label", "annotator")
@@ -114,7 +114,7 @@ class Draw:
         corrected_as: The ``design`` with which :func:`evenhand.correct` takes the labels.
         n: Rows asked for, of each score.
         seed: Of the draw.
-        labelled_by: What tells the questions about a row apart.
+        labelled_by: What distinguishes the questions about a row.
         criteria: As people read them.
         questions: On the sheet.
         scores: How many rows of each.
@@ -142,7 +142,7 @@ class Draw:
             "layout": LAYOUT,
             "note": "This maps the answers of people back. Do not give it to those who label.",
             **{name: getattr(self, name) for name in ("id", "design", "corrected_as", "n", "seed", "labelled_by")},
-            "clusters": "rows are drawn one by one, whatever they belong to",
+            "clusters": "rows are drawn one by one, regardless of clusters",
             "criteria": [each.model_dump(mode="json") for each in self.criteria],
             "scores": [each._asdict() for each in self.scores],
             "questions": [each._asdict() for each in self.questions],
@@ -150,7 +150,7 @@ class Draw:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """What :meth:`BlindSheet.save` wrote beside a sheet.
+        """Read what :meth:`BlindSheet.save` wrote with a sheet.
 
         Raises:
             InvalidInputError: If the file is something else.
@@ -158,7 +158,7 @@ class Draw:
         (found, *_) = read_file(path)
         if found.get("evenhand") != "draw":
             raise InvalidInputError(
-                f"{str(path)!r} is no draw: give the file that ends in .draw.json, which was written beside the sheet"
+                f"{str(path)!r} is not a sampling record (.draw.json), which is written with the sheet"
             )
         check_layout(path, "the draw of a sheet", found.get("layout"), LAYOUT)
         try:
@@ -192,7 +192,7 @@ class BlindSheet(PrintedTables):
         return len(self.cards)
 
     def save(self, path: str | Path, *, draw: str | Path | None = None) -> Path:
-        """Write the sheet, and the draw beside it.
+        """Write the sheet and its draw.
 
         Args:
             path: Ends in ``.html`` (one page that works offline in any browser) or ``.csv``.
@@ -216,8 +216,8 @@ class BlindSheet(PrintedTables):
         suffix = check_ending(path, SUFFIXES)
         whole = {path: page(self) if suffix == ".html" else table(self), kept: json.dumps(self.draw.as_json()) + "\n"}
         for place, text in whole.items():
-            with written_whole(place) as beside:
-                beside.write_bytes(text.encode("utf-8-sig" if place.suffix == ".csv" else "utf-8"))
+            with written_whole(place) as temporary:
+                temporary.write_bytes(text.encode("utf-8-sig" if place.suffix == ".csv" else "utf-8"))
         return kept
 
     def text_tables(self) -> tuple[TextTable, ...]:
@@ -234,7 +234,7 @@ class BlindSheet(PrintedTables):
     def _notes(self) -> Iterator[str]:
         draw = self.draw
         yield (
-            f"{_DESIGNS[draw.design]} (design={draw.design!r}, seed={draw.seed}), whatever cluster they belong to. "
+            f"{_DESIGNS[draw.design]} (design={draw.design!r}, seed={draw.seed}), regardless of clusters. "
             f"evenhand.correct takes the labels with design={draw.corrected_as!r}, which goes with them."
         )
         if lacking := sum(each.without_response for each in draw.scores):
@@ -270,8 +270,8 @@ def _options(sheet: BlindSheet, criterion: int) -> list[tuple[str, str]]:
 
 def _asked_in_full(sheet: BlindSheet, criterion: int) -> str:
     """The question, and what its options mean."""
-    told = [f"{label}: {text}" for label, text in _options(sheet, criterion) if text]
-    return "\n".join([sheet.draw.criteria[criterion].description, *told])
+    meanings = [f"{label}: {text}" for label, text in _options(sheet, criterion) if text]
+    return "\n".join([sheet.draw.criteria[criterion].description, *meanings])
 
 
 def table(sheet: BlindSheet) -> str:

@@ -62,7 +62,7 @@ class GroupContrast:
             systems and scores.
         corrected: The difference that people would see, by their labels; all of these hold together (Bonferroni).
         num_rows: Rows that are compared.
-        num_set_aside: Rows of which only one of the two has a score.
+        num_set_aside: Rows on which only one of the two has a score.
         test: Where the p-value is from.
     """
 
@@ -185,11 +185,13 @@ def by_group(
     asked = bool(len(labels)) and (design is not None or labels.design is not None)
     chosen = checked_design(design, labels) if asked else None
     samples = samples_of(paired(results, labels), chosen or "random", seed)
-    told = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
-    groups = list(dict.fromkeys(told[int(row)] for sample in samples for row in sample.instances))
+    group_of = {row: f"(no {what})" if name is None else name for row, name in enumerate(names)}
+    groups = list(dict.fromkeys(group_of[int(row)] for sample in samples for row in sample.instances))
     parts: dict[str, Sequence[Sample]] = {ALL: samples}
     for group in groups:
-        parts[group] = [each.only(np.array([told[int(row)] == group for row in each.instances])) for each in samples]
+        parts[group] = [
+            each.only(np.array([group_of[int(row)] == group for row in each.instances])) for each in samples
+        ]
     differences = _differences(parts, over, corrects=asked, contests=results.kind == "winrates")
     return GroupedScores(
         by=what,
@@ -222,7 +224,7 @@ def _score(sample: Sample, over: IntervalLevel, *, corrects: bool) -> GroupScore
     score = mean_intervals(judged, level=own, bounds=bounds)[0] if len(judged) else None
     corrected: Interval | Missing = NOT_ASKED
     if corrects:
-        none = Missing("nobody labelled a row of the group")
+        none = Missing("no row of the group is labelled")
         corrected = sample.correction(over.level).corrected if sample.num_labelled else none
     return GroupScore(
         score=known(score, "no row has a score"),
@@ -248,7 +250,7 @@ class _Pair(NamedTuple):
             return NOT_ASKED
         one, other = self.samples
         if not (one.labelled.any() and other.labelled.any()):
-            return Missing("nobody labelled rows of both in the group")
+            return Missing("no rows of both are labelled in the group")
         if one.spared.any() or other.spared.any():
             return Missing("people say that it does not apply to some of the rows")
         return one.minus(other, level).corrected

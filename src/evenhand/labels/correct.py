@@ -160,7 +160,7 @@ class Sample:
         return {"design": self.design, "bounds": self.bounds, "level": level, "clusters": together}
 
     def _where_it_applies(self, level: float) -> Correction:
-        r"""The mean over the rows to which it applies, as people see it, though most of these nobody saw.
+        r"""The mean over the rows to which it applies, as people see it, though most rows are not labelled.
 
         With :math:`a` 1 where it applies and 0 elsewhere, the mean :math:`\theta` is where :math:`E[a (y - \theta)] =
         0`; the interval holds each :math:`\theta` for which that of the corrected mean of :math:`a (y - \theta)` holds
@@ -268,7 +268,7 @@ class Corrected:
         num_rows: Rows that were judged.
         num_labelled: Rows that people labelled.
         num_unscored: Rows without a score of the judge: a stratum of their own.
-        labels_saved: How many more labels, drawn at random, would tell as much without the judge.
+        labels_saved: How many more labels, drawn at random, would be as informative without the judge.
         worth: Whether that is surely more, or surely next to nothing; None where neither is sure.
         method: Of the corrected interval.
         notes: What must be said of it.
@@ -517,7 +517,7 @@ def correct(
     every = samples_of(paired(results, labels), said, seed)
     silent = _check_labelled(every, said)
     own = [sample for sample in every if sample.criterion not in silent]
-    left_out = [f"Left out is what nobody labelled: {', '.join(silent)}."] if silent else []
+    left_out = [f"Left out, as no row is labelled: {', '.join(silent)}."] if silent else []
     return CorrectedScores(
         scores=tuple(
             Corrected.of(each.correction(wanted), system=each.system, criterion=each.criterion, option=each.option)
@@ -639,7 +639,7 @@ def _notes(labels: Labels, samples: Sequence[Sample], design: Design) -> list[st
 
 
 def _doubts(samples: Sequence[Sample]) -> list[str]:
-    """Doubt labelled rows that hardly anybody would draw at random."""
+    """Doubt labelled rows that are unlikely to be a random draw."""
     notes = []
     for sample in samples:
         if sample.strata is None or sample.option is not None or not sample.labelled.any():

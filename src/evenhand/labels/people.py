@@ -1,4 +1,4 @@
-"""Labels that people gave to what was judged: read from wherever they are, and laid beside the judge's outcomes.
+"""Labels that people gave to what was judged: read, and paired with the judge's outcomes.
 
 People answer the questions that the judge was asked, so their labels make a result of the same kind, in which each
 question has the one vote of the people (:func:`as_judge`): rubrics, checklists and winrates of people are computed by
@@ -37,7 +37,7 @@ _NO_LABELS = "gold holds no label of any row that was judged"
 
 
 class LabelsOfOtherRowsWarning(EvenhandWarning):
-    """Labels of a blind sheet are laid beside results of other texts."""
+    """Labels of a blind sheet are paired with results of other texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Label:
     """What one person says of one question, or of one response as a whole.
 
     Attributes:
-        name: Of the question: the row, and what tells its questions apart; or of a response, the row and the system.
+        name: Of the question: the row, and what distinguishes its questions; or of a response, the row and the system.
         value: The label of an option, or the number that was given.
         annotator: Who; empty where that is not known.
         probability: With which the question was drawn to be labelled; None where that is not known.
@@ -64,7 +64,7 @@ class Labels:
     Attributes:
         entries: One a person and question.
         design: How what they were asked about was chosen; None where that is to be said.
-        cannot_tell: Questions on which somebody was asked, and could not tell.
+        cannot_tell: Questions that a person was asked, and could not answer.
         parameters: Where they come from: file, seed and fingerprint of the draw.
     """
 
@@ -133,7 +133,7 @@ def read_gold(
 
     Args:
         results: What was judged.
-        gold: :class:`Labels`; the path of a file, a frame or rows, one a label, with a column that names the row
+        gold: :class:`Labels`; the path of a file, a frame or rows, one per label, with a column that names the row
             (``id``, or ``instance`` for its number), those that name the question where there are several (``system``
             and ``criterion``, ``first`` and ``second``, ``system`` and ``item``), and ``label``; row (its id, or its
             number where rows have none) -> label; or None for the gold labels that the result holds.
@@ -250,7 +250,7 @@ class _GoldReader:
         key = next((name for name in ROW_COLUMNS if name in columns), None)
         if key is None:
             raise InvalidInputError(
-                f"{where} has the columns {columns!r}, of which none says which row a label belongs to: call it 'id', "
+                f"{where} has the columns {columns!r}, and none says which row a label belongs to: call it 'id', "
                 "or 'instance' for the number of the row, counted from 0"
             )
         read = {name: given or name for name, given in self.fields.items()}
@@ -382,7 +382,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
     """The result of the same kind in which each question has the vote of the people, and no other.
 
     Questions without a label have no vote. Of several people the label that most of them give counts; where as many say
-    one thing as another, nobody's does.
+    one thing as another, none does.
     """
     majority = _majority(labels)
 
@@ -417,7 +417,7 @@ def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
 
 
 def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
-    """The outcomes of a result, each beside what people say of the same rows."""
+    """The outcomes of a result, each with what people say of the same rows."""
     majority = _majority(labels)
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}
     found = []
@@ -428,12 +428,12 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
         for place, (row, own) in enumerate(zip(judge.rows, people.rows, strict=True)):
             names = row.questions if judge.labels else ((row.instance, judge.system), *row.questions)
             number = majority.get(names[0])
-            told = all(isinstance(majority.get(name), str) for name in row.questions)
-            score = number if isinstance(number, float) else own.score if told else None
+            labelled = all(isinstance(majority.get(name), str) for name in row.questions)
+            score = number if isinstance(number, float) else own.score if labelled else None
             if score is None and judge.labels and _divided(row, majority):
                 score = _mean_of(labels.by_question[names[0]], row, judge)
             human[place] = np.nan if score is None else score
-            selected.append(own.selected if told else None)
+            selected.append(own.selected if labelled else None)
             known = [shares[name] for name in names if name in shares]
             drawn[place] = min(known) if known else np.nan
         divided = np.array([_divided(row, majority) for row in judge.rows], dtype=bool)

@@ -130,7 +130,7 @@ def _assumed(asked: PlanOptions) -> _Ground:
 def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
     """What a pilot says."""
     for name in asked.model_fields_set.intersection(OF_A_PILOT):
-        raise InvalidInputError(f"{name} is {getattr(asked, name)!r}, and the pilot tells it: leave it out")
+        raise InvalidInputError(f"{name} is {getattr(asked, name)!r}, and the pilot shows it: leave it out")
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
     pairs = [each for each in paired(results, labels) if each.judge.part_of is None]
     criteria = list(dict.fromkeys(each.judge.criterion for each in pairs))
@@ -145,7 +145,7 @@ def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
     apart = [_sd(judged[:, one] - judged[:, two], clusters) for one, two in combinations(range(len(pairs)), 2)]
     if not max(sds) > 0 or (apart and not max(apart) > 0):
         raise InvalidInputError(
-            f"the pilot tells nothing of how scores vary: it needs {FEWEST_ROWS} rows that do not all have the same "
+            f"the pilot does not show how scores vary: it needs {FEWEST_ROWS} rows that do not all have the same "
             "score, and on which systems differ; judge more rows, or plan without a pilot"
         )
     rows, count, (low, high) = len(judged), len(numbers), pairs[0].judge.bounds
@@ -199,16 +199,16 @@ def plan(pilot: Results | None = None, *, gold: object = None, **options: Any) -
     which a paired test finds that difference as often as ``power`` says, with Holm's correction over all pairs of
     systems; ``rows`` for what that number shows. With ``judge_correlation``, or a pilot that people labelled, the
     half-width of scores corrected by labels is planned too, where neither rows nor labels are given with a tenth more
-    labels than beside endless rows. What a run costs is what its ``dry_run=True`` says.
+    labels than with endless rows. What a run costs is what its ``dry_run=True`` says.
 
     Args:
-        pilot: The result of judging some rows on one criterion: it tells how scores, differences and clusters vary.
+        pilot: The result of judging some rows on one criterion: it shows how scores, differences and clusters vary.
             Without one, plan winrates with ``correlation=-1``: what one system wins the other loses.
         gold: Labels of people for the rows of the pilot; those that it holds by default.
         **options: See :class:`PlanOptions`.
 
     Raises:
-        InvalidInputError: Nothing is asked, options that do not go together, or a pilot that tells too little.
+        InvalidInputError: Nothing is asked, options that do not go together, or a pilot that is too small.
 
     >>> plan(half_width=0.05).lines["half_width"].rows
     385

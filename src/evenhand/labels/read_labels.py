@@ -120,8 +120,8 @@ class SheetLabels(Labels, PrintedTables):
         Raises:
             UnwritableFileError: If the file cannot be written.
         """
-        with written_whole(path) as beside:
-            beside.write_text("".join(json.dumps(row) + "\n" for row in self.to_rows()), encoding="utf-8")
+        with written_whole(path) as temporary:
+            temporary.write_text("".join(json.dumps(row) + "\n" for row in self.to_rows()), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"<SheetLabels: {len(self.entries)} labels of {format_count(len(self.chosen), 'annotator')}>\n{self}"
@@ -130,12 +130,12 @@ class SheetLabels(Labels, PrintedTables):
 def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:
     """The labels that people gave on a blind sheet, checked against its draw.
 
-    What is missing is counted, and so is "I cannot tell". An answer that stands there twice counts once.
+    What is missing is counted, and so is "I cannot tell". An answer that is given twice counts once.
 
     Args:
         files: One or several: those that the page saved, filled CSV files, or other tables with ``question`` and
             ``label``. A table without names of annotators is that of the person whom its file is named after.
-        draw: What was written beside the sheet (``sheet.draw.json``).
+        draw: What was written with the sheet (``sheet.draw.json``).
 
     Returns:
         The labels, for :func:`evenhand.correct`; printed, they show who answered what and how far people agree.
@@ -185,7 +185,7 @@ def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]
         if answer.draw is not None and answer.draw != draw.id:
             raise InvalidInputError(
                 f"{where} is of the sheet {answer.draw!r}, and the draw is that of {draw.id!r}: give the draw that was "
-                "written beside that sheet"
+                "written with that sheet"
             )
         asked = draw.by_id.get(answer.question)
         if asked is None:

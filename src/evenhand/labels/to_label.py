@@ -60,11 +60,11 @@ def to_label(
             random.
         seed: Of the draw: the same results and seed give the same sheet.
         response_fields: The column with the responses, where the results do not know it: those of recorded votes.
-        context_fields: What is shown beside the responses, in place of what the judge was shown: a column, several, or
+        context_fields: What is shown with the responses, in place of what the judge was shown: a column, several, or
             name shown -> column.
 
     Returns:
-        The sheet: :meth:`~BlindSheet.save` writes it, and its draw beside it, which :func:`evenhand.read_labels` needs.
+        The sheet: :meth:`~BlindSheet.save` writes it and its draw, which :func:`evenhand.read_labels` needs.
 
     Raises:
         InvalidInputError: Data that are not those that were judged, more rows than there are, a design that does not

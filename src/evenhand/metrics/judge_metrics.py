@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Dict, Final, List, Union
 
-from evenhand.aggregation import aggregate, mean_covered_mass
+from evenhand.aggregation.verdict import aggregate, mean_covered_mass
 from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.data.fields import check_label_columns, warn_of_left_out_context
 from evenhand.engines.base import JudgeEngine
@@ -31,8 +31,8 @@ from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import UNRELATED, GradeMeasures, GradeMode, with_unrelated
 from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
-from evenhand.modes.pairwise import ContestSummary, PairwiseMode, SystemSummary, TournamentPlan, alike
 from evenhand.modes.rubric import RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
+from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
 from evenhand.options import AssessmentOptions, ChecklistOptions, Options, PairwiseOptions, RunOptions
 from evenhand.results.measures import names_of, scores_of
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
@@ -793,21 +793,15 @@ class PairwiseJudge(JudgeMetric):
         if self.criteria is not None:
             self.freeze(self.criteria)
 
-    def estimate(self, inputs: Iterable[EvaluationInput]) -> TournamentPlan:
-        """The number of contests, votes and calls to judge these instances, at most; nothing is called."""
-        given = list(inputs)
-        subjects = self.subjects(given, self.judged_by([task_data for _, _, task_data in given])[0])
-        return self.mode_of(()).plan(subjects, len(self.engines()))
-
     def freeze(self, criteria: Any) -> Criterion:
         """The criterion of a comparison, with the options that the scale offers."""
         return load_comparison(criteria, allow_ties=self.allow_ties, graded=self.scale == "graded")
 
-    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> PairwiseMode:  # noqa: ARG002
+    def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> WinratesMode:  # noqa: ARG002
         """The pairs of the design."""
         options = self.options
         reduction = check_reduction(options.reduction, graded=options.scale == "graded")
-        mode = PairwiseMode(options, parse_design(options.design, seed=options.seed), reduction)
+        mode = WinratesMode(options, parse_design(options.design, seed=options.seed), reduction)
         mode.rules.check("pairwise")
         return mode
 

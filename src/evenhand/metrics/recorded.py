@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union, cast
 
-from evenhand.aggregation import RULES, check_rule, check_weights
+from evenhand.aggregation.verdict import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import (
     YES_OR_NO,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from evenhand.aggregation import rubric_range
+from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution

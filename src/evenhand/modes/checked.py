@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Unpack, get_args
 
-from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
+from evenhand.aggregation.checklist_score import Answer
+from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold

@@ -15,19 +15,19 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import (
+from evenhand.aggregation.checklist_score import (
+    UNGROUPED,
     Answer,
     ChecklistScore,
     ItemReason,
     ItemResult,
     PrimaryScore,
-    VoteRules,
     category_pass_rates,
     item_results,
     possible_ends,
     score_items,
 )
-from evenhand.aggregation.checklist_score import UNGROUPED
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidPromptError
 from evenhand.judging.conversation import TOP_LOGPROBS, Flow

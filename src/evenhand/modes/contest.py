@@ -1,79 +1,92 @@
-"""A contest: two systems on one instance, what the judges say of them, and what contests come to for each system."""
+"""A contest: two systems on one instance, what the judges say of them, and the winrates of each system."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Self, get_args
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from evenhand.aggregation import VoteRules
-from evenhand.criteria import Criterion, FrozenModel
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.aggregation.verdict import VoteRules
+from evenhand.criteria import Criterion
+from evenhand.errors import InvalidInputError
 from evenhand.options import Reduction
+from evenhand.statistics.consistency import NOT_ASKED, UNSCORED
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import FloatArray
 from evenhand.statistics.strengths import strengths_of_wins
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
+TIE: Final = "tie"
 TOLERANCE: Final = 1e-9
 DEFAULT_RULES: Final = VoteRules()
 
 
-class Showing(FrozenModel):
-    """What one judge says in one order, repeated draws collapsed.
-
-    Attributes:
-        judge_id: The judge.
-        shown_first: The system shown first.
-        value: The value for the contest's first system, in the criterion's terms; None when unscored.
-    """
-
-    judge_id: str
-    shown_first: str
-    value: float | None
-
-
-class Contest(FrozenModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
     """Two systems on one instance.
 
     Attributes:
         instance: The row of the data; all contests of a row are one cluster.
-        first: The first system. Which of the two a judge was shown first is a matter of each vote's order.
+        first: The first system. Each vote's order says which of the two the judge was shown first.
         second: The second system.
-        verdict: What the votes come to; its values count for ``first``: 1 a win, 0 a loss, ½ a tie.
-        showings: What each judge says in each order.
+        verdict: The aggregated votes; its values count for ``first``: 1 a win, 0 a loss, ½ a tie.
         graded: The verdict's values are grades of preference: 1 much better, ¾ slightly better, ½ equal, …
         round: Of a Swiss design, from 0.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        cluster: The cluster of the row; None where rows are independent.
+        prompt_id: The id of the prompt, where it has one.
+        lengths: Characters of the first system's response and of the second's; None where there is none.
+        gold: The system that a person preferred, or ``"tie"``, where there is such a label.
+        selections: What each judge selects in the order of the two systems, and in the swapped one, as
+            :func:`evenhand.statistics.consistency.position_bias` takes it: 0 the first system, 1 the second, 2 a tie.
+            Repeated draws are collapsed; of a grade the side counts.
     """
 
     instance: int
     first: str
     second: str
-    verdict: Verdict
-    showings: tuple[Showing, ...] = ()
+    verdict: Verdict = MISSING_RESPONSE
     graded: bool = False
     round: int = 0
     cluster: str | None = None
+    prompt_id: str | None = None
+    lengths: tuple[int | None, int | None] = (None, None)
+    gold: str | None = None
+    selections: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def between(
+    def of(
         cls,
-        first: str,
-        second: str,
+        votes: Sequence[Vote],
         criterion: Criterion,
-        *,
-        instance: int,
-        round: int = 0,  # noqa: A002 - the name of the field
-        cluster: str | None = None,
+        rules: VoteRules = DEFAULT_RULES,
+        **about: Any,  # noqa: ANN401 - the other fields
     ) -> Self:
-        """A contest of which nothing was judged yet, under a criterion."""
+        """Make a contest of its votes; see :func:`evenhand.aggregation.verdict.aggregate`.
+
+        Args:
+            votes: On the two systems; none where a response is missing.
+            criterion: By which they are compared.
+            rules: How votes become a verdict.
+            **about: The instance, the systems, and what else is known of them.
+        """
         graded = is_graded(criterion)
-        verdict = MISSING_RESPONSE
-        return cls(
-            instance=instance, first=first, second=second, verdict=verdict, graded=graded, round=round, cluster=cluster
-        )
+        if not votes:
+            return cls(graded=graded, **about)
+        draws: dict[str, dict[bool, list[Vote]]] = {}
+        for vote in votes:
+            draws.setdefault(vote.judge_id, {}).setdefault(vote.order[0] == 0, []).append(vote)
+
+        def selection(own: Sequence[Vote]) -> int:
+            if not own:
+                return NOT_ASKED
+            alone = len(own) == 1 and rules.scoring == "selected"
+            value = own[0].value if alone else rules.aggregate(own, criterion).aggregated_value
+            return UNSCORED if value is None else {1.0: 0, 0.0: 1}.get(side_of(value), 2)
+
+        selections = tuple((selection(own.get(True, ())), selection(own.get(False, ()))) for own in draws.values())
+        return cls(verdict=rules.aggregate(votes, criterion), graded=graded, selections=selections, **about)
 
     @property
     def score(self) -> float | None:
@@ -131,6 +144,19 @@ class Contest(FrozenModel):
         """The grade for one of the two systems."""
         return self.grade if self.grade is None or self._is_first(system) else 0.0 - self.grade
 
+    @property
+    def length_difference(self) -> float:
+        """The length of the first response less that of the second; NaN where one is not known."""
+        first, second = self.lengths
+        return float("nan") if first is None or second is None else float(first - second)
+
+    @property
+    def agrees_with_gold(self) -> bool | None:
+        """Whether the verdict prefers what the person preferred; None without a label or a score."""
+        if self.gold is None or self.score is None:
+            return None
+        return (self.winner or TIE) == self.gold
+
     def _is_first(self, system: str) -> bool:
         if system not in {self.first, self.second}:
             raise InvalidInputError(f"the contest is between {self.first!r} and {self.second!r}, without {system!r}")
@@ -140,39 +166,6 @@ class Contest(FrozenModel):
 def is_graded(criterion: Criterion) -> bool:
     """Whether a comparison is offered degrees of preference."""
     return len([option for option in criterion.options if not option.na]) > 3
-
-
-def resolve(
-    contest: Contest,
-    votes: Sequence[Vote],
-    criterion: Criterion,
-    rules: VoteRules = DEFAULT_RULES,
-) -> Contest:
-    """The contest with its verdict and showings, from the votes; see :func:`evenhand.aggregation.aggregate`.
-
-    Stored votes can be resolved again under other rules, without a call::
-
-        resolve(contest, contest.verdict.votes, criterion, VoteRules(on_position_bias="abstain"))
-
-    A contest without votes, because a response was missing, stays as it is.
-    """
-    if not votes:
-        return contest
-    verdict = rules.aggregate(votes, criterion)
-    groups: dict[tuple[str, tuple[int, ...]], list[Vote]] = {}
-    for vote in votes:
-        groups.setdefault((vote.judge_id, vote.order), []).append(vote)
-    showings = tuple(
-        Showing(
-            judge_id=judge,
-            shown_first=contest.first if order[0] == 0 else contest.second,
-            value=draws[0].value
-            if len(draws) == 1 and rules.scoring == "selected"
-            else rules.aggregate(draws, criterion).aggregated_value,
-        )
-        for (judge, order), draws in groups.items()
-    )
-    return contest.model_copy(update={"verdict": verdict, "showings": showings})
 
 
 def side_of(value: float) -> float:
@@ -187,7 +180,7 @@ MOST_BATTLES: Mapping[Reduction, int] = {"win_rate": 1, "weighted_win_rate": 2}
 
 
 class Tally(NamedTuple):
-    """What some contests come to for one system.
+    """The battles of one system.
 
     Attributes:
         wins: Battles won; half of one for a tie.
@@ -208,20 +201,18 @@ class Tally(NamedTuple):
         return Tally(self.battles - self.wins, self.battles)
 
 
-def check_reduction(reduction: str, *, graded: bool) -> Reduction:
-    """The reduction, if it exists and fits.
+def check_reduction(reduction: Reduction, *, graded: bool) -> Reduction:
+    """Return the reduction, if it fits.
 
     Raises:
-        InvalidInputError: If there is no such reduction, or it needs grades and there are none.
+        InvalidInputError: If it needs grades, and there are none.
     """
-    if reduction not in get_args(Reduction):
-        raise InvalidInputError(f"reduction is {reduction!r}. {did_you_mean(reduction, get_args(Reduction))}")
     if reduction == "weighted_win_rate" and not graded:
         raise InvalidInputError(
             "reduction='weighted_win_rate' weighs wins by their grade: set scale='graded' too, or use "
             "reduction='win_rate'"
         )
-    return "win_rate" if reduction == "win_rate" else "weighted_win_rate"
+    return reduction
 
 
 def tally_table(
@@ -230,11 +221,11 @@ def tally_table(
     outcome: Callable[[Contest], tuple[Sequence[float], Sequence[float]] | None],
     size: int = 2,
 ) -> FloatArray:
-    """Shape (size, n rows, k): what the contests of each row come to for every system, added up.
+    """Return shape (size, n rows, k): the sums over the contests of each row, for every system.
 
     Args:
         rows: The contests.
-        systems: The columns; what contests come to for others is not counted.
+        systems: The columns; contests count for these only.
         outcome: The numbers of a contest for its two systems, such as a tally; None where it does not count.
         size: How many numbers these are.
     """
@@ -268,12 +259,6 @@ def as_read(reduction: Reduction) -> Callable[[Contest], tuple[Tally, Tally] | N
     return outcome
 
 
-def tallies(contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate") -> dict[str, Tally]:
-    """System -> the battles that it fought in the scored contests (:func:`as_read`)."""
-    wins, battles = tally_table([contests], systems, as_read(reduction))[:, 0].tolist()
-    return {system: Tally(*fought) for system, *fought in zip(systems, wins, battles, strict=True)}
-
-
 def winrates(
     contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
 ) -> dict[str, float | None]:
@@ -282,7 +267,8 @@ def winrates(
     Every scored contest counts alike, so that the winrates, each weighted by its system's contests, sum to the number
     of scored contests (``win_rate``).
     """
-    return {system: tally.winrate for system, tally in tallies(contests, systems, reduction).items()}
+    wins, battles = tally_table([contests], systems, as_read(reduction))[:, 0].tolist()
+    return {system: Tally(*fought).winrate for system, *fought in zip(systems, wins, battles, strict=True)}
 
 
 def limits(contest: Contest, reduction: Reduction = "win_rate") -> tuple[Tally, Tally]:
@@ -292,14 +278,10 @@ def limits(contest: Contest, reduction: Reduction = "win_rate") -> tuple[Tally, 
     ``bounds`` of its verdict: read in one order only it may turn out to be a tie. The two are equal where all is read.
     """
     verdict = contest.verdict
-    values = verdict.bounds
-    if values is None and verdict.aggregated_value is not None:
-        values = (verdict.aggregated_value, verdict.aggregated_value)
-    if values is None:
-        most = MOST_BATTLES[reduction]
-        return Tally(0.0, most), Tally(most, most)
-    low, high = (_battles(contest, value, reduction) for value in values)
-    return low, high
+    ends = verdict.bounds or (verdict.aggregated_value, verdict.aggregated_value)
+    low, high = (None if end is None else _battles(contest, end, reduction) for end in ends)
+    most = MOST_BATTLES[reduction]
+    return low or Tally(0.0, most), high or Tally(most, most)
 
 
 def _battles(contest: Contest, value: float, reduction: Reduction) -> Tally:

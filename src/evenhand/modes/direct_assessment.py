@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from evenhand.aggregation import VoteRules, mean_covered_mass
+from evenhand.aggregation.verdict import VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion
 from evenhand.errors import EvenhandWarning
 from evenhand.judging.examples import ExamplePool

@@ -10,8 +10,9 @@ import bisect
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -19,15 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation.verdict import most_frequent_reason
-from evenhand.criteria import fold_label
+from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import CHOICE_PROMPTS, ChoiceMode, choice_question
 from evenhand.modes.mode import Subject, VoteCells, one_criterion
-from evenhand.numbers import Missing
+from evenhand.numbers import (
+    Missing,
+    format_count,
+    format_estimate,
+    format_level,
+    format_p_value,
+    format_percent,
+    format_range,
+)
 from evenhand.question import Question
-from evenhand.results.measures import UnscoredCounts, known, measure
-from evenhand.results.notes import Spending
-from evenhand.scoring import INDEPENDENT, reply_measures
+from evenhand.results.analysis import Analysis
+from evenhand.results.looking import NO_VERDICT, QuestionAsked
+from evenhand.results.measures import Column, Reported, UnscoredCounts, known, measure, measures_table
+from evenhand.results.notes import Spending, baseline_note, unscored_note
+from evenhand.results.render import TextTable
+from evenhand.results.vote_columns import Cell, plain_vote, vote_row
+from evenhand.scoring import GRADED_ON_OTHERS, INDEPENDENT, readings_note, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
     Interval,
@@ -39,7 +52,7 @@ from evenhand.statistics import (
 )
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import IntervalLevel, Level, unscored_bounds
-from evenhand.votes import WITHHELD, MatchKind, UnscoredReason, Usage, Vote
+from evenhand.votes import MISSING_RESPONSE, WITHHELD, MatchKind, UnscoredReason, Usage, Vote
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -424,14 +437,14 @@ def grade(
         for each, cast in zip(instances, own, strict=True)
         for m in _scored_sizes(cast)
     ]
+    lowest = {"grade_score": 0.0, "chance_corrected": least, "llm_score": 0.0, "choice_score": 0.0}
+    means: dict[str, Any] = {
+        name: known(mean_score_interval([getattr(each, name) for each in instances], level, low), NOT_SCORED)
+        for name, low in lowest.items()
+    }
     return Grading(
         judge_id=judge_id,
-        grade_score=known(mean_score_interval([each.grade_score for each in instances], level), NOT_SCORED),
-        chance_corrected=known(
-            mean_score_interval([each.chance_corrected for each in instances], level, least), NOT_SCORED
-        ),
-        llm_score=known(mean_score_interval([each.llm_score for each in instances], level), NOT_SCORED),
-        choice_score=known(mean_score_interval([each.choice_score for each in instances], level), NOT_SCORED),
+        **means,
         chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
         answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
         **{
@@ -523,15 +536,15 @@ def _instance_grade(
         key = (n_options, answered)
         if key not in chances:
             chances[key] = grade_score_chance(n_options, answered, seed=seed)
-        score, evenness, share = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
-        scores.append((score, _corrected(score, chances[key]), evenness, share))
-    means = [float(mean) for mean in np.mean(scores, axis=0)] if scores else [None] * 4
+        own, even, favourite = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
+        scores.append((own, _corrected(own, chances[key]), even, favourite))
+    score, corrected, evenness, share = np.mean(scores, axis=0).tolist() if scores else [None] * 4
     return InstanceGrade(
         n_options=n_options,
-        grade_score=means[0],
-        chance_corrected=means[1],
-        llm_score=means[2],
-        choice_score=means[3],
+        grade_score=score,
+        chance_corrected=corrected,
+        llm_score=evenness,
+        choice_score=share,
         asked=len(asked),
         answered=int(places.sum()),
         chosen=tuple(candidates.tolist()),
@@ -582,3 +595,259 @@ def _histograms(instances: Sequence[InstanceGrade]) -> tuple[ChoiceHistograms, .
         )
         found.append(ChoiceHistograms(n_options, len(own), places, candidates))
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class GradedInstance:
+    """One instance under one prompt, with or without an unrelated option.
+
+    Attributes:
+        instance: The row's index.
+        prompt: The prompt's name.
+        with_unrelated: Whether this is the run with an unrelated option.
+        candidates: The names of the candidates that have a text, in their own order.
+        missing: The names of those without one.
+        unrelated: The text of the unrelated option, which comes after the others; None without one.
+        votes: All judges' votes; none where fewer than two candidates are left.
+        cluster: What the row belongs to; None where rows do not depend on each other.
+    """
+
+    instance: int
+    prompt: str
+    with_unrelated: bool
+    candidates: tuple[str, ...]
+    missing: tuple[str, ...]
+    unrelated: str | None
+    votes: tuple[Vote, ...]
+    cluster: str | None = None
+
+
+_ABOUT = ("instance", "prompt", "with_unrelated", "unrelated", "cluster")
+"""What an instance is told apart by, and what is plain of it."""
+
+
+class GradeAnalysis(Analysis):
+    """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt."""
+
+    kind: ClassVar = "grade_scores"
+    judged: ClassVar = ("criterion",)
+    names: ClassVar = ("prompt", "with_unrelated", "instance")
+    rows_by: ClassVar = ("judge", "prompt", "unrelated_option", "instance")
+    compared: ClassVar = ("grade_score", "grade_score")
+    same_rows: ClassVar = ("prompt", "with_unrelated")
+
+    def read(self, cells: Iterable[Cell]) -> Iterator[GradedInstance]:
+        """Make an instance, under one prompt, of each cell."""
+        return map(_instance_of, cells)
+
+    @property
+    def instances(self) -> tuple[GradedInstance, ...]:
+        """The entries, ordered by prompt, by run (without the unrelated option first), and by row."""
+        return self.entries
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        """What makes a candidate the best."""
+        return Criterion.model_validate(self.header["criterion"])
+
+    @cached_property
+    def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
+        """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
+        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.entries)
+        return {
+            (judge, prompt, unrelated): grade(
+                [each.votes for each in self.entries if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
+                judge,
+                level=self._run_level,
+                seed=self.parameters["seed"],
+            )
+            for judge in self.parameters["judges"]
+            for prompt, unrelated in runs
+        }
+
+    @property
+    def _run_level(self) -> IntervalLevel:
+        """The level of intervals over the rows, with their clusters."""
+        runs = [(each.prompt, each.with_unrelated) for each in self.entries]
+        own = [each.cluster for each, run in zip(self.entries, runs, strict=True) if run == runs[0]]
+        return self.level_over(own)
+
+    @cached_property
+    def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
+        """``(judge, prompt)`` -> what the unrelated option changes; empty where none was asked with."""
+        return {
+            (judge, prompt): unrelated_effect(grading, self.gradings[judge, prompt, False])
+            for (judge, prompt, unrelated), grading in self.gradings.items()
+            if unrelated and (judge, prompt, False) in self.gradings
+        }
+
+    def reported(self) -> Iterator[Reported]:
+        """Of each judge under each prompt, and what an unrelated option changes."""
+        for (judge, prompt, unrelated), grading in self.gradings.items():
+            of = (judge, prompt, *(["unrelated"] if unrelated else []))
+            yield Reported("", of, grading, grading.num_scored, grading.unscored_counts)
+        for run, effect in self.unrelated_effects.items():
+            yield Reported("unrelated", run, effect, effect.num_paired)
+
+    def asked(self) -> Iterator[QuestionAsked]:
+        """The choices of each run, which come to no verdict."""
+        for each in self.entries:
+            run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
+            unrelated = ("(unrelated)",) if each.unrelated is not None else ()
+            names = (*each.candidates, *unrelated)
+            yield QuestionAsked(
+                name="/".join(map(str, run)),
+                criterion=self.criterion.name,
+                question=self.criterion.description,
+                options=names,
+                judged=names,
+                selected=None,
+                score=None,
+                verdict=NO_VERDICT if each.votes else MISSING_RESPONSE,
+                compares=True,
+                offered=tuple(f"Option {place + 1}" for place in range(len(names))),
+            )
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The scores, what the unrelated option changes where there is one, and the places chosen."""
+        level = format_level(self.parameters["level"])
+        effects = [self._effects_table(level)] if self.unrelated_effects else []
+        return (self._scores_table(level), *effects, self._places_table())
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` is what was shown, by name.
+
+        An instance of which too few candidates have a text is a row without a judge.
+
+        Raises:
+            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot tell apart.
+        """
+        runs = {(each.prompt, each.with_unrelated) for each in self.entries}
+        if len(runs) > 1 or any(unrelated for _, unrelated in runs):
+            raise InvalidInputError(
+                f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
+                "such an option: filter(prompt=…, with_unrelated=False) first"
+            )
+        found: list[dict[str, Any]] = []
+        for each in self.entries:
+            about = {"id": self.row_name(each.instance)}
+            about |= {} if each.cluster is None else {"cluster": each.cluster}
+            nobody = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
+            for vote in each.votes:
+                chosen = None if vote.selected_index is None else each.candidates[vote.selected_index]
+                order = [each.candidates[place] for place in vote.order]
+                found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
+            found += [] if each.votes else [{**about, **nobody, "unscored_reason": "missing_response"}]
+        return found
+
+    @property
+    def _key(self) -> str:
+        return "prompt" if len(self.parameters["judges"]) == 1 else "judge, prompt"
+
+    def _run_name(self, judge: str, prompt: str) -> str:
+        return prompt if len(self.parameters["judges"]) == 1 else f"{judge}, {prompt}"
+
+    def _scores_table(self, level: str) -> TextTable:
+        columns = (
+            Column("LLM\nscore", "llm_score", limits=False),
+            Column("choice\nscore", "choice_score", limits=False),
+            Column(f"Grade Score\n[{level}]", "grade_score"),
+            Column(f"corrected\n[{level}]", "chance_corrected"),
+            Column("answered", "answered", limits=False),
+            Column("n", "num_scored"),
+        )
+        rows = []
+        for (judge, prompt, unrelated), grading in self.gradings.items():
+            effect = self.unrelated_effects.get((judge, prompt))  # none where the run without the option is left out
+            chosen = "yes" if effect is None else f"chosen {format_estimate(effect.chosen, share=True)}"
+            rows.append(((self._run_name(judge, prompt), chosen if unrelated else "no"), grading))
+        title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
+        return measures_table(
+            title, (self._key, "unrelated\noption"), rows, columns, tuple(self._notes()), kind="scores"
+        )
+
+    def _effects_table(self, level: str) -> TextTable:
+        columns = (
+            Column(f"chosen [{level}]", "chosen"),
+            Column(f"ever chosen [{level}]", "ever_chosen"),
+            Column(f"Grade Score\nwith − without [{level}]", "difference"),
+            Column(f"corrected\nwith − without [{level}]", "corrected_difference"),
+        )
+        rows = [((self._run_name(*run),), effect) for run, effect in self.unrelated_effects.items()]
+        return measures_table("An unrelated option among the candidates", (self._key,), rows, columns, kind="unrelated")
+
+    def _places_table(self) -> TextTable:
+        """Shares of the places, and the tests that they are even."""
+        found = [(run, each) for run, grading in self.gradings.items() for each in grading.histograms]
+        width = max((each.n_options for _, each in found), default=0)
+        places = map(str, range(1, width + 1))
+        rows = []
+        for (judge, prompt, unrelated), each in found:
+            shares: list[str] = []
+            if not isinstance(each.places, Missing):
+                shares = [format_percent(count / sum(each.places.counts)) for count in each.places.counts]
+            tests = [
+                format_p_value(own if isinstance(own, Missing) else own.instance_p_value)
+                for own in (each.places, each.candidates)
+            ]
+            about = (self._run_name(judge, prompt), "yes" if unrelated else "no", format_count(each.n_options))
+            rows.append((*about, *shares, *[""] * (width - len(shares)), *tests))
+        return TextTable(
+            kind="places",
+            title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
+            headers=(self._key, "unrelated\noption", "candidates", *places, "p", "p of candidates"),
+            rows=tuple(rows),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        gradings = list(self.gradings.values())
+        chances = [grading.chance for grading in gradings if not isinstance(grading.chance, Missing)]
+        if chances:
+            reached = format_range(min(chances), max(chances))
+            yield f"A judge that chooses at random would reach a Grade Score of {reached}; corrected for chance, 0."
+        if any(grading.num_missing_response for grading in gradings):
+            missing = max(grading.num_missing_response for grading in gradings)
+            yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
+        yield from unscored_note(self.unscored_counts)
+        yield from readings_note(grading.readings for grading in gradings)
+        if self.unscored_counts.unscored_votes:
+            yield GRADED_ON_OTHERS
+        yield from baseline_note(self.parameters["judges"])
+
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each judge, prompt, run and instance."""
+        asked: dict[tuple[str, bool], list[GradedInstance]] = {}
+        for each in self.entries:
+            asked.setdefault((each.prompt, each.with_unrelated), []).append(each)
+        for (judge, prompt, unrelated), grading in self.gradings.items():
+            for each, one in zip(asked[prompt, unrelated], grading.instances, strict=True):
+                record: dict[str, Any] = {
+                    "judge": judge,
+                    "prompt": prompt,
+                    "unrelated_option": unrelated,
+                    "instance": each.instance,
+                    "candidates": list(each.candidates),
+                    "missing_candidates": list(each.missing),
+                    "unrelated": each.unrelated,
+                    "grade_score": one.grade_score,
+                    "chance_corrected_grade_score": one.chance_corrected,
+                    **{name: getattr(one, name) for name in ("llm_score", "choice_score", "asked", "answered")},
+                    "places": list(one.places),
+                    "chosen": list(one.chosen),
+                    "unscored_reason": one.unscored_reason,
+                }
+                if votes:
+                    record["votes"] = [vote_row(vote) for vote in each.votes if vote.judge_id == judge]
+                yield record
+
+
+def about_instance(each: GradedInstance) -> dict[str, Any]:
+    """Return what a cell is about."""
+    about = {name: getattr(each, name) for name in _ABOUT}
+    return {**about, "candidates": list(each.candidates), "missing": list(each.missing)}
+
+
+def _instance_of(cell: Cell) -> GradedInstance:
+    about: dict[str, Any] = {name: cell.about[name] for name in _ABOUT}
+    about |= {name: tuple(cell.about[name]) for name in ("candidates", "missing")}
+    return GradedInstance(**about, votes=cell.votes)

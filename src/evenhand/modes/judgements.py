@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack, overload
 import numpy as np
 import pyarrow.compute as pc
 
-from evenhand.aggregation import VoteRules, rubric_range
+from evenhand.aggregation.rubric_score import rubric_range
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold

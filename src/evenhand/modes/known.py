@@ -12,11 +12,11 @@ from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.grade_scores import GradeMode
 from evenhand.modes.mode import Mode
-from evenhand.modes.pairwise import PairwiseMode
 from evenhand.modes.rubric import RubricMode
+from evenhand.modes.winrates import WinratesMode
 
 MODES: Final[Mapping[str, type[Mode[Any]]]] = {
-    mode.kind: mode for mode in (BestOfMode, ChecklistMode, DirectMode, GradeMode, PairwiseMode, RubricMode)
+    mode.kind: mode for mode in (BestOfMode, ChecklistMode, DirectMode, GradeMode, WinratesMode, RubricMode)
 }
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine

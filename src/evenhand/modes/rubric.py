@@ -16,16 +16,8 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.aggregation import (
-    LengthPenalty,
-    RubricRange,
-    RubricScore,
-    VoteRules,
-    mean_covered_mass,
-    rubric_range,
-    rubric_score,
-)
-from evenhand.aggregation.rules import Levels
+from evenhand.aggregation.rubric_score import LengthPenalty, RubricRange, RubricScore, rubric_range, rubric_score
+from evenhand.aggregation.verdict import Levels, VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
@@ -495,7 +487,7 @@ def summarize_criterion(
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
-    """The penalty that the fields of :class:`~evenhand.aggregation.LengthPenalty` describe.
+    """The penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
 
     Raises:
         InvalidInputError: If there is no such field, or its value is not accepted.

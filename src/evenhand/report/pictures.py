@@ -28,7 +28,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
 from evenhand.judge_reliability.tables import measure_at
-from evenhand.modes.pairwise import unscored_pairs
+from evenhand.modes.winrates import unscored_pairs
 from evenhand.numbers import (
     Missing,
     format_bounds,
@@ -658,9 +658,9 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
     systems = [each.of[0] for each in _of_systems(findings, "winrate") if each.of]
     if len(systems) < 2 or not hasattr(results, "ranking"):
         return None
-    table, shown = results, systems[:MOST_SYSTEMS]
-    contests = [entry.contest for entry in table.entries]
-    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    shown = systems[:MOST_SYSTEMS]
+    ranking = results.ranking
+    leading = unscored_pairs(results.entries, ranking.pairs, reduction=results.reduction, level=ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
         value = findings["winrate", pair].value
@@ -671,7 +671,7 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
         cells[second, first] = (0.0, format_bounds(1 - bounds.high, 1 - bounds.low))
     grid = [[cells.get((row, column), (0.0, "")) for column in shown] for row in shown]
     shades, texts = [[shade for shade, _ in row] for row in grid], [[text for _, text in row] for row in grid]
-    rate = table.rate_name.capitalize()
+    rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
     if leading:
         notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")

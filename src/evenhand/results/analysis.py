@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from evenhand.aggregation import REDRAW
+from evenhand.aggregation.verdict import REDRAW
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.measures import UnscoredCounts, measure
 from evenhand.results.vote_columns import VoteColumns
@@ -162,7 +162,7 @@ BASELINE = (
 
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.early_stop`)."""
+    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.verdict`)."""
     if not could_stop_early(parameters):
         return ()
     said = (

@@ -286,14 +286,14 @@ class Results(PrintedTables):
         if key in rows:
             return self.row(key)
         raise InvalidInputError(
-            f"there is no entry {key!r}, and no row of this id; entries are named {'/'.join(self.analyse.names)}, as "
+            f"there is no entry {key!r}, and no row of this id; entries are named {'/'.join(self.analysis.names)}, as "
             f"{next(iter(self._places))!r}, and rows by their ids. {did_you_mean(key, [*rows, *self._places])}"
         )
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
         """Name of an entry -> its place."""
-        names = self.analyse.names
+        names = self.analysis.names
         if isinstance(self.stored, InMemory):
             named = ([getattr(entry, name) for name in names] for entry in self.analysis.entries)
         else:
@@ -443,7 +443,7 @@ class Results(PrintedTables):
         found = compare(
             list(self.records()),
             at_places(other.records(), place, turned),
-            by=self.analyse.rows_by or self.analyse.names,
+            by=self.analyse.rows_by or self.analysis.names,
             columns=self.analyse.compared,
             **how,
         )
@@ -456,7 +456,7 @@ class Results(PrintedTables):
         changes, answered = verdict_changes(
             (
                 self.analysis.row_name(name[0]),
-                dict(zip(self.analyse.labelled_by, name[1:], strict=True)),
+                dict(zip(self.analysis.labelled_by, name[1:], strict=True)),
                 question,
                 after[name][0],
                 width,

@@ -15,15 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 from scipy.special import logsumexp
 
-from evenhand.errors import InvalidInputError
-
 FloatArray = NDArray[np.float64]
 
 CELLS: Final = 240
-"""Scores are counted on so many steps between 0 and 1, of which halves, thirds, fifths, eighths and tenths are ends."""
+"""The steps between 0 and 1 on which scores are counted; halves, thirds, fifths, eighths and tenths are among them."""
 
 STAKES: Final[FloatArray] = np.geomspace(1e-5, 0.99, 64)
-"""Shares of the most that may be staked on a score, short of all, so that nobody ever loses everything."""
+"""Shares of the most that may be staked on a score, short of all, so that no gambler ever loses everything."""
 
 
 def _prior() -> FloatArray:
@@ -53,15 +51,15 @@ class ConfidenceSequence:
     .. math:: K^+_c(m) = \prod_i \Big(1 + w_i c\,\frac{x_i - m}{m}\Big), \qquad
               K^-_c(m) = \prod_i \Big(1 - w_i c\,\frac{x_i - m}{1 - m}\Big),
 
-    and the second one, who thinks that it is below, likewise. If the mean is m, whatever the scores were so far, no bet
+    and the second one, who thinks that it is below, stakes as much. If the mean is m, no bet, after any scores,
     is expected to win or to lose. Both spread their capital over 64 stakes c, and
 
     .. math:: K(m) = \tfrac12\sum_c \pi_c K^+_c(m) + \tfrac12\sum_c \pi_c K^-_c(m)
 
     starts at 1 and is a nonnegative martingale: with a probability of at most a it ever reaches 1/a (Ville). So at all
     times together {m: K(m) < 1/a} holds the mean with probability 1 - a, and 1/K(m) is a p-value, however often and
-    for whatever reason one looks or stops. Nothing else is assumed: no distribution, and not that scores do not depend
-    on each other, but for a mean that stays the same whatever came before.
+    for any reason one looks or stops. Nothing else is assumed: no distribution, and not that scores do not depend
+    on each other, but for a mean that does not depend on earlier scores.
 
     K is convex on the logarithmic scale, as each factor is, so that the set is an interval; it holds the mean of the
     scores, at which K is at most 1. The order of the scores does not matter to it.
@@ -94,15 +92,9 @@ class ConfidenceSequence:
         """The scores, and for each the share of a full stake that it takes, in (0, 1]; by default all.
 
         Of the mean of a cluster, its size as a share of the largest: then the mean that is estimated is that over rows.
-
-        Raises:
-            InvalidInputError: If a score does not lie in [0, 1].
         """
         values = np.atleast_1d(np.asarray(scores, dtype=float))
         weights = np.ones(values.shape) if shares is None else np.asarray(shares, dtype=float)
-        wrong = ~((values >= 0) & (values <= 1))
-        if wrong.any():
-            raise InvalidInputError(f"a score is {float(values[wrong][0])!r}; bets are on scores in [0, 1]")
         counts: dict[float, FloatArray] = {}
         for share in np.unique(weights).tolist():
             cells = values[weights == share] * CELLS

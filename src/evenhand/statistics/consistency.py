@@ -76,7 +76,7 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
     clusters that is the exact binomial one, and `first_shown_share` has Clopper and Pearson's interval, which excludes
     a half exactly when it rejects; with clusters it has that of `ratio_intervals`, as all others here.
 
-    Consistent answers tell nothing about a preference for the first position, and with both orders asked they are
+    Consistent answers show nothing about a preference for the first position, and with both orders asked they are
     balanced: `first_position_share` is a half for a judge without bias.
 
     Args:
@@ -88,7 +88,6 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
 
     Raises:
         EstimationError: No pair in the input.
-        InvalidInputError: A shape that does not fit, a number below -2.
 
     Source: Zheng et al. (2023), arXiv:2306.05685, section 3.3; Shi et al. (2024), "Judging the Judges: A Systematic
     Study of Position Bias in LLM-as-a-Judge", arXiv:2406.07791, who count a pair with a single verdict as consistent
@@ -103,10 +102,6 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
     (-0.2, 1.0, 0.5555555555555556)
     """
     table = as_selections(selections)
-    if table.shape[1] != 2:
-        raise InvalidInputError(
-            f"selections has the shape {table.shape!r}; give (n_instances, 2): a column for each of both orders"
-        )
     over = IntervalLevel.of(level)
     # where the selected one of the two was shown; negative where none was
     shown_at = np.where((table == 0) | (table == 1), np.abs(table - [0, 1]), UNSCORED)
@@ -139,20 +134,11 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
 
 
 def as_selections(selections: ArrayLike) -> IntArray:
-    """The selections as integers, checked: (n_instances, n_orders)."""
-    table = np.asarray(selections)
-    if table.ndim != 2 or (table.size and table.dtype.kind not in "iu"):
-        raise InvalidInputError(
-            f"selections has the shape {table.shape!r} and the type {table.dtype}; give integers of the shape "
-            "(n_instances, n_orders), with -1 for unscored"
-        )
+    """Make a table of selections, (n_instances, n_orders)."""
+    table = np.asarray(selections, dtype=np.int64)
     if not table.size:
         raise EstimationError("selections without an instance say nothing")
-    if table.min() < NOT_ASKED:
-        raise InvalidInputError(
-            f"a selection is {int(table.min())!r}; below 0 only -1 (unscored) and -2 (not asked) mean something"
-        )
-    return table.astype(np.int64)
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +175,6 @@ def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) 
 
     Raises:
         EstimationError: No instance.
-        InvalidInputError: Shapes that do not fit, a number out of range.
 
     Option 0 in both orders; then 0 and 1; then 1 in both; then 1 and 2.
 
@@ -197,11 +182,6 @@ def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) 
     [0.5, 0.667, 1.0]
     """
     table = as_selections(selections)
-    if n_options < 2 or table.max() >= n_options:
-        raise InvalidInputError(
-            f"n_options is {n_options!r} and the greatest selection {int(table.max())!r}; options are numbered from 0, "
-            "and a criterion has at least two"
-        )
     counts = (table[:, :, None] == np.arange(n_options)).sum(axis=1)
     scored = counts.sum(axis=1, keepdims=True)
     selected = (counts > 0) & (scored >= 2)
@@ -253,7 +233,6 @@ def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> Repet
 
     Raises:
         EstimationError: No draw was asked.
-        InvalidInputError: Shapes that do not fit, a number below -2.
 
     Source: Shi et al. (2024), arXiv:2406.07791, repetition stability: the mode share, a draw without a verdict being a
     dissent to them.

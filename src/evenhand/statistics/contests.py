@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import (
     BoolArray,
     FloatArray,
@@ -127,7 +126,7 @@ class Meetings:
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """LogitOutcomes of paired comparisons, a row per contest; :meth:`of` builds and checks them.
+    """Outcomes of paired comparisons, a row per contest; :meth:`of` builds them.
 
     Attributes:
         systems: The names; every array below refers to them by position.
@@ -169,53 +168,13 @@ class Contests:
         """Build contests from any sequences.
 
         Without ``cluster`` every contest is one, and each a prompt of its own; without ``weight`` all weigh 1.
-
-        Raises:
-            InvalidInputError: Fewer than two systems or two of one name, columns of unequal lengths, a system that
-                there is not or that meets itself, a score outside [0, 1], a weight that is not positive.
         """
         size = len(np.atleast_1d(np.asarray(first)))
         together = np.arange(size) if cluster is None else cluster
-        integers = {"first": first, "second": second, "cluster": together}
-        integers["prompt"] = together if prompt is None else prompt
-        columns = {name: np.asarray(values) for name, values in integers.items()}
-        columns["score"] = np.array(score, dtype=float)
-        columns["weight"] = np.ones(size) if weight is None else np.array(weight, dtype=float)
-        for name, column in columns.items():
-            if column.shape != (size,):
-                raise InvalidInputError(
-                    f"{name} has shape {column.shape}, first ({size},): give one {name} per contest."
-                )
-            if name in integers:
-                if size and not np.issubdtype(column.dtype, np.integer):
-                    raise InvalidInputError(f"{name} has dtype {column.dtype}: give integers.")
-                columns[name] = column.astype(np.int64)
-        contests = cls(tuple(systems), **columns)
-        contests._check()
-        return contests
-
-    def _check(self) -> None:
-        systems = self.systems
-        if len(systems) < 2:
-            raise InvalidInputError(f"systems is {systems!r}: a contest needs at least two.")
-        repeated = [name for place, name in enumerate(systems) if name in systems[:place]]
-        if repeated:
-            raise InvalidInputError(f"The system {repeated[0]!r} is named twice: names must be unique.")
-        players = np.concatenate([self.first, self.second])
-        outside = players[(players < 0) | (players >= len(systems))]
-        if outside.size:
-            raise InvalidInputError(
-                f"a contest names the system {int(outside[0])}, but there are {len(systems)} (0 to {len(systems) - 1})."
-            )
-        same = self.first == self.second
-        if same.any():
-            name = systems[int(self.first[same][0])]
-            raise InvalidInputError(f"The system {name!r} meets itself: a contest needs two different systems.")
-        wrong = self.score[(self.score < 0) | (self.score > 1)]
-        if wrong.size:
-            raise InvalidInputError(f"A score is {wrong[0]!r}: a score lies in [0, 1], or is NaN when unscored.")
-        if not (self.weight > 0).all():
-            raise InvalidInputError(f"weight is {self.weight!r}: give one positive number per contest.")
+        labels = (first, second, together, together if prompt is None else prompt)
+        places = [np.asarray(column, dtype=np.int64) for column in labels]
+        weights = np.ones(size) if weight is None else np.array(weight, dtype=float)
+        return cls(tuple(systems), places[0], places[1], np.array(score, dtype=float), places[2], places[3], weights)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -385,7 +344,7 @@ def cycle_rate(contests: Contests, *, level: Level = 0.95) -> CycleRate:
     System i is preferred to j when it took more than half of the score between them; an even split is no preference, so
     that a triple with one is not a circle, but is counted among the triples. A judge without any preference who flips
     a coin for each pair makes a quarter of the triples circular; a judge who ranks makes none. The rate over all
-    prompts together tells of the systems (one is better on some prompts), the rate within prompts of the judge.
+    prompts together describes the systems (one is better on some prompts), the rate within prompts of the judge.
 
     Source: Kendall and Babington Smith, On the method of paired comparisons, Biometrika 31 (1940), "circular triads".
 

@@ -1,10 +1,10 @@
 r"""The score that people would give, from the judge's scores of all rows and people's labels of some.
 
 The target is the mean of human scores over the population that the rows are a sample of, as of every other interval
-here. Rows are divided into strata by what the judge said. How frequent a stratum is, all rows tell; what people say of
-a row in it, its labelled rows tell; the corrected score is :math:`\sum_h W_h \bar y_h`. Nothing is assumed of the
-judge but that it judged the labelled rows as it judged the others: one that tells nothing costs next to nothing, one
-that tells much makes the interval narrow.
+here. Rows are divided into strata by what the judge said. All rows show how frequent a stratum is, its labelled rows
+what people say of a row in it; the corrected score is :math:`\sum_h W_h \bar y_h`. Nothing is assumed of the judge but
+that it judged the labelled rows as it judged the others: an uninformative one costs next to nothing, an informative one
+makes the interval narrow.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from evenhand.statistics.intervals import (
 )
 
 LABELS_PER_STRATUM = 15
-"""For each so many labels there is a stratum more, so that a judge that tells nothing costs no width."""
+"""Labels for each further stratum, so that an uninformative judge costs no width."""
 
 STRATIFIED = "post-stratified"
 """The method of a score that the judge takes part in."""
@@ -58,7 +58,7 @@ the truth in 96.0 % on average and 89.7 % in the worst cell; with joined strata 
 """
 
 FEWEST_ON_A_SIDE = 10.0
-"""Without so many labels above the mean, and below it, no upper limit of the judge's worth is known."""
+"""Fewest labels above the mean, and below it, for an upper limit of the judge's worth."""
 
 SMALL_WORTH = 0.1
 """A judge that is worth less than this share of the labels is worth nothing."""
@@ -82,7 +82,7 @@ class Correction:
         num_unscored: Rows that the judge did not score: a stratum of their own.
         labels_saved: How many more random labels the labels alone would need for an interval as narrow as the
             corrected one.
-        worth: What is sure of the judge's worth beside the labels of one score; None where nothing is.
+        worth: Whether the judge is surely worth labels, or surely none; None if neither is sure.
         method: Of the corrected score.
         notes: What a reader should know, in plain sentences.
     """
@@ -118,7 +118,7 @@ def corrected_mean(
 
     Strata are what the judge said, the unscored one of them; scores of more than 20 values are cut at their quantiles.
     There is one stratum, and one more for every 15 labelled clusters; those with fewer than 3 labels (5, where labels
-    have more than two values) are joined with a neighbour, so that a judge that tells nothing costs no width. With one
+    have more than two values) are joined with a neighbour, so that an uninformative judge costs no width. With one
     stratum left, the labels alone are the corrected score.
 
     How often a nominal 95 % interval held the mean of the population (``python -m benchmarks.correction``): 0/1 scores
@@ -251,7 +251,7 @@ class _Data:
             notes.append(f"{few} too few for {len(joined)} strata by what the judge said; these were joined to {left}")
         if not kept.all():
             share = format_percent(float((~kept[codes]).mean()))
-            notes.append(f"nobody labelled a row of some strata, {share} of all rows: these could have any score")
+            notes.append(f"no row of some strata is labelled, {share} of all rows: these could have any score")
         return groups[codes], tuple(notes)
 
     def post_stratified(self, strata: Sequence[IntArray]) -> Interval:
@@ -451,7 +451,7 @@ def ordered_strata(judged: FloatArray, said: IntArray | None, most: int) -> IntA
 
 
 def joined_strata(labels: IntArray | FloatArray, most: int, fewest: int) -> IntArray:
-    """For each stratum in order the number of what it is joined to: the thinnest with the thinner one beside it.
+    """Join strata, in order: the thinnest with its thinner neighbour; return the group of each.
 
     Args:
         labels: (n_strata,) how many labels each has.
@@ -464,8 +464,8 @@ def joined_strata(labels: IntArray | FloatArray, most: int, fewest: int) -> IntA
     groups, counts = [[stratum] for stratum in range(len(labels))], labels.tolist()
     while len(groups) > 1 and (len(groups) > most or min(counts) < fewest):
         thin = counts.index(min(counts))
-        beside = min((place for place in (thin - 1, thin + 1) if 0 <= place < len(counts)), key=counts.__getitem__)
-        first, second = sorted((thin, beside))
+        neighbour = min((place for place in (thin - 1, thin + 1) if 0 <= place < len(counts)), key=counts.__getitem__)
+        first, second = sorted((thin, neighbour))
         groups[first] += groups.pop(second)
         counts[first] += counts.pop(second)
     joined = np.zeros(len(labels), dtype=np.int64)

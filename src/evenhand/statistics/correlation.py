@@ -1,4 +1,4 @@
-"""Correlations of items and of judges: which questions tell good from bad, and how many judges a panel is worth."""
+"""Correlations of items and of judges: which questions separate good from bad, and how many judges a panel is worth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.errors import EstimationError
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, bootstrap_interval
 
 FEWEST_SHARED = 3
@@ -28,7 +28,7 @@ def item_rest_correlations(
     correlate with itself. Near 1: those who pass it pass the others; near 0: it says nothing about the others; below 0:
     it is passed where the others fail, as by a question that is worded the wrong way round.
 
-    The interval is that of `evenhand.statistics.intervals.bootstrap_interval`; the row that nobody saw is the item
+    The interval is that of `evenhand.statistics.intervals.bootstrap_interval`; the unseen row is the item
     alone passed or failed, or all or nothing.
 
     Args:
@@ -41,9 +41,6 @@ def item_rest_correlations(
         One interval per item, in [-1, 1]; None for an item that every row passes or fails, where the rest does not
         vary, and with fewer than three rows.
 
-    Raises:
-        InvalidInputError: If ``answers`` is not a table, or holds an infinite number.
-
     Source: Henrysson (1963), "Correction of item-total correlations in item analysis"; Rubin (1981).
 
     >>> answers = [[1, 1, 1], [1, 1, 1], [0, 1, 0], [0, 1, 0]]
@@ -51,10 +48,6 @@ def item_rest_correlations(
     [1.0, None, 1.0]
     """
     over, table = IntervalLevel.of(level), np.asarray(answers, dtype=float)
-    if table.ndim != 2 or np.isinf(table).any():
-        raise InvalidInputError(
-            f"answers has the shape {table.shape!r}; give a table (n_rows, n_items) of finite numbers, NaN for missing"
-        )
     known = ~np.isnan(table)
     passed = np.where(known, table, 0.0)
     others = known.sum(axis=1, keepdims=True) - known
@@ -136,7 +129,6 @@ def effective_judges(
 
     Raises:
         EstimationError: Fewer than two judges, or no pair of them has a correlation.
-        InvalidInputError: Shapes that do not fit.
 
     Sources: Kish (1965), "Survey sampling", section 5.4; Kohli (2026), arXiv:2605.29800, for panels of LLM judges
     (correlations of errors).
@@ -148,15 +140,8 @@ def effective_judges(
     (0.8, 1.1111)
     """
     table = np.asarray(values, dtype=float)
-    if table.ndim != 2:
-        raise InvalidInputError(f"values has the shape {table.shape!r}; give (n_instances, n_judges), NaN for missing")
     if reference is not None:
-        right = np.asarray(reference, dtype=float)
-        if right.shape != table.shape[:1]:
-            raise InvalidInputError(
-                f"reference has the shape {right.shape!r}; give one value for {table.shape[0]} instances"
-            )
-        table = table - right[:, None]
+        table = table - np.asarray(reference, dtype=float)[:, None]
     n_judges = table.shape[1]
     if n_judges < 2:
         raise EstimationError(

@@ -2,7 +2,7 @@ r"""Parts of the Grade Score of a judge that chooses one of several options: fai
 
 A question with N options is asked in its N rotations; m of them were answered. :math:`L = H / \log m`, H the entropy of
 the places chosen; :math:`C = c / m`, c how often the option chosen most was chosen; :math:`G = 2 L C / (L + C)`. In
-[0, 1]. Exactly 1 if the same option was chosen wherever it stood, exactly 0 if the same place whatever stood there. C
+[0, 1]. Exactly 1 if the same option was chosen wherever it stood, exactly 0 if always the same place. C
 is at least 1 / m, so that L + C is never 0; a tie for the favourite does not change c.
 
 With all rotations answered, log m = log N is the paper's norm. A reply that names no option is neither a place nor a
@@ -70,7 +70,7 @@ def uniformity(counts: ArrayLike) -> Uniformity:
     \mathrm{tr} V` has about :math:`\mathrm{tr} V / a` degrees of freedom. In simulations of 5 to 100 instances of 2 to
     6 options, equal places were rejected at 5 % in 0.2 to 6.7 %.
 
-    What a small p-value means. Of *places*: some place attracts the judge, whatever stands there; asked in all cyclic
+    What a small p-value means. Of *places*: some place attracts the judge, with any option there; asked in all cyclic
     rotations, an order-blind judge has equal expected counts. Where rotations went unanswered this holds only if they
     are missing regardless of what stood where. Of *options*: the numbering matters. If option j is always the same
     system, that may be quality and no fault at all; if options were numbered at random, it is chance or a leak. What
@@ -112,7 +112,7 @@ def uniformity(counts: ArrayLike) -> Uniformity:
 
 
 MOST_ENUMERATED = 300_000
-"""Up to so many patterns of answers are listed; beyond, they are drawn."""
+"""The most patterns of answers that are listed; more are drawn."""
 
 _ROWS_AT_ONCE = 50_000
 

@@ -3,7 +3,7 @@
 The unit of sampling is the cluster: the instance, or the prompt, with all its votes inside. A row is a cluster, a
 column a score. Everything here is linear in the number of clusters, in time and in memory.
 
-Rows of one document, conversation or user tell less than as many independent rows. With m rows a cluster and an
+Rows of one document, conversation or user carry less information than independent rows. With m rows a cluster and an
 intraclass correlation r, the variance of a mean is 1 + (m - 1) r times that of independent rows (Kish, 1965, "Survey
 sampling", section 5.4), so that intervals over rows are too narrow. Over the sums of clusters they are not.
 
@@ -13,7 +13,7 @@ them (:class:`UnscoredBounds`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
@@ -33,7 +33,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 NEAR_BOUND, FAR_BOUND = 0.75, 0.25
-"""The weights of two clusters that nobody saw, at the bound whose limit is looked for and at the other one."""
+"""The weights of two unseen clusters, at the bound whose limit is looked for and at the other one."""
 
 RESAMPLES = 2000
 """Draws of ``interval="bootstrap"``."""
@@ -182,13 +182,13 @@ class Interval:
     standard_error: float | None = None
 
     def on_scale(self, low: float, width: float) -> Self:
-        """The same in units of which ``low`` is what is 0 here, and ``width`` higher what is 1 here."""
+        """Rescale from [0, 1] to [``low``, ``low + width``]."""
         estimate, lower, upper = (low + width * number for number in (self.estimate, self.low, self.high))
         error = None if self.standard_error is None else width * self.standard_error
         return replace(self, estimate=estimate, low=lower, high=upper, standard_error=error)
 
     def subtracted_from(self, total: float) -> Self:
-        """That of ``total`` less what this is of: its limits change places."""
+        """The interval of ``total - x``; the limits are swapped."""
         return replace(self, estimate=total - self.estimate, low=total - self.high, high=total - self.low)
 
 
@@ -240,7 +240,7 @@ def ratio_intervals(
 
     **auto**: limits are quantiles of Beta distributions. Give cluster i, with the numerator :math:`x_i` and the
     denominator :math:`d_i`, a random weight of the standard exponential distribution (normalised, they are Dirichlet:
-    the Bayesian bootstrap), and add two clusters that nobody saw, of the size-biased mean size
+    the Bayesian bootstrap), and add two unseen clusters, of the size-biased mean size
     :math:`a = \sum d^2 / \sum d`, one at each bound, with Gamma weights of shape u and v. The weighted ratio has, to
     first order, the mean :math:`m = (\sum x + a v) / D`, :math:`D = \sum d + a (u + v)`, and the variance
 
@@ -265,7 +265,7 @@ def ratio_intervals(
 
     **bootstrap** (``cluster_bootstrap``): the quantiles of the ratio over 2,000 draws of k clusters with replacement.
     It assumes nothing and holds too little for few clusters, or near a bound (0/1 scores: .938–.959 on average over the
-    rates for k = 10 to 50, .83 at the worst one). A ratio without a spread, every draw of which is the same, is
+    rates for k = 10 to 50, .83 at the worst one). A ratio without a spread, whose draws are all the same, is
     ``bounded_beta``.
 
     **anytime** (``betting``): holds at all looks at a growing sample together; see
@@ -297,10 +297,18 @@ def ratio_intervals(
     """
     over = IntervalLevel.of(level)
     x, d = _ratio_columns(numerators, denominators)
-    lower, upper = (0.0, 1.0) if bounds is None else _checked_bounds(bounds)
+    lower, upper = (0.0, 1.0) if bounds is None else bounds
     if bounds is not None:
-        if within:
-            _check_within(x, d, lower, upper)
+        if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
+            raise InvalidInputError(f"bounds is {bounds!r}; give (least, greatest), both finite, or None")
+        slack = 1e-9 * (upper - lower) * d
+        outside = (x < lower * d - slack) | (x > upper * d + slack)
+        if within and outside.any():
+            row, column = (int(index) for index in np.argwhere(outside)[0])
+            raise InvalidInputError(
+                f"row {row}, column {column} has the score {float(x[row, column] / d[row, column])!r}, outside the "
+                f"bounds ({lower!r}, {upper!r}); pass the bounds that hold for this score, or bounds=None"
+            )
         x = (x - lower * d) / (upper - lower)
     if over.clusters is not None:
         labels = over.labels(len(x))
@@ -313,7 +321,7 @@ def ratio_intervals(
     found: list[Interval | None] = [None] * n.size
     for method in dict.fromkeys(methods[known].tolist()):
         own = np.flatnonzero((methods == method) & (n > 0))
-        low, high = _LIMITS[method](x[:, own], d[:, own], over.level)
+        low, high = _limits(method, x[:, own], d[:, own], over.level)
         estimate = x[:, own].sum(axis=0) / d[:, own].sum(axis=0)
         if bounds is not None:
             estimate, low, high = (np.clip(each, 0.0, 1.0) for each in (estimate, low, high))
@@ -353,24 +361,6 @@ def _ratio_columns(numerators: ArrayLike, denominators: ArrayLike) -> tuple[Floa
         raise InvalidInputError(f"a denominator is {d.min()!r}; it counts something and is never negative")
     present = (d > 0) & ~np.isnan(x)
     return np.where(present, x, 0.0), np.where(present, d, 0.0)
-
-
-def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    lower, upper = bounds
-    if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
-        raise InvalidInputError(f"bounds is {bounds!r}; give (least, greatest), both finite, or None")
-    return float(lower), float(upper)
-
-
-def _check_within(x: FloatArray, d: FloatArray, lower: float, upper: float) -> None:
-    slack = 1e-9 * (upper - lower) * d
-    outside = (x < lower * d - slack) | (x > upper * d + slack)
-    if outside.any():
-        row, column = (int(index) for index in np.argwhere(outside)[0])
-        raise InvalidInputError(
-            f"row {row}, column {column} has the score {float(x[row, column] / d[row, column])!r}, outside the bounds "
-            f"({lower!r}, {upper!r}); pass the bounds that hold for this score, or bounds=None"
-        )
 
 
 def _methods(
@@ -422,46 +412,6 @@ def _beta(x: FloatArray, d: FloatArray, near: FloatArray, quantile: FloatArray) 
     return limits[0], limits[1]
 
 
-def _student(d: FloatArray, level: float) -> FloatArray:
-    return np.asarray(stats.t.ppf((1 + level) / 2, np.maximum(np.count_nonzero(d, axis=0) - 1, 1)))
-
-
-def _bounded_beta(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    return _beta(x, d, np.full(x.shape[1], NEAR_BOUND), _student(d, level))
-
-
-def _beta_of_0_and_1(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    near = np.where(np.count_nonzero(d, axis=0) < 5, 0.5, 0.6)
-    return _beta(x, d, near, stats.norm.ppf((1 + level) / 2))
-
-
-def _exact(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    return _beta(x, d, np.ones(x.shape[1]), stats.norm.ppf((1 + level) / 2))
-
-
-def _cluster_t(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    estimate, error = x.sum(axis=0) / d.sum(axis=0), _standard_errors(x, d)
-    half = np.where(np.isnan(error), np.inf, _student(d, level) * error)
-    return estimate - half, estimate + half
-
-
-def _cluster_t_logit(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    estimate = x.sum(axis=0) / d.sum(axis=0)
-    half = _student(d, level) * _standard_errors(x, d) / (estimate * (1 - estimate))
-    return expit(logit(estimate) - half), expit(logit(estimate) + half)
-
-
-def _cluster_bootstrap(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    limits = []
-    for own_x, own_d in zip(x.T, d.T, strict=True):
-        present = own_d > 0
-        blocks = cluster_resamples(int(present.sum()), resamples=RESAMPLES)
-        drawn = np.concatenate([(block @ own_x[present]) / (block @ own_d[present]) for block in blocks])
-        limits.append(np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
-    low, high = np.array(limits).T
-    return low, high
-
-
 def bets_on(x: FloatArray, d: FloatArray) -> ConfidenceSequence:
     """The clusters of one column of ratios between 0 and 1, as what is bet on.
 
@@ -472,21 +422,33 @@ def bets_on(x: FloatArray, d: FloatArray) -> ConfidenceSequence:
     return ConfidenceSequence.of(np.clip(x[present] / d[present], 0.0, 1.0), d[present] / d.max(initial=1.0))
 
 
-def _betting(x: FloatArray, d: FloatArray, level: float) -> Limits:
-    low, high = np.array([bets_on(*column).limits(level) for column in zip(x.T, d.T, strict=True)]).T
-    return low, high
-
-
-_LIMITS: Mapping[str, Callable[[FloatArray, FloatArray, float], Limits]] = {
-    "beta": _beta_of_0_and_1,
-    "bounded_beta": _bounded_beta,
-    "exact": _exact,
-    "cluster_t": _cluster_t,
-    "cluster_t_logit": _cluster_t_logit,
-    "cluster_bootstrap": _cluster_bootstrap,
-    "betting": _betting,
-}
-"""Method -> lower and upper limits of columns of ratios between 0 and 1."""
+def _limits(method: str, x: FloatArray, d: FloatArray, level: float) -> Limits:
+    """Lower and upper limits of columns of ratios between 0 and 1 by one of the methods of `ratio_intervals`."""
+    if method == "betting":
+        low, high = np.array([bets_on(*column).limits(level) for column in zip(x.T, d.T, strict=True)]).T
+        return low, high
+    if method == "cluster_bootstrap":
+        drawn = []
+        for own_x, own_d in zip(x.T, d.T, strict=True):
+            present = own_d > 0
+            blocks = cluster_resamples(int(present.sum()), resamples=RESAMPLES)
+            ratios = np.concatenate([(block @ own_x[present]) / (block @ own_d[present]) for block in blocks])
+            drawn.append(np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2]))
+        low, high = np.array(drawn).T
+        return low, high
+    k = np.count_nonzero(d, axis=0)
+    student = np.asarray(stats.t.ppf((1 + level) / 2, np.maximum(k - 1, 1)))
+    if method == "bounded_beta":
+        return _beta(x, d, np.full(k.shape, NEAR_BOUND), student)
+    if method in {"beta", "exact"}:
+        near = np.ones(k.shape) if method == "exact" else np.where(k < 5, 0.5, 0.6)
+        return _beta(x, d, near, stats.norm.ppf((1 + level) / 2))
+    estimate, half = x.sum(axis=0) / d.sum(axis=0), student * _standard_errors(x, d)
+    if method == "cluster_t":
+        half = np.where(np.isnan(half), np.inf, half)
+        return estimate - half, estimate + half
+    half = half / (estimate * (1 - estimate))
+    return expit(logit(estimate) - half), expit(logit(estimate) + half)
 
 
 def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) -> Iterator[IntArray]:
@@ -543,7 +505,7 @@ def bootstrap_interval(
 
     They are quantiles of the statistic of weighted sums, the weight of each cluster being standard exponential, at the
     tail probability of Student's t for one degree of freedom less than clusters. To the lower limit a cluster that
-    nobody saw is added, of the size-biased mean size of those seen (sum of squares / sum) and with a Gamma weight of
+    was not seen is added, of the size-biased mean size of those seen (sum of squares / sum) and with a Gamma weight of
     shape 3/4: that which lowers the statistic of the sample most; to the upper one that which raises it most. Weights
     are positive, so that a statistic that is defined for the sample is defined for every draw. The standard error is
     the standard deviation of the draws without the unseen one, times :math:`\sqrt{(k + 1) / (k - 1)}`, which makes that
@@ -552,7 +514,7 @@ def bootstrap_interval(
     Args:
         rows: (n_rows, …), the terms of the sums.
         statistic: Of sums (draws, …) the statistic of each, (draws,).
-        against: (n_candidates, …), the terms of rows that nobody saw and that would lower the statistic.
+        against: (n_candidates, …), the terms of unseen rows that would lower the statistic.
         towards: The same for those that would raise it.
         level: With the clusters of the rows.
         resamples: How many draws.
@@ -601,12 +563,11 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class UnscoredBounds:
-    """The bounds of a score that so many unscored votes leave open that they lead, and not its mean.
+    """The bounds of a score with too many unscored votes for its mean to lead.
 
     Attributes:
         low: The score of these rows if every unscored vote had been the lowest.
-        high: The same with the highest. Had every vote been scored, the score would lie between the two, whatever the
-            unscored votes have in common.
+        high: The same with the highest. Had every vote been scored, the score would lie between the two.
         interval_low: The lower limit of the interval of ``low``.
         interval_high: The upper limit of the interval of ``high``.
         share: The share of the rows, among those to which the question applies, that have an unscored vote.
@@ -697,7 +658,7 @@ def mean_leads(score: Interval | None, least: float, greatest: float, *, toleran
         score: Of what is scored.
         least: The score if every unscored vote had been the lowest.
         greatest: The same with the highest.
-        tolerance: What is no difference.
+        tolerance: Differences up to this are 0.
     """
     if score is None:
         return False

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import BoolArray, FloatArray, IntArray, Interval, IntervalLevel, Level
 from evenhand.statistics.strengths import (
     LogitOutcomes,
+    NotFinite,
     Parameter,
     Ties,
     expected_win_rates,
@@ -71,14 +71,9 @@ def length_controlled_win_rates(
 
     >>> pairs = dict(first=[0] * 4, second=[1] * 4, score=[1, 0, 1, 0])  # won when longer: always at +30, never at -30
     >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30]).reason
-    'outcomes follow from system and length without an error (complete separation): no finite estimate'
+    'outcomes follow from systems, lengths and covariates without an error (complete separation): no finite estimate'
     """
     difference = np.asarray(length_difference, dtype=float)
-    if difference.shape != (len(contests),) or np.isinf(difference).any():
-        raise InvalidInputError(
-            f"length_difference has shape {difference.shape}, the contests are {len(contests)}: give one finite number "
-            "per contest, NaN for an unknown length."
-        )
     usable = ~np.isnan(contests.score) & ~np.isnan(difference)
     used, difference = contests.only(usable), difference[usable]
     placed, unplaced = placeable(used)
@@ -107,9 +102,10 @@ def length_controlled_win_rates(
     )
 
 
-_REASONS = {
-    "collinear": "the length difference cannot be told from the systems (collinear)",
-    "separated": "outcomes follow from system and length without an error (complete separation): no finite estimate",
+_REASONS: Mapping[NotFinite, str] = {
+    "collinear": "length cannot be distinguished from the systems, the quality or the position (collinear)",
+    "separated": "outcomes follow from systems, lengths and covariates without an error (complete separation): no "
+    "finite estimate",
 }
 
 
@@ -133,7 +129,7 @@ def _why_none(used: Contests, unplaced: dict[int, str], difference: FloatArray, 
     if not difference.any():
         return "all responses of a contest have the same length: there is no length effect to estimate"
     if scale <= 1e-9 * np.abs(difference).max():
-        return "the length difference is constant within every pair: it cannot be told from the systems"
+        return "the length difference is constant within every pair: it cannot be distinguished from the systems"
     return None
 
 
@@ -203,7 +199,7 @@ def verbosity_slope(
     or a score), it is the effect among pairs of equal quality, as far as that quality is the one the judge sees.
 
     Even if quality is independent of length, the slope without it is nearer to 0 than the judge's own preference: pairs
-    far apart in quality are decided whatever their lengths. For a quality difference with standard deviation s (in
+    far apart in quality are decided regardless of their lengths. For a quality difference with standard deviation s (in
     log-odds) it is a little less than :math:`\lambda / \sqrt{1 + 0.35\,s^2}`: for s = 1 five sixths of λ, for s = 2 six
     tenths. That is the effect averaged over the pairs at hand, not wrong but another number. With the quality on the
     judge's own scale the slope is the ``verbosity_preference`` of `evenhand.engines.simulated`, λ itself; with a
@@ -226,9 +222,6 @@ def verbosity_slope(
     lengths, outcomes that follow from them without an error (complete separation). With one cluster, or without any
     spread between clusters, the limits are infinite.
 
-    Raises:
-        InvalidInputError: Shapes that do not fit, a score outside [0, 1], a negative or infinite number.
-
     Source: Davidson (1970) for ties; Zeger, Liang and Albert (1988), "Models for longitudinal data", for the
     attenuation (their constant is (16√3 / 15π)² = 0.346); Liang and Zeger (1986) for the standard errors.
 
@@ -239,13 +232,6 @@ def verbosity_slope(
     (0.75, 1.585)
     """
     won, long = np.asarray(score, dtype=float), np.asarray(lengths, dtype=float)
-    if won.ndim != 1 or ((won < 0) | (won > 1)).any():
-        raise InvalidInputError("a score lies outside [0, 1]; give 1 for a win of the first response, 0.5 for a tie")
-    if long.shape != (len(won), 2) or (long < 0).any() or np.isinf(long).any():
-        raise InvalidInputError(
-            f"lengths has the shape {long.shape!r}; give {(len(won), 2)!r}: a's and b's, finite, not negative, "
-            "NaN for an unknown one"
-        )
     labels = IntervalLevel.of(level).labels(len(won))
     given = {"quality": quality_difference, "position": shown_first}
     columns = {"length": np.log1p(long[:, 0]) - np.log1p(long[:, 1])}
@@ -263,7 +249,7 @@ def verbosity_slope(
         reason = "both responses of every contest have the same length: there is no length effect to estimate"
     else:
         found = fit_logit(LogitOutcomes.of(design[usable], won[usable], labels[usable], ties=undecided))
-        reason, fit = (_WHY_NO_SLOPE[found], None) if isinstance(found, str) else (None, found)
+        reason, fit = (_REASONS[found], None) if isinstance(found, str) else (None, found)
 
     def parameter(place: int, scale: float = 1.0, transform: Callable[[float], float] = float) -> Parameter:
         slope = scale * np.eye(design.shape[1])[place]
@@ -282,13 +268,6 @@ def verbosity_slope(
         ties=ties,
         level=float(level),
     )
-
-
-_WHY_NO_SLOPE = {
-    "collinear": "the length ratio cannot be told from the systems, quality or position (collinear)",
-    "separated": "outcomes follow from lengths and covariates without an error (complete separation): no finite "
-    "estimate",
-}
 
 
 def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[FloatArray, BoolArray]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests, win_rate_intervals
 from evenhand.statistics.intervals import (
     FloatArray,
@@ -29,7 +28,7 @@ from evenhand.statistics.strengths import StrengthModel
 TestMethod = Literal["exact", "t", "wald", "scheffe", "betting"]
 
 MOST_ENUMERATED = 12
-"""Up to so many clusters that differ all assignments of signs are listed."""
+"""Most clusters that differ for which all assignments of signs are listed."""
 
 ENOUGH_CLUSTERS = 5
 """With fewer clusters whose difference is not 0 the standard error says too little for the logit scale."""
@@ -210,9 +209,6 @@ def paired_differences(
     Returns:
         One per pair, the first system before the second in the order of the columns.
 
-    Raises:
-        InvalidInputError: Shapes that differ, a score outside the bounds, a bad level.
-
     Source: McNemar (1947), Psychometrika 12; Holm (1979), Scandinavian Journal of Statistics 6; Liang and Zeger (1986),
     Biometrika 73, for the standard error.
 
@@ -225,10 +221,10 @@ def paired_differences(
     >>> round(pair.if_unscored_low, 3), round(pair.if_unscored_high, 3)  # (4 + 0) / 6, (4 + 1) / 6
     (0.667, 0.833)
     """
-    over, table = IntervalLevel.of(level), _table(scores, None, bounds)
+    over, table = IntervalLevel.of(level), np.asarray(scores, dtype=float)
     missing, labels = np.isnan(table), over.labels(len(table))
-    least = np.where(missing, bounds[0], table) if low is None else _table(low, table.shape, bounds)
-    most = np.where(missing, bounds[1], table) if high is None else _table(high, table.shape, bounds)
+    least = np.where(missing, bounds[0], table) if low is None else np.asarray(low, dtype=float)
+    most = np.where(missing, bounds[1], table) if high is None else np.asarray(high, dtype=float)
     columns, least, most = (np.asfortranarray(each) for each in (table, least, most))
     found = []
     for i, j in combinations(range(table.shape[1]), 2):
@@ -271,26 +267,12 @@ def _inferred(differences: FloatArray, labels: IntArray, level: IntervalLevel, w
     return interval, test
 
 
-def _table(values: ArrayLike, shape: tuple[int, ...] | None, bounds: tuple[float, float]) -> FloatArray:
-    table = np.asarray(values, dtype=float)
-    if table.ndim != 2 or (shape is not None and table.shape != shape):
-        expected = "(n_rows, n_systems)" if shape is None else f"{shape!r}, that of the scores"
-        raise InvalidInputError(f"the scores or their limits have the shape {table.shape!r}; give {expected}")
-    low, high = bounds
-    outside = (table < low) | (table > high)
-    if outside.any():
-        raise InvalidInputError(
-            f"a score is {float(table[outside][0])!r}; scores lie in [{low:g}, {high:g}], and NaN is missing"
-        )
-    return table
-
-
 @dataclass(frozen=True)
 class PairComparison:
     """Two systems against each other. What has no data is None.
 
     Attributes:
-        first: The system whose side is told.
+        first: The one system.
         second: The other.
         contests: Scored contests between the two.
         win_rate: Mean score of ``first`` in these; None when they never met.

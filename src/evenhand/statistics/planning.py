@@ -1,4 +1,4 @@
-r"""How narrow an interval gets, and how often a test tells two systems apart, in closed form.
+r"""How narrow an interval gets, and how often a test finds a difference of two systems, in closed form.
 
 Rows bring scores with the standard deviation :math:`s`; the differences of two systems whose scores correlate by
 :math:`c` have :math:`s\sqrt{2(1-c)}`. Of people's scores the judge explains a share :math:`R^2`; a score corrected by n

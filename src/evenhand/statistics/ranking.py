@@ -78,8 +78,9 @@ class _Standing:
         The interval goes from 1 + the number of systems that are significantly better to k - the number that are
         significantly worse, by the corrected tests: with probability ``level`` all intervals together hold the true
         ranks. The ranks of resampled prompts (drawn with replacement, all contests of a prompt together), or of drawn
-        strengths, are told by their mean and by how often a system comes first. Their quantiles are no interval: among
-        systems nearly equal they held the true rank of the best in 86 % of simulated data sets instead of 95 %.
+        strengths, are summarised by their mean and by how often a system comes first. Their quantiles are not an
+        interval: among systems nearly equal they held the true rank of the best in 86 % of simulated data sets instead
+        of 95 %.
 
         Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024); Hall and
         Miller, Using the bootstrap to quantify the authority of an empirical ranking, Annals of Statistics 37 (2009).
@@ -262,7 +263,7 @@ class Ranking:
     Attributes:
         systems: One a system, best rank first; systems without a rank last.
         pairs: Every two systems: head to head, difference, tests.
-        groups: Systems that cannot be told apart, best first.
+        groups: Systems that are not distinguishable, best first.
         cycles: Circular preferences.
         model: The fitted Davidson (and Beaver) model: ties and position advantage.
         length_controlled: None when no lengths were given.
@@ -399,7 +400,7 @@ def rank_systems(
 def _without_estimates_of_models(
     model: StrengthModel, controlled: LengthControlled | None
 ) -> tuple[StrengthModel, LengthControlled | None]:
-    """The models without their estimates: an interval that does not hold is no interval."""
+    """The models without their estimates: an interval that does not hold is not one."""
     unknown = Parameter(None, AT_ANY_TIME)
     strengths = tuple(Strength(strength.system, None, AT_ANY_TIME) for strength in model.strengths)
     model = replace(model, strengths=strengths, tie=unknown, position_log_odds=unknown, position_probability=unknown)
@@ -412,10 +413,10 @@ def _without_estimates_of_models(
 def indistinguishable_groups(
     comparisons: Sequence[PairComparison], systems: Sequence[str], *, level: float = 0.95
 ) -> tuple[tuple[str, ...], ...]:
-    """Group the systems that cannot be told apart: the maximal sets without a significant difference inside.
+    """Group the systems that are not distinguishable: the maximal sets without a significant difference inside.
 
     Two systems differ when the adjusted p-value of their difference is below ``1 - level``; a pair that was not tested
-    is not told apart. A system may stand in several groups (a with b, b with c, yet a above c), as letters do in a
+    is not distinguishable. A system may stand in several groups (a with b, b with c, yet a above c), as letters do in a
     compact letter display, and every system stands in at least one.
 
     Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, Journal of

@@ -443,7 +443,7 @@ def fit_strengths(
 
 
 _NO_ORDER_EFFECT: Mapping[NotFinite, str] = {
-    "collinear": "the orders cannot be told from the systems: show pairs in both orders",
+    "collinear": "the orders cannot be distinguished from the systems: show pairs in both orders",
     "separated": "position decides every contest that strength does not: no finite estimate",
 }
 

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 import evenhand
-from evenhand.aggregation import rubric_score
+from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Option
 from evenhand.data.formats.rubrics import LeftOutWarning, data_set_rows, format_of
 from evenhand.errors import ArtifactError, InvalidInputError

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import evenhand
-from evenhand.aggregation import rubric_score
+from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.data.formats.rubrics import FORMATS, format_of
 from evenhand.errors import InvalidCriterionError

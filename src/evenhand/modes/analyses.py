@@ -7,11 +7,11 @@ from typing import Final
 
 from evenhand.modes.any_mode import ModeAnalysis
 from evenhand.modes.checked import ChecklistAnalysis
+from evenhand.modes.grade_scores import GradeAnalysis
 from evenhand.modes.judgements import JudgementAnalysis
+from evenhand.modes.recorded_votes import AgreementAnalysis, VoteAnalysis
+from evenhand.modes.winrate_tables import WinrateAnalysis
 from evenhand.results.analysis import Analysis
-from evenhand.tables.grade_table import GradeAnalysis
-from evenhand.tables.recorded_votes import AgreementAnalysis, VoteAnalysis
-from evenhand.tables.winrate_table import WinrateAnalysis
 
 ANALYSES: Final[Mapping[str, type[Analysis]]] = {
     analysis.kind: analysis

@@ -1,17 +1,163 @@
-"""What contests come to over a data set, worked by hand."""
+"""Contests, winrates and what is reported of them, worked by hand."""
+
+import math
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from evenhand.aggregation.verdict import VoteRules
 from evenhand.errors import InvalidInputError
-from evenhand.modes.contest import resolved_contests
-from evenhand.modes.pairwise import order_selections, summarize_contests, unscored_pairs
+from evenhand.modes.contest import Contest, check_reduction, presented_contests, rankings, resolved_contests, winrates
+from evenhand.modes.winrates import summarize_contests, unscored_pairs
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.paired_differences import compare_pairs
 from evenhand.votes import Usage
-from tests.modes.contests_by_hand import GRADED, contest, held, vote
+from tests.modes.contests_by_hand import CHOICE, GRADED, TIES, contest, held, vote
+
+
+def test_a_contest_from_either_side():
+    won = contest(1.0, 1.0)
+    assert (won.score_of("a"), won.score_of("b"), won.winner, won.opponent("b")) == (1.0, 0.0, "a", "a")
+    assert (contest(0.0, 0.0).score_of("b"), contest(0.5, 0.5, criterion=TIES).winner) == (1.0, None)
+    silent = contest(None, None)
+    assert (silent.score, silent.score_of("b"), silent.winner, silent.unscored_reason) == (None, None, None, "no_match")
+    assert held([]).unscored_reason == "missing_response"
+    with pytest.raises(InvalidInputError, match="between 'a' and 'b', without 'c'"):
+        won.score_of("c")
+    with pytest.raises(FrozenInstanceError):
+        won.first = "c"
+
+
+@pytest.mark.parametrize(
+    ("policy", "score", "winner", "reason"),
+    [
+        (None, 0.5, None, None),
+        ("average", 0.5, None, None),
+        ("first", 1.0, "a", None),
+        ("abstain", None, None, "inconsistent"),
+    ],
+)
+def test_orders_that_disagree(policy, score, winner, reason):
+    votes = contest(1.0, 0.0).verdict.votes
+    split = Contest.of(votes, CHOICE, VoteRules(on_position_bias=policy), instance=0, first="a", second="b")
+    assert (split.score, split.winner, split.unscored_reason) == (score, winner, reason)
+    assert split.verdict.position_consistent is False
+
+
+@pytest.mark.parametrize(
+    ("values", "score", "grade"),
+    [
+        ((1.0, 1.0), 1.0, 2),
+        ((0.75, 0.75), 1.0, 1),
+        ((0.5, 0.5), 0.5, 0),
+        ((0.0, 0.0), 0.0, -2),
+        # the orders agree on the winner and differ in the grade: (2 + 1) / 2
+        ((1.0, 0.75), 1.0, 1.5),
+        # they name different winners: a tie
+        ((1.0, 0.25), 0.5, 0),
+    ],
+)
+def test_a_graded_contest_is_a_whole_win_with_a_grade(values, score, grade):
+    graded = contest(*values, criterion=GRADED)
+    assert (graded.score, graded.grade) == (score, grade)
+    assert (graded.score_of("b"), graded.grade_of("b")) == (1 - score, -grade)
+    assert contest(1.0, 1.0).grade_of("a") is None
+
+
+def test_what_each_judge_selects_in_both_orders():
+    panel = held([vote(1.0, judge="x"), vote(0.0, judge="y", swapped=True), vote(None, judge="x", swapped=True)])
+    assert (panel.selections, contest(0.75, 0.5, criterion=GRADED).selections) == (((0, -1), (-2, 1)), ((0, 2),))
+    drawn = [vote(value, sample=sample) for sample, value in enumerate((1.0, 0.0, 1.0))]  # two of three are for a
+    assert (held(drawn).selections, held([]).selections) == (((0, -2),), ())
+
+
+VALUES = st.sampled_from([(1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (None, 1.0), (None, None)])
+FIELDS = st.dictionaries(
+    st.tuples(st.integers(0, 5), st.sampled_from([("a", "b"), ("a", "c"), ("b", "c")])), VALUES, max_size=12
+)
+
+
+def field(drawn):
+    return [contest(*values, first=pair[0], second=pair[1], instance=row) for (row, pair), values in drawn.items()]
+
+
+def test_winrates_by_hand():
+    contests = [
+        contest(1.0, 1.0),  # a beats b
+        contest(1.0, 0.0),  # a and b tie
+        contest(0.0, 0.0, first="a", second="c"),  # c beats a
+        contest(None, None, first="b", second="c"),  # nobody knows
+    ]
+    # a: (1 + ½ + 0) / 3; b: (0 + ½) / 2; c: 1 / 1
+    assert winrates(contests, ["a", "b", "c", "d"]) == {"a": 0.5, "b": 0.25, "c": 1.0, "d": None}
+
+
+def test_weighted_winrates_by_the_definition():
+    grades = [(1.0, 1.0), (0.75, 0.75), (0.5, 0.5), (0.25, 0.25), (0.0, 0.0)]
+    contests = [contest(*values, criterion=GRADED) for values in grades]
+    # a: grades 2, 1, 0, -1, -2: won 2 + 1 + 1, fought 2 + 1 + 2 + 1 + 2
+    assert winrates(contests, "ab", "weighted_win_rate") == {"a": 4 / 8, "b": 4 / 8}
+    # without the two losses: won 4 of 5; b the rest
+    assert winrates(contests[:3], "ab", "weighted_win_rate") == pytest.approx({"a": 4 / 5, "b": 1 / 5})
+    # unweighted a tie is half a win: (1 + 1 + ½) / 3
+    assert winrates(contests[:3], "ab") == pytest.approx({"a": 2.5 / 3, "b": 0.5 / 3})
+
+
+def test_a_weighted_winrate_needs_grades():
+    assert check_reduction("weighted_win_rate", graded=True) == "weighted_win_rate"
+    with pytest.raises(InvalidInputError, match="scale='graded'"):
+        check_reduction("weighted_win_rate", graded=False)
+    with pytest.raises(InvalidInputError, match="'a' and 'b' has no grade"):
+        winrates([contest(1.0)], "ab", "weighted_win_rate")
+
+
+def test_equals_share_the_better_rank_even_when_sums_round_differently():
+    assert rankings({"a": 0.1 + 0.2, "b": 0.3, "c": 0.2, "d": None}) == {"a": 1, "b": 1, "c": 3, "d": None}
+
+
+@given(FIELDS)
+def test_winrates_weighted_by_contests_sum_to_the_scored_contests(drawn):
+    contests = field(drawn)
+    scored = [held for held in contests if held.score is not None]
+    rates = winrates(contests, "abc")
+    total = sum((rates[name] or 0) * sum(name in {held.first, held.second} for held in scored) for name in "abc")
+    assert total == pytest.approx(len(scored))
+
+
+@given(FIELDS)
+def test_swapping_the_sides_of_every_contest_changes_nothing(drawn):
+    mirror = {1.0: 0.0, 0.0: 1.0, None: None}
+    swapped = [
+        contest(*(mirror[value] for value in values), first=pair[1], second=pair[0], instance=row)
+        for (row, pair), values in drawn.items()
+    ]
+    assert winrates(swapped, "abc") == winrates(field(drawn), "abc")
+
+
+def test_arrays_of_presented_contests_have_a_row_a_vote_with_the_first_shown_first():
+    # a is preferred when shown first, b when shown first; then a vote that cannot be read
+    split = held([vote(1.0), vote(0.0, swapped=True), vote(None, judge="k", swapped=True)], instance=2)
+    tied = contest(0.5, criterion=TIES, instance=5)
+    arrays = presented_contests([split, tied, held([], instance=9)], ["a", "b"])
+    assert arrays.first.tolist() == [0, 1, 1, 0]
+    assert arrays.second.tolist() == [1, 0, 0, 1]
+    assert arrays.score.tolist()[:2] == [1.0, 1.0]
+    assert math.isnan(arrays.score[2])
+    assert arrays.score[3] == 0.5
+    assert arrays.cluster.tolist() == [2, 2, 2, 5]
+    assert len(presented_contests([], ["a", "b"])) == 0
+
+
+def test_of_a_graded_vote_the_side_counts_in_both_arrays():
+    graded = [contest(value, value, criterion=GRADED, instance=row) for row, value in enumerate([1.0, 0.75, 0.5, 0.25])]
+    # a wins twice (much, slightly), an even one, b wins slightly; the second row of each showing is b's side
+    assert resolved_contests(graded, ["a", "b"]).score.tolist() == [1.0, 1.0, 0.5, 0.0]
+    assert presented_contests(graded, ["a", "b"]).score.tolist() == [1.0, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0, 1.0]
 
 
 def three_instances():
@@ -45,7 +191,7 @@ def test_intervals_take_the_instance_as_the_unit():
     (expected,) = win_rate_intervals(np.array([[2.0], [0.5], [1.5]]), np.array([[2.0], [2.0], [2.0]]))
     assert (a.winrate.low, a.winrate.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
     # the same contests as nine instances would say more
-    apart = [held.model_copy(update={"instance": row}) for row, held in enumerate(three_instances())]
+    apart = [replace(held, instance=row) for row, held in enumerate(three_instances())]
     loose = summarize_contests(apart, "abc").systems[0].winrate
     assert loose.estimate == a.winrate.estimate
     assert loose.high - loose.low < a.winrate.high - a.winrate.low
@@ -62,13 +208,6 @@ def test_mean_rank():
     ranks = [one.mean_rank.estimate for one in summarize_contests([*three_instances(), *again], "abc").systems]
     # ranks on instance 0: a 1, b 3, c 2; on 4: a and b (2 + 3) / 2 each, c 1
     assert ranks == pytest.approx([(1 + 2.5) / 2, (3 + 2.5) / 2, (2 + 1) / 2])
-
-
-def test_mean_rank_of_equals_is_the_middle_of_their_ranks():
-    tied = contest(1.0, 0.0)  # a and b tie, both beat c: (1 + 2) / 2 each
-    rest = [contest(1.0, 1.0, second="c"), contest(1.0, 1.0, first="b", second="c")]
-    summary = summarize_contests([tied, *rest], "abc")
-    assert [one.mean_rank.estimate for one in summary.systems] == [1.5, 1.5, 3.0]
 
 
 def test_where_no_instance_is_complete_the_mean_rank_is_what_the_strengths_expect():
@@ -118,12 +257,6 @@ def test_first_shown_preference_is_tested_exactly():
     # two-sided: 2 · (C(10, 0) + C(10, 1)) / 2^10 = 22 / 1024
     assert summary.position.p_value == pytest.approx(22 / 1024)
     assert summary.position.p_value == pytest.approx(binomtest(9, 10).pvalue)
-
-
-def test_selections_of_both_orders():
-    panel = held([vote(1.0, judge="x"), vote(0.0, judge="y", swapped=True), vote(None, judge="x", swapped=True)])
-    graded = contest(0.75, 0.5, criterion=GRADED)
-    assert order_selections([panel, graded, held([])]) == [(0, -1), (-2, 1), (0, 2)]
 
 
 def test_weighted_bounds_stake_two_battles_on_an_unscored_contest():
@@ -195,14 +328,6 @@ def test_what_a_rule_sets_aside_was_read():
     assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((0.1, 1.0))
 
 
-def test_of_graded_contests_the_unscored_are_worth_two_battles():
-    # a slightly better (1 battle won) four times; four unscored: 4 of 4 + 4 · 2 = 1/3 if lost by much, all if won
-    fought = [contest(0.75, 0.75, instance=row, criterion=GRADED) for row in range(4)]
-    fought += [contest(None, None, instance=4 + row, criterion=GRADED) for row in range(4)]
-    a = summarize_contests(fought, "ab", reduction="weighted_win_rate").systems[0]
-    assert (a.unscored_bounds.low, a.unscored_bounds.high) == pytest.approx((1 / 3, 1.0))
-
-
 def test_head_to_head_only_the_pairs_with_unscored_contests_lead_with_bounds():
     fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 0.0] * 10)]
     fought += [contest(won, won, instance=row, second="c") for row, won in enumerate([1.0, 0.0] * 8)]
@@ -217,7 +342,7 @@ def test_bounds_are_over_the_clusters_of_the_instances():
     def together(size):
         fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 1.0, 0.0, 0.0] * 6)]
         fought += [contest(None, None, instance=24 + row) for row in range(6)]
-        return [held.model_copy(update={"cluster": f"document {held.instance // size}"}) for held in fought]
+        return [replace(held, cluster=f"document {held.instance // size}") for held in fought]
 
     apart, pairs = (summarize_contests(together(size), "ab").systems[0].unscored_bounds for size in (1, 2))
     assert (pairs.low, pairs.high) == (apart.low, apart.high)
@@ -231,7 +356,7 @@ def test_what_is_printed_holds_the_truth_where_the_judge_refuses_what_one_system
     printed, alone = [], []
     for _ in range(60):
         results = [1.0 if generator.random() < 0.5 else 0.0 if generator.random() < 0.5 else None for _ in range(80)]
-        fought = [drafts[won].model_copy(update={"instance": row}) for row, won in enumerate(results)]
+        fought = [replace(drafts[won], instance=row) for row, won in enumerate(results)]
         pairs = compare_pairs(resolved_contests(fought, "ab"))
         unscored = unscored_pairs(fought, pairs)["a", "b"]
         alone.append(pairs[0].win_rate.low <= 0.5 <= pairs[0].win_rate.high)

@@ -1,6 +1,6 @@
 """Pairwise judging: which pairs of systems a judge is shown, and what the contests come to.
 
-A :class:`PairwiseMode` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
+A :class:`WinratesMode` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
 intervals, ranks, and how far the judging can be trusted.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from evenhand.data.rows import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, permutations, swiss_pairs
+from evenhand.judging.grid import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.progress import tell
 from evenhand.judging.run import ask, estimate, limits_after
 from evenhand.modes.contest import (
@@ -28,66 +28,44 @@ from evenhand.modes.contest import (
     Contest,
     Tally,
     as_read,
+    cluster_numbers,
     limits,
     presented_contests,
-    resolve,
     resolved_contests,
-    side_of,
     tally_table,
     winrates,
 )
-from evenhand.modes.deciding import Questioning
 from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
-from evenhand.numbers import Missing
+from evenhand.numbers import Missing, format_count
 from evenhand.options import Reduction
 from evenhand.question import Question
 from evenhand.results.measures import UnscoredCounts, known, measure
 from evenhand.results.vote_columns import Cell, VerdictColumns, VoteColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
-from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
+from evenhand.statistics.anytime import ConfidenceSequence, hedged, p_value_of
+from evenhand.statistics.consistency import PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
 from evenhand.statistics.intervals import IntArray, IntervalLevel, Level, UnscoredBounds, bounds_between, mean_leads
-from evenhand.statistics.paired_differences import PairComparison
+from evenhand.statistics.paired_differences import PairComparison, holm
 from evenhand.statistics.ranking import AT_ANY_TIME, Ranking, SystemRanking, rank_systems
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentPlan:
-    """What a tournament will ask for, at most.
+ABOUT_CONTEST: Final = ("instance", "first", "second", "round", "cluster", "prompt_id", "lengths", "gold")
 
-    Attributes:
-        design: Which pairs meet.
-        instances: How many.
-        contests: Contests that are judged; those with a missing response are not.
-        missing: Contests that are not judged, because a response is missing.
-        votes: Contests × orders × samples × judges.
-        calls: Calls to the judges, without re-asks and retries; replies in the journal are not called for again.
-        stop: Pairs that are decided are not asked about any further.
-    """
 
-    design: Design
-    instances: int
-    contests: int
-    missing: int
-    votes: int
-    calls: int
-    stop: Literal["decided"] | None = None
-
-    def __str__(self) -> str:
-        bound = "up to " if self.design.kind == "swiss" or self.stop else ""
-        missing = f" ({self.missing} more lack a response)" if self.missing else ""
-        return (
-            f"pairwise judging, design {str(self.design)!r}: {self.instances} instances, {bound}{self.contests} "
-            f"contests{missing}, {bound}{self.votes} votes, {bound}{self.calls} calls without re-asks"
-        )
+def about_contest(contest: Contest) -> dict[str, Any]:
+    """Return what names a contest, and what is known of it before it is judged."""
+    about = {name: getattr(contest, name) for name in ABOUT_CONTEST if name not in {"lengths", "gold"}}
+    first, second = contest.lengths
+    return {**about, "first_length": first, "second_length": second, "gold": contest.gold}
 
 
 @dataclass(frozen=True)
-class PairwiseMode(Mode[tuple[Contest, ...]]):
+class WinratesMode(Mode[tuple[Contest, ...]]):
     """A judge compares the responses of two systems: instances × pairs of systems -> questions -> votes -> contests.
 
     A subject has the response of every system, and is judged by a pairwise criterion.
@@ -96,7 +74,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         design: Which pairs meet.
         reduction: How contests become winrates, by which a Swiss design pairs.
         resamples: For the expected ranks.
-        stop: ``decided``: ask about a pair until it is decided (:mod:`evenhand.modes.deciding`), with the error rate
+        stop: ``decided``: ask about a pair until it is decided (:class:`Questioning`), with the error rate
             that the level of the intervals leaves.
     """
 
@@ -137,16 +115,9 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
 
     def cells(self, about: Subject, result: tuple[Contest, ...], place: int) -> VoteCells:
         """One cell a contest."""
-        del place
+        del about, place
         for contest in result:
-            first, second = (about.texts[system] for system in (contest.first, contest.second))
-            named = {name: getattr(contest, name) for name in ("instance", "first", "second", "round", "cluster")}
-            lengths = {
-                "first_length": None if first is None else len(first),
-                "second_length": None if second is None else len(second),
-            }
-            gold = about.gold.get((contest.first, contest.second))
-            yield {**named, "prompt_id": about.row_id or None, **lengths, "gold": gold}, contest.verdict.votes
+            yield about_contest(contest), contest.verdict.votes
 
     def judged_cells(
         self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine], places: Sequence[int]
@@ -181,27 +152,6 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         only = IntervalLevel.of(level).over(None)
         return summarize_contests(contests, tuple(subjects[0].texts), reduction=self.reduction, level=only)
 
-    def plan(self, subjects: Sequence[Subject], judges: int) -> TournamentPlan:
-        """How many contests, votes and calls it takes, at most; nothing is called.
-
-        Raises:
-            InvalidInputError: If the instances name different systems, or these do not fit the design.
-        """
-        subjects, rounds = alike(subjects), self.design.rounds
-        drawn = self._drawn(subjects, 0, {})
-        questions = list(_questions(subjects, drawn).values())
-        orders = sum(len(shown) for shown in permutations(questions, self.options))
-        votes = orders * self.options.samples * judges * rounds
-        return TournamentPlan(
-            design=self.design,
-            instances=len(subjects),
-            contests=len(questions) * rounds,
-            missing=(len(drawn) - len(questions)) * rounds,
-            votes=votes,
-            calls=votes * self.flow.expected_calls(),
-            stop=self.stop,
-        )
-
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """Calls, tokens and cost, at most; nothing is called.
 
@@ -218,7 +168,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[Contest, ...]]:
         """Judge the pairs of the design: the contests of each instance, ordered by pair.
 
-        The number of calls is shown before the first one. A pair with a missing response is not judged: its contest is
+        A pair with a missing response is not judged: its contest is
         unscored (``missing_response``). The rounds of a Swiss design, and the blocks of prompts between two looks where
         pairs are asked about until they are decided, are runs that follow one another within one budget.
 
@@ -227,7 +177,6 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
             TooManyFailuresError: If more votes fail than the settings allow.
         """
         subjects = alike(subjects)
-        _announce(self.plan(subjects, len(judges)), progress=self.options.progress)
         held: dict[tuple[int, Pair], Contest] = {}
         for number, drawn in self._rounds(subjects, held):
             questions = _questions(subjects, drawn)
@@ -267,12 +216,20 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
                 tell(str(questioning))
 
     def _contest(self, about: Subject, pair: Pair, votes: Sequence[Vote], number: int = 0) -> Contest:
-        systems, criterion = tuple(about.texts), about.judged
-        first, second = (systems[side] for side in pair)
-        contest = Contest.between(
-            first, second, criterion, instance=about.instance, round=number, cluster=about.cluster
+        (first, one), (second, other) = (list(about.texts.items())[side] for side in pair)
+        return Contest.of(
+            votes,
+            about.judged,
+            self.rules,
+            instance=about.instance,
+            first=first,
+            second=second,
+            round=number,
+            cluster=about.cluster,
+            prompt_id=about.row_id or None,
+            lengths=(None if one is None else len(one), None if other is None else len(other)),
+            gold=about.gold.get((first, second)),
         )
-        return resolve(contest, votes, criterion, self.rules)
 
     def _drawn(
         self, subjects: Sequence[Subject], number: int, held: Mapping[tuple[int, Pair], Contest]
@@ -324,12 +281,6 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
             name = f"{about.named}:{pair[0]}-{pair[1]}"
             questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
     return questions
-
-
-def _announce(plan: TournamentPlan, *, progress: bool) -> None:
-    logger.info("%s", plan)
-    if progress:
-        tell(str(plan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -512,36 +463,13 @@ def unscored_pairs(
     return found
 
 
-def order_selections(contests: Iterable[Contest]) -> list[tuple[int, int]]:
-    """What every judge of every contest selects in the given and in the swapped order, repeated draws collapsed.
-
-    Numbers as :func:`evenhand.statistics.consistency.position_bias` takes them: 0 the contest's first system, 1 the
-    second, 2 a tie (of a graded contest the side counts, not the grade), -1 not scored, -2 not asked.
-    """
-    rows: list[tuple[int, int]] = []
-    for contest in contests:
-        by_judge: dict[str, dict[str, int]] = {}
-        for showing in contest.showings:
-            by_judge.setdefault(showing.judge_id, {})[showing.shown_first] = _selection(showing.value)
-        rows += [
-            (shown.get(contest.first, NOT_ASKED), shown.get(contest.second, NOT_ASKED)) for shown in by_judge.values()
-        ]
-    return rows
-
-
-def _selection(value: float | None) -> int:
-    if value is None:
-        return UNSCORED
-    return {1.0: 0, 0.0: 1}.get(side_of(value), 2)
-
-
 def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dict[str, Any]:
     """What the two orders of a judge say of it, by the names of the summary."""
-    selections = order_selections(contests)
+    selections = [own for contest in contests for own in contest.selections]
     if not selections:
         names = ("position", "first_shown_preference", "first_shown_preference_p_value", "first_position_share")
         return {**dict.fromkeys(names, Missing("nothing was judged")), "num_inconsistent": 0, "num_lone": 0}
-    judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
+    judged = [contest.cluster for contest in contests for _ in contest.selections]
     position = position_bias(selections, level=level.over(None if level.clusters is None else judged))
     return {
         "position": position,
@@ -700,3 +628,140 @@ def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:
         "field_winrate": known(entry.field_win_rate, ALL_MET if ranking.balanced else unranked),
         "length_controlled_winrate": known(entry.length_controlled_win_rate, lengths or "no contest with lengths"),
     }
+
+
+FIRST_BLOCK = 16
+GROWTH = 20
+"""Between two looks so many prompts are asked, or the twentieth part of those asked so far, if that is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is known of two systems at a look.
+
+    Attributes:
+        p_value: That neither is better, corrected by Holm over all pairs; valid at all looks together.
+        decided: It is below the error rate that was asked for.
+        prompts: That were asked for this pair.
+    """
+
+    p_value: float
+    decided: bool
+    prompts: int
+
+
+def decisions(
+    contests: Sequence[Contest], alpha: float, pairs: int | None = None, reduction: Reduction = "win_rate"
+) -> dict[tuple[str, str], Decision]:
+    """(First, second) -> what is known of the two, from their contests so far.
+
+    The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
+    unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
+    other. So a decision stands whatever the unscored votes would have said. A contest that was read and set aside,
+    since the orders disagree, is no contest.
+
+    Args:
+        contests: All so far, in any order.
+        alpha: The probability at most that any pair of equal systems is ever decided.
+        pairs: How many will be asked about; those that have contests by default.
+        reduction: How contests become winrates.
+    """
+    held: dict[tuple[str, str], dict[int, list[Contest]]] = {}
+    for contest, cluster in zip(contests, cluster_numbers(contests), strict=True):
+        held.setdefault((contest.first, contest.second), {}).setdefault(cluster, []).append(contest)
+    p_values = [_p_value(list(clusters.values()), reduction) for clusters in held.values()]
+    family = holm([*p_values, *[1.0] * ((pairs or 0) - len(held))]).tolist()
+    return {
+        pair: Decision(p_value, p_value < alpha, sum(map(len, clusters.values())))
+        for (pair, clusters), p_value in zip(held.items(), family, strict=False)
+    }
+
+
+def _p_value(clusters: Sequence[Sequence[Contest]], reduction: Reduction) -> float:
+    """That the winrate of the first system is one half, against all that the unscored votes could have said."""
+    sides: tuple[list[Tally], list[Tally]] = ([], [])
+    sizes = []
+    for contests in clusters:
+        known = [contest for contest in contests if contest.score is not None or not contest.verdict.read]
+        if known:
+            bounds = np.array([limits(contest, reduction) for contest in known]).sum(axis=0).tolist()
+            for side, fought in zip(sides, bounds, strict=True):
+                side.append(Tally(*fought))
+            sizes.append(len(known))
+    if not sizes:
+        return 1.0
+    stake = max(sizes) * MOST_BATTLES[reduction]  # which no result changes
+    least, most = (
+        ConfidenceSequence.of(
+            np.clip([one.wins / one.battles for one in side], 0.0, 1.0), [one.battles / stake for one in side]
+        )
+        for side in sides
+    )
+    return p_value_of(hedged(least.log_capital(0.5, above=True), most.log_capital(0.5, above=False)))
+
+
+class Questioning:
+    """Which contests are asked for next.
+
+    Prompts come in a seeded random order, so that it does not matter how a file is sorted, and those of a cluster
+    together. A pair that is decided is not asked about any further while others go on. The same seed and the same
+    replies give the same contests, so that a run that was interrupted asks for them again and finds them in the
+    journal.
+
+    Args:
+        drawn: The pairs of each row under the design; rows without one are not asked.
+        clusters: What each row belongs to; None for itself.
+        alpha: See :func:`decisions`.
+        seed: Of the order.
+        reduction: How contests become winrates.
+    """
+
+    def __init__(
+        self,
+        drawn: Mapping[int, Sequence[Pair]],
+        clusters: Sequence[str | None],
+        alpha: float,
+        seed: int,
+        reduction: Reduction = "win_rate",
+    ) -> None:
+        together: dict[object, list[int]] = {}
+        for place in drawn:
+            together.setdefault(place if clusters[place] is None else clusters[place], []).append(place)
+        groups = list(together.values())
+        order = np.random.default_rng([seed, len(groups)]).permutation(len(groups)).tolist()
+        self._left = [groups[number] for number in order]
+        self._drawn, self._alpha, self._rows, self._reduction = drawn, alpha, len(drawn), reduction
+        self._pairs = {pair for pairs in drawn.values() for pair in pairs}
+        self._open = set(self._pairs)
+        self._asked = 0
+
+    def block(self) -> list[tuple[int, Pair]]:
+        """What is asked for before the next look: (place of the row, pair) of each contest; nothing at the end."""
+        block: list[tuple[int, Pair]] = []
+        while self._left and self._open and not block:
+            rows: list[int] = []
+            while self._left and len(rows) < max(FIRST_BLOCK, -(-self._asked // GROWTH)):
+                rows += self._left.pop(0)
+            self._asked += len(rows)
+            block = [(place, pair) for place in sorted(rows) for pair in self._drawn[place] if pair in self._open]
+        return block
+
+    def look(self, contests: Sequence[Contest], systems: Sequence[str]) -> None:
+        """Find what is decided by all contests so far. Where the budget is spent, nothing more is asked.
+
+        Args:
+            contests: All so far.
+            systems: The names that the pairs are of.
+        """
+        known = decisions(contests, self._alpha, len(self._pairs), self._reduction)
+        names = {pair: (systems[pair[0]], systems[pair[1]]) for pair in self._open}
+        self._open = {pair for pair in self._open if names[pair] not in known or not known[names[pair]].decided}
+        if any(vote.unscored_reason == "budget" for contest in contests for vote in contest.verdict.votes):
+            self._left = []
+
+    def __str__(self) -> str:
+        decided = len(self._pairs) - len(self._open)
+        return (
+            f"{format_count(self._asked)} of {format_count(self._rows, 'prompt')} asked, {format_count(decided)} of "
+            f"{format_count(len(self._pairs), 'pair')} decided"
+        )

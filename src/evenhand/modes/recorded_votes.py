@@ -1,14 +1,14 @@
-"""Votes recorded in the columns of a data set: reduced to verdicts, or compared rater by rater. No call is made."""
+"""Results of recorded votes: verdicts with their scores, system by system, or the agreement of raters."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar
 
-from evenhand.aggregation import check_rule
-from evenhand.aggregation.rules import check_weights
+from evenhand.aggregation.verdict import check_rule, check_weights
 from evenhand.criteria import Criterion
 from evenhand.data.cells import (
     named_weights,
@@ -31,7 +31,7 @@ from evenhand.judge_reliability.against_people import (
     summarize_votes,
 )
 from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
-from evenhand.numbers import Missing, format_count
+from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
@@ -50,13 +50,13 @@ WITHOUT_CRITERIA = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedInstance:
-    """One instance on which votes were recorded.
+    """One response on which votes were recorded.
 
     Attributes:
-        instance: The row's index.
-        verdict: What its votes come to, with these.
+        instance: The index of the instance.
+        verdict: With its votes.
         reference: The label that is right; None where it is not known.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        cluster: The cluster of the instance; None where instances are independent.
         system: Whose response was judged; empty where that is not known.
     """
 
@@ -68,13 +68,23 @@ class RecordedInstance:
 
 
 class VoteAnalysis(Analysis):
-    """The result of :func:`aggregate_votes`."""
+    """The result of :func:`aggregate_votes`; the verdicts of each system have scores of their own."""
 
     kind: ClassVar = "aggregated_votes"
     judged: ClassVar = ("criterion", "notes")
-    names: ClassVar = ("instance",)
+    names: ClassVar[tuple[str, ...]] = ("instance",)
     compared: ClassVar = ("aggregated_value", "selected_option")
     has_verdicts: ClassVar = True
+
+    def __init__(self, header: Mapping[str, Any], parameters: Mapping[str, Any], stored: Stored) -> None:
+        super().__init__(header, parameters, stored)
+        if any("system" in about for about in islice(stored.abouts(), 1)):
+            self.names, self.labelled_by = ("instance", "system"), ("system",)  # type: ignore[misc] # of these votes
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems whose responses were judged, in the order of the rows; one empty name where none is known."""
+        return tuple(dict.fromkeys(each.system for each in self.entries))
 
     @classmethod
     def check(cls, header: Mapping[str, Any], abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -125,16 +135,24 @@ class VoteAnalysis(Analysis):
         return self.criterion.score_range
 
     def outcomes(self) -> tuple[Outcomes, ...]:
-        """Of the verdicts."""
-        rows = [Outcome.of_verdict((each.instance,), each.verdict, each.cluster) for each in self.instances]
-        return (Outcomes.by(self.criterion, rows),)
+        """Return the scores of each system, row by row."""
+        found = []
+        for system in self.systems:
+            rows = [
+                Outcome.of_verdict((each.instance, *([system] if system else [])), each.verdict, each.cluster)
+                for each in self.entries
+                if each.system == system
+            ]
+            found.append(Outcomes.by(self.criterion, rows, system=system))
+        return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """The aggregated score, and what the votes say of the judges."""
-        scores = self.summary.scores
-        n = scores.num_instances - scores.num_unscored - scores.num_na
-        yield Reported(self.criterion.name, (), scores, n, scores.unscored_counts)
-        yield Reported("", (), self.summary, n, scores.unscored_counts)
+        """Give the aggregated score of each system, and what the votes say of the judges."""
+        for system, summary in self.summaries.items():
+            scores, of = summary.scores, (system,) if system else ()
+            n = scores.num_instances - scores.num_unscored - scores.num_na
+            yield Reported(self.criterion.name, of, scores, n, scores.unscored_counts)
+            yield Reported("", of, summary, n, scores.unscored_counts)
 
     def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
         """The criterion."""
@@ -147,41 +165,46 @@ class VoteAnalysis(Analysis):
         return {**said, "parameters": {**said["parameters"], "votes": ["people"], "rule": rule, "weights": None}}
 
     @cached_property
+    def summaries(self) -> Mapping[str, VoteSummary]:
+        """System -> what its verdicts say."""
+        labels, found = self.criterion.labels, {}
+        for system in self.systems:
+            own = [each for each in self.entries if each.system == system]
+            found[system] = summarize_votes(
+                [each.verdict for each in own],
+                self.criterion,
+                [None if each.reference is None else labels.index(each.reference) for each in own],
+                level=self.level_over([each.cluster for each in own]),
+                resamples=self.parameters["resamples"],
+                seed=self.parameters["seed"],
+            )
+        return found
+
+    @property
     def summary(self) -> VoteSummary:
-        """What the verdicts come to."""
-        said, labels = self.parameters, self.criterion.labels
-        return summarize_votes(
-            list(self.verdicts),
-            self.criterion,
-            [None if label is None else labels.index(label) for label in self.references],
-            level=self.level_over([each.cluster for each in self.instances]),
-            resamples=said["resamples"],
-            seed=said["seed"],
-        )
-
-    def text_table(self) -> TextTable:
-        """The summary as texts."""
-        judges = ", ".join(self.parameters["votes"])
-        title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
-        leading = unscored_bounds_note({"the aggregated score": self.summary.scores.unscored_bounds})
-        votes = [vote for verdict in self.verdicts for vote in verdict.votes]
-        read = (*readings_note([count_readings(votes)]), *unscored_note(self.unscored_counts))
-        return vote_summary_table(title, self.summary, (*leading, *read, *self.notes))
-
-    def confusion_table(self) -> TextTable:
-        """References against verdicts as texts.
+        """What the verdicts say, of one system.
 
         Raises:
-            InvalidInputError: If there are no references.
+            InvalidInputError: If there are several.
         """
-        compared = self.summary.comparison
-        if isinstance(compared, Missing):
-            raise InvalidInputError("there are no references to compare with; name their column: gold_fields=…")
-        return labels_table("References (rows) and verdicts (columns)", compared.labels, compared.confusion_matrix)
+        if len(self.systems) > 1:
+            raise InvalidInputError(f"the votes are about {list(self.systems)!r}: take summaries[system]")
+        return self.summaries[self.systems[0]]
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The summary, and the confusion matrix where there are references."""
-        return (self.text_table(), *([self.confusion_table()] if self.summary.comparison else []))
+        """Return the summary of each system, and its confusion matrix where there are references."""
+        tables = []
+        for system, summary in self.summaries.items():
+            about = f"{self.criterion.name} of {system}" if system else self.criterion.name
+            title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
+            leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
+            votes = [vote for each in self.entries if each.system == system for vote in each.verdict.votes]
+            read = (*readings_note([count_readings(votes)]), *unscored_note(summary.scores.unscored_counts))
+            tables.append(vote_summary_table(title, summary, (*leading, *read, *self.notes)))
+            if compared := summary.comparison:
+                named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
+                tables.append(labels_table(named, compared.labels, compared.confusion_matrix))
+        return tuple(tables)
 
     def against_gold(
         self,
@@ -234,20 +257,22 @@ class VoteAnalysis(Analysis):
         return {**self.header, "parameters": {**said, **changed}}
 
     def overview(self) -> dict[str, Any]:
-        """The fields of the summary."""
-        return {"summary": plain(self.summary)}
+        """Return the fields of the summary, or of the summary of each system."""
+        found = {system: plain(summary) for system, summary in self.summaries.items()}
+        return {"summary": found[self.systems[0]]} if self.systems == ("",) else {"summaries": found}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
 
         Judge -> the label of its vote, None where it has none; of votes that were read from replies also
-        ``<judge>_match`` and ``<judge>_unscored_reason``. Beside them ``instance``, and where they are known
-        ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge are columns of their own,
-        ``<judge>_1`` the second; so is what it said of a pair in the other order, ``<judge>_swapped``.
+        ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
+        ``system``, ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge have columns of
+        their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
         """
         found = []
         for each in self.instances:
             about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
+            about |= {"system": each.system or None}
             row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
             for vote in each.verdict.votes:
                 name = vote.judge_id + ("_swapped" if vote.order == (1, 0) else "")
@@ -263,7 +288,7 @@ class VoteAnalysis(Analysis):
         for each in self.instances:
             verdict, reference = each.verdict, each.reference
             record = {
-                "instance": each.instance,
+                **{name: getattr(each, name) for name in self.names},
                 "selected_option": verdict.selected_label,
                 "aggregated_value": verdict.aggregated_value,
                 "agreement": verdict.agreement,

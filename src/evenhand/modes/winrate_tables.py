@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
@@ -15,17 +15,25 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.modes.contest import (
+    TIE,
     Contest,
     check_reduction,
     cluster_numbers,
     is_graded,
     presented_contests,
-    resolve,
     resolved_contests,
     side_of,
 )
-from evenhand.modes.deciding import Decision, decisions
-from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests, unscored_pairs
+from evenhand.modes.winrates import (
+    ABOUT_CONTEST,
+    ContestSummary,
+    Decision,
+    SystemSummary,
+    about_contest,
+    decisions,
+    summarize_contests,
+    unscored_pairs,
+)
 from evenhand.numbers import (
     MISSING,
     Missing,
@@ -44,7 +52,7 @@ from evenhand.numbers import (
 )
 from evenhand.options import Reduction
 from evenhand.question import comparison_criterion, swapped_index
-from evenhand.results.analysis import Analysis, Rules
+from evenhand.results.analysis import Analysis, Rules, with_votes
 from evenhand.results.looking import QuestionAsked
 from evenhand.results.measures import (
     UNSCORED_VOTES,
@@ -60,7 +68,7 @@ from evenhand.results.measures import (
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.vote_columns import Cell, plain_vote, vote_row
+from evenhand.results.vote_columns import Cell, plain_vote
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
@@ -72,7 +80,6 @@ from evenhand.votes import Vote
 if TYPE_CHECKING:
     import pandas as pd
 
-TIE = "tie"
 NO_ORDER = Missing("the votes do not say which system was shown first")
 WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
     (
@@ -93,51 +100,6 @@ _NONE_LEAD: LeadingPairs = MappingProxyType({})
 _NOTHING: Mapping[tuple[str, str], Decision] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ContestEntry:
-    """A contest as the table keeps it.
-
-    Attributes:
-        contest: The contest with its verdict and all votes.
-        prompt_id: The prompt's id in long data.
-        lengths: Characters of the first system's response and of the second's; None where there is none.
-        gold: The system that a person preferred, or ``"tie"``, where there is such a label.
-    """
-
-    contest: Contest
-    prompt_id: str | None
-    lengths: tuple[int | None, int | None]
-    gold: str | None = None
-
-    @property
-    def instance(self) -> int:
-        """The row's index."""
-        return self.contest.instance
-
-    @property
-    def first(self) -> str:
-        """The first system."""
-        return self.contest.first
-
-    @property
-    def second(self) -> str:
-        """The second system."""
-        return self.contest.second
-
-    @property
-    def length_difference(self) -> float:
-        """First minus second; NaN when one of them is not known, as the statistics expect it."""
-        first, second = self.lengths
-        return float("nan") if first is None or second is None else float(first - second)
-
-    @property
-    def agrees_with_gold(self) -> bool | None:
-        """Whether the verdict prefers what the person preferred; None without a label or a score."""
-        if self.gold is None or self.contest.score is None:
-            return None
-        return (self.contest.winner or TIE) == self.gold
-
-
 class WinrateAnalysis(Analysis):
     """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely."""
 
@@ -147,20 +109,14 @@ class WinrateAnalysis(Analysis):
     compared: ClassVar = ("score", "score")
     labelled_by: ClassVar = ("first", "second")
 
-    def read(self, cells: Iterable[Cell]) -> Iterator[ContestEntry]:
+    def read(self, cells: Iterable[Cell]) -> Iterator[Contest]:
         """Make a contest of each cell."""
         for about, votes, _ in cells:
-            named = {name: about[name] for name in _CONTEST}
-            contest = Contest.between(criterion=self.criterion, **named)
-            yield ContestEntry(
-                contest=resolve(contest, votes, self.criterion, self.rules),
-                prompt_id=about["prompt_id"],
-                lengths=(about["first_length"], about["second_length"]),
-                gold=about["gold"],
-            )
+            held = {**about, "lengths": (about["first_length"], about["second_length"])}
+            yield Contest.of(votes, self.criterion, self.rules, **{name: held[name] for name in ABOUT_CONTEST})
 
     @property
-    def contests(self) -> tuple[ContestEntry, ...]:
+    def contests(self) -> tuple[Contest, ...]:
         """The entries, ordered by prompt and pair."""
         return self.entries
 
@@ -178,7 +134,7 @@ class WinrateAnalysis(Analysis):
     def summary(self) -> ContestSummary:
         """Winrates under the reduction asked for, ties, unscored contests, and how far the judge can be trusted."""
         summary = summarize_contests(
-            [entry.contest for entry in self.entries],
+            self.entries,
             self.systems,
             reduction=self.reduction,
             level=self._level,
@@ -213,12 +169,11 @@ class WinrateAnalysis(Analysis):
         Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
         contest once, whatever the grades.
         """
-        contests = [entry.contest for entry in self.entries]
         ranking = rank_systems(
-            resolved_contests(contests, self.systems, self.reduction),
-            presented=presented_contests(contests, self.systems) if self._orders_known else None,
-            rounds=[contest.round for contest in contests],
-            length_difference=[entry.length_difference for entry in self.entries],
+            resolved_contests(self.entries, self.systems, self.reduction),
+            presented=presented_contests(self.entries, self.systems) if self._orders_known else None,
+            rounds=[contest.round for contest in self.entries],
+            length_difference=[contest.length_difference for contest in self.entries],
             level=self._level,
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
@@ -228,7 +183,7 @@ class WinrateAnalysis(Analysis):
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """The winrate of each system, and where there are more than two that against each other one."""
-        held: dict[frozenset[str], list[ContestEntry]] = {}
+        held: dict[frozenset[str], list[Contest]] = {}
         for each in self.entries:
             for sides in ((each.first,), (each.second,), (each.first, each.second)):
                 held.setdefault(frozenset(sides), []).append(each)
@@ -255,8 +210,7 @@ class WinrateAnalysis(Analysis):
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
-        contests = [entry.contest for entry in self.entries]
-        leading = unscored_pairs(contests, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
+        leading = unscored_pairs(self.entries, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
             never = Missing("the two never met")
@@ -279,20 +233,20 @@ class WinrateAnalysis(Analysis):
         """The contests as they are held; the score is that of the first system."""
         graded = is_graded(self.criterion)
         named = {1.0: "first", 0.0: "second"}
-        for entry in self.entries:
-            contest, sides = entry.contest, {"first": entry.first, "second": entry.second}
+        for contest in self.entries:
+            sides = {"first": contest.first, "second": contest.second}
             sided = [TIE if option.value == 0.5 else named.get(option.value, "") for option in self.criterion.options]  # type: ignore[arg-type]
             options = [sides.get(side, side or label) for side, label in zip(sided, self.criterion.labels, strict=True)]
             yield QuestionAsked(
-                name=f"{entry.instance}/{entry.first}/{entry.second}",
+                name=f"{contest.instance}/{contest.first}/{contest.second}",
                 criterion=self.criterion.name,
                 question=self.criterion.description,
                 options=self.criterion.labels if graded else tuple(options),
-                judged=(entry.first, entry.second),
+                judged=(contest.first, contest.second),
                 selected=None if contest.score is None else contest.winner or TIE,
                 score=contest.score,
                 verdict=contest.verdict.model_copy(update={"unscored_reason": contest.unscored_reason}),
-                gold=entry.gold,
+                gold=contest.gold,
                 compares=True,
                 offered=self.criterion.labels,
             )
@@ -321,18 +275,16 @@ class WinrateAnalysis(Analysis):
         """(First, second) -> whether it is decided which of the two is better, and after how many prompts.
 
         Valid at all looks together, whatever the unscored votes would have said; see
-        :func:`~evenhand.modes.deciding.decisions`.
+        :func:`~evenhand.modes.winrates.decisions`.
         """
-        contests = [entry.contest for entry in self.entries]
-        return decisions(contests, 1 - self.parameters["level"], reduction=self.reduction)
+        return decisions(self.entries, 1 - self.parameters["level"], reduction=self.reduction)
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
         """System -> mean characters of its responses, a prompt counted once; None without a response."""
         lengths: dict[str, dict[int, int]] = {system: {} for system in self.systems}
-        for entry in self.entries:
-            contest = entry.contest
-            for system, length in zip((contest.first, contest.second), entry.lengths, strict=True):
+        for contest in self.entries:
+            for system, length in zip((contest.first, contest.second), contest.lengths, strict=True):
                 if length is not None:
                     lengths[system][contest.instance] = length
         return {system: sum(own.values()) / len(own) if own else None for system, own in lengths.items()}
@@ -373,10 +325,9 @@ class WinrateAnalysis(Analysis):
     def gold_agreement(self) -> Interval | None:
         """The share of the contests with a person's preference and a score in which both prefer the same."""
         hits: dict[int, list[bool]] = {}
-        numbers = cluster_numbers([entry.contest for entry in self.entries])
-        for entry, number in zip(self.entries, numbers, strict=True):
-            if entry.agrees_with_gold is not None:
-                hits.setdefault(number, []).append(entry.agrees_with_gold)
+        for contest, number in zip(self.entries, cluster_numbers(self.entries), strict=True):
+            if contest.agrees_with_gold is not None:
+                hits.setdefault(number, []).append(contest.agrees_with_gold)
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
         return ratio_intervals(sums, counts, level=self._level)[0] if hits else None
 
@@ -451,25 +402,25 @@ class WinrateAnalysis(Analysis):
         A contest of which a response is missing is a row without a judge.
         """
         found = []
-        for entry in self.entries:
-            about = {name: value for name, value in about_contest(entry).items() if value is not None}
-            about |= {"id": entry.prompt_id or str(entry.instance)}
-            votes = entry.contest.verdict.votes
+        for contest in self.entries:
+            about = {name: value for name, value in about_contest(contest).items() if value is not None}
+            about |= {"id": contest.prompt_id or str(contest.instance)}
+            votes = contest.verdict.votes
             if not votes:
                 nobody = {"swapped": False, "judge": None, "sample": 0, "vote": None}
                 found.append({**about, **nobody, "unscored_reason": "missing_response"})
             for vote in votes:
-                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._said(entry, vote)}
+                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._label(contest, vote)}
                 found.append({**about, **cast})
         return found
 
-    def _said(self, entry: ContestEntry, vote: Vote) -> str | None:
+    def _label(self, contest: Contest, vote: Vote) -> str | None:
         """The system that a vote prefers, or a tie; the option as it was shown where it says more than that."""
         if vote.selected_index is None:
             return None
         option = self.criterion.options[vote.selected_index]
         side = None if option.na or is_graded(self.criterion) else option.value
-        named = {1.0: entry.first, 0.0: entry.second, 0.5: TIE}
+        named = {1.0: contest.first, 0.0: contest.second, 0.5: TIE}
         if side in named:
             return named[side]
         shown = vote.selected_index
@@ -477,10 +428,10 @@ class WinrateAnalysis(Analysis):
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each contest."""
-        for entry in self.entries:
-            contest, verdict = entry.contest, entry.contest.verdict
+        for contest in self.entries:
+            verdict = contest.verdict
             record: dict[str, Any] = {
-                **about_contest(entry),
+                **about_contest(contest),
                 "score": contest.score,
                 "grade": contest.grade,
                 "winner": contest.winner,
@@ -490,22 +441,7 @@ class WinrateAnalysis(Analysis):
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
             }
-            yield {**record, "votes": [vote_row(vote) for vote in verdict.votes]} if votes else record
-
-
-_CONTEST = ("instance", "first", "second", "round", "cluster")
-
-
-def about_contest(entry: ContestEntry) -> dict[str, Any]:
-    """What names a contest, and what is known of it before it is judged."""
-    contest, (first, second) = entry.contest, entry.lengths
-    return {
-        **{name: getattr(contest, name) for name in _CONTEST},
-        "prompt_id": entry.prompt_id,
-        "first_length": first,
-        "second_length": second,
-        "gold": entry.gold,
-    }
+            yield with_votes(record, [verdict], votes=votes)
 
 
 def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
@@ -536,11 +472,10 @@ def _without_open_length_control(ranking: Ranking) -> Ranking:
     )
 
 
-def _judged_contest(entry: ContestEntry) -> JudgedRow:
+def _judged_contest(contest: Contest) -> JudgedRow:
     """Which side the verdict prefers, and which a person does."""
-    contest = entry.contest
-    sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
-    right = None if entry.gold is None else sides[entry.gold]
+    sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
+    right = None if contest.gold is None else sides[contest.gold]
     return JudgedRow(
         instance=contest.instance,
         system=None,
@@ -555,11 +490,11 @@ def _judged_contest(entry: ContestEntry) -> JudgedRow:
 _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
 
 
-def _side(system: str, name: str, contests: Sequence[ContestEntry]) -> Outcomes:
-    """Contests as one of the two systems sees them; those of a row of the data belong together."""
+def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
+    """Contests from the side of one of the two systems; those of a row of the data are one cluster."""
     rows = []
-    for entry in contests:
-        contest, score = entry.contest, entry.contest.score_of(system)
+    for contest in contests:
+        score = contest.score_of(system)
         question: QuestionName = (contest.instance, contest.first, contest.second)
         selected = None if score is None else _SIDES[side_of(score)]
         rows.append(Outcome(contest.instance, (question,), score, selected, cluster=contest.cluster))
@@ -582,8 +517,7 @@ def winrate_tables(table: WinrateAnalysis) -> tuple[TextTable, ...]:
 
 def tables_of_pairs(table: WinrateAnalysis) -> tuple[TextTable, TextTable]:
     """The matrix and the pairs."""
-    contests = [entry.contest for entry in table.entries]
-    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    leading = unscored_pairs(table.entries, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
     rate = table.rate_name
     return matrix_table(table.ranking, leading, rate), pairs_table(table.ranking, leading, decided, rate)
