@@ -122,7 +122,7 @@ LIGHT = [
     "evenhand.data.documents",
     "evenhand.data.fields",
     "evenhand.data.rows",
-    "evenhand.tables",
+    "evenhand.raters",
     "evenhand.unitxt.loading",
     "evenhand.judges",
     "evenhand.judging.run",

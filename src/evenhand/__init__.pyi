@@ -43,13 +43,13 @@ from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
-from evenhand.read_votes import aggregate_votes as aggregate_votes
-from evenhand.read_votes import agreement as agreement
-from evenhand.read_votes import read_replies as read_replies
+from evenhand.raters import aggregate_votes as aggregate_votes
+from evenhand.raters import agreement as agreement
+from evenhand.raters import alternative_annotator_test as alternative_annotator_test
+from evenhand.raters import read_replies as read_replies
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.reliability_report import reliability as reliability
 from evenhand.result_methods import Results as Results
-from evenhand.tables.annotator_test import alternative_annotator_test as alternative_annotator_test
 from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion

@@ -9,12 +9,12 @@ from typing import Any, Final
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, run_mode, winrates
-from evenhand.read_votes import aggregate_votes, agreement, read_replies
+from evenhand.modes.analyses import ANALYSES
+from evenhand.raters import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
 from evenhand.result_methods import Results
 from evenhand.results.saved import cell_of
 from evenhand.results.vote_columns import Cell
-from evenhand.tables.analyses import ANALYSES
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "aggregate_votes": aggregate_votes,

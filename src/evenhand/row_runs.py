@@ -5,17 +5,18 @@ Each function of :mod:`evenhand.functions` has one function here, and all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from evenhand.aggregation.checklist_score import Answer
 from evenhand.criteria import Checklist, Criterion, Rubric, fold_label, names_of, with_na_option
 from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing
 from evenhand.data.fields import (
+    cell_name,
     check_label_columns,
     context_columns,
     field_of,
@@ -24,6 +25,7 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     row_groups,
+    text_of,
     warn_of_left_out_context,
 )
 from evenhand.data.plain import briefly, plain_cell
@@ -46,6 +48,7 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.judging.run import limits_after, parameters_of
+from evenhand.modes.analyses import ANALYSES
 from evenhand.modes.best_of import CHOICE_PROMPTS, choice_prompt, warn_of_equal_candidates
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.modes.contest import TIE, check_reduction
@@ -77,8 +80,6 @@ from evenhand.result_methods import Results
 from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
-from evenhand.tables.analyses import ANALYSES
-from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -149,10 +150,105 @@ def call(name: str, dataset: object, given: Mapping[str, Any]) -> Any:
     return result if record is None or name not in JOBS else replace(result, run_file=record)
 
 
+@dataclass(frozen=True, slots=True)
+class ResponseRows:
+    """Rows with a response of each system.
+
+    Attributes:
+        rows: The data.
+        systems: The columns with responses.
+        context_fields: Name shown -> column; None for those of what is judged.
+        reference_field: The column with a known good answer.
+        guidelines: What the judge is told about judging.
+        kept: What a result repeats of the columns of the rows: their ids (:func:`~evenhand.data.fields.row_ids`) and
+            groups (:func:`~evenhand.data.fields.row_groups`).
+    """
+
+    rows: Sequence[Row]
+    systems: tuple[str, ...]
+    context_fields: Mapping[str, str] | None
+    reference_field: str | None
+    guidelines: str
+    kept: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], options: JudgeArguments | ChecklistArguments | RunModeArguments) -> Self:
+        """Return rows with the columns that the options name.
+
+        Raises:
+            InvalidInputError: If a row has no id, or one that another has.
+        """
+        named, context = options.response_fields, options.context_fields
+        systems = (named,) if isinstance(named, str) else named
+        reference = reference_column(options.reference_field, rows[0], systems)
+        kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
+        return cls(rows, systems, context_columns(context), reference, options.guidelines, kept)
+
+    def text(self, instance: int, system: str) -> str | None:
+        """A response; None where there is none.
+
+        Raises:
+            InvalidInputError: If the row has no such column.
+        """
+        response = field_of(self.rows[instance], system, instance, "response_fields")
+        return None if is_missing(response) else text_of(response, cell_name(system, instance))
+
+    def row_id(self, instance: int) -> str:
+        """The id of a row; empty where it has none."""
+        return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
+
+    def subject(
+        self, instance: int, systems: str | Sequence[str], judged: Criterion | Checklist, **beside: Any
+    ) -> Subject:
+        """The responses of a system, or of several, and what is shown beside them, which is read where there is one.
+
+        Raises:
+            InvalidInputError: If the row lacks a column.
+        """
+        named = [systems] if isinstance(systems, str) else systems
+        beside = {"row_id": self.row_id(instance), **beside}
+        texts = {system: self.text(instance, system) for system in named}
+        if all(text is None for text in texts.values()):
+            return Subject(instance, texts, judged=judged, **beside)
+        return subject_of_row(
+            self.rows[instance],
+            instance,
+            texts,
+            judged,
+            context_fields=self.context_fields,
+            reference_field=self.reference_field,
+            guidelines=self.guidelines,
+            **beside,
+        )
+
+    def clusters(
+        self, field: str | bool | None, *, labels: Iterable[str] = (), others: Iterable[str] = ()
+    ) -> tuple[str | None, ...]:
+        """What each row belongs to; None where rows do not depend on each other.
+
+        Args:
+            field: The column that says so.
+            labels: Columns of labels, in which ``{system}`` stands for a system: they tell rows apart.
+            others: Columns that tell rows apart too.
+        """
+        named = {column.replace("{system}", system) for column in labels for system in self.systems}
+        found = read_clusters(self.rows, field, apart={*self.systems, *named, *others})
+        return (None,) * len(self.rows) if found is None else found
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what a result repeats of them."""
+        return {
+            "n": len(self.rows),
+            **self.kept,
+            "context_fields": None if self.context_fields is None else dict(self.context_fields),
+            "reference_field": self.reference_field,
+        }
+
+
 def run(
     mode: Mode[Any],
     subjects: Sequence[Subject],
-    judges: Sequence[JudgeEngine],
+    engine: object,
     *,
     options: FunctionArguments,
     systems: Sequence[str],
@@ -163,11 +259,12 @@ def run(
     Args:
         mode: The way of judging.
         subjects: What is judged.
-        judges: Who judges.
+        engine: Who judges.
         options: Whether it is only estimated.
         systems: Whose responses are judged.
         parameters: What the result repeats of the data and the options.
     """
+    judges = judges_of(engine, options.model, batch=options.batch)
     if options.dry_run:
         return mode.estimate(subjects, judges)
     judged: list[Any] = []
@@ -194,22 +291,66 @@ FOR_RUBRICS: Final = ("calls", "na_strategy", "na_partial", "length_penalty")
 
 def _judge(dataset: object, criteria: object, engine: object, options: JudgeArguments) -> Results | RunEstimate:
     rows, own = read_rows(dataset, options.split), options.rubric_field
-    if own is not None:
-        _refuse_with_own_rubrics(own, criteria=criteria, gold_fields=options.gold_fields, examples=options.examples)
-    loaded, rubric = what_is_judged(criteria) if own is None else ((), None)
+    given = {"criteria": criteria, "gold_fields": options.gold_fields, "examples": options.examples}
+    for name in given if own is not None else ():
+        if given[name] is not None:
+            raise InvalidInputError(
+                f"rubric_field is {own!r} and {name} is given: where each row has a rubric of its own, no criterion is "
+                "that of all rows; drop one of the two"
+            )
+    judged, rubric = what_is_judged(criteria) if own is None else ((), None)
     options = assessment_options(options, engine, rubric=own is not None or rubric is not None)
     if rubric is not None:
         rubric = as_judged(rubric, options)
-        loaded = rubric.criteria
+        judged = rubric.criteria
     elif options.auto_na_option:
-        loaded = tuple(with_na_option(criterion) for criterion in loaded)
+        judged = tuple(with_na_option(criterion) for criterion in judged)
     if options.gold_fields is not None:
-        check_label_columns(options.gold_fields, [criterion.name for criterion in loaded], "gold_fields")
+        check_label_columns(options.gold_fields, [criterion.name for criterion in judged], "gold_fields")
     data = ResponseRows.of(rows, options)
-    judges = judges_of(engine, options.model, batch=options.batch)
+    rubrics = [] if rubric is None else [rubric] * len(rows)
     if own is not None:
-        return _by_own_rubrics(data, own, judges, options)
-    return _by_the_same(data, loaded, rubric, judges, options)
+        rubrics = loaded_of_rows(
+            rows,
+            own,
+            "rubric_field",
+            lambda held, row: as_judged(load_rubric_of_row(held, f"the field {own!r} of instance {row}"), options),
+        )
+        judged = tuple(criterion for each in rubrics for criterion in each.criteria)
+    gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
+    with_examples = options.examples is not None or options.label_fields is not None
+    pools = example_pools(judged, options, data, gold_fields) if with_examples else {}
+    labels = _gold_labels(data, judged, gold_fields, options)
+    clusters = data.clusters(options.cluster_field, labels=gold_fields.values(), others=[own] if own else [])
+    places = range(len(rows))
+    mode: Mode[Any]
+    if own is None and rubric is None:
+        mode = DirectMode(options, pools)
+        subjects = [
+            data.subject(row, system, each, gold=labels[system][row], cluster=clusters[row])
+            for each, system, row in product(judged, data.systems, places)
+        ]
+    else:
+        mode = RubricMode(options, pools, together=options.calls == "per_item", own_rubrics=own is not None)
+        responses = [(row, system) for row, system in product(places, data.systems)]  # a budget leaves whole responses
+        responses = responses if own is None else [(row, system) for system, row in product(data.systems, places)]
+        subjects = [
+            _subject_of_rubric(
+                data, row, system, rubrics[row], options, gold=labels[system][row], cluster=clusters[row]
+            )
+            for row, system in responses
+        ]
+    mode.check_rules(judged)
+    for each in judged:
+        warn_of_left_out_context(each, data.context_fields)
+    named = {"gold_fields": gold_fields} if own is None else {"rubric_field": own}
+    parameters = {
+        **data.parameters(),
+        **named,
+        **_assessment_parameters(options, rubric=own is not None or rubric is not None),
+        **(mode.run_parameters() if own is None else mode.parameters()),
+    }
+    return run(mode, subjects, engine, options=options, systems=data.systems, parameters=parameters)
 
 
 def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> Assessment:
@@ -270,107 +411,20 @@ def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]
     return criteria, None
 
 
-def _by_the_same(
-    data: ResponseRows,
-    criteria: tuple[Criterion, ...],
-    rubric: Rubric | None,
-    judges: Sequence[JudgeEngine],
-    options: JudgeArguments,
-) -> Results | RunEstimate:
-    """Judge all responses by the same criteria, which may be those of a rubric."""
-    gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
-    with_examples = options.examples is not None or options.label_fields is not None
-    pools = example_pools(criteria, options, data, gold_fields) if with_examples else {}
-    gold = {
-        (system, criterion.name): _gold_labels(data, system, criterion, gold_fields[criterion.name], options)
-        for criterion in criteria
-        for system in data.systems
-        if criterion.name in gold_fields
-    }
-    clusters = data.clusters(options.cluster_field, labels=gold_fields.values())
-    penalties = {} if options.length_penalty is None else _length_penalties(data, options)
-    places = range(len(data.rows))
-
-    def known(row: int, system: str) -> dict[str, Any]:
-        labels = {
-            criterion.name: gold[system, criterion.name][row]
-            for criterion in criteria
-            if (system, criterion.name) in gold
-        }
-        return {"gold": labels, "cluster": clusters[row]}
-
-    mode: Mode[Any]
-    if rubric is None:
-        mode = DirectMode(options, pools)
-        cells = product(criteria, data.systems, places)
-        subjects = [data.subject(row, system, each, **known(row, system)) for each, system, row in cells]
-    else:  # response by response, so that a budget that runs out leaves whole responses
-        mode = RubricMode(options, pools, together=options.calls == "per_item")
-        subjects = [
-            replace(_subject_of_rubric(data, row, system, rubric, penalties.get((row, system))), **known(row, system))
-            for row in places
-            for system in data.systems
-        ]
-    mode.check_rules(criteria)
-    for each in criteria:
-        warn_of_left_out_context(each, data.context_fields)
-    parameters = {
-        **data.parameters(),
-        "gold_fields": gold_fields,
-        **_assessment_parameters(options, rubric=rubric is not None),
-        **mode.run_parameters(),
-    }
-    return run(mode, subjects, judges, options=options, systems=data.systems, parameters=parameters)
-
-
-def _refuse_with_own_rubrics(rubric_field: str, **others: object) -> None:
-    for name, given in others.items():
-        if given is not None:
-            raise InvalidInputError(
-                f"rubric_field is {rubric_field!r} and {name} is given: where each row has a rubric of its own, no "
-                "criterion is that of all rows; drop one of the two"
-            )
-
-
-def _by_own_rubrics(
-    data: ResponseRows, field: str, judges: Sequence[JudgeEngine], options: JudgeArguments
-) -> Results | RunEstimate:
-    """Judge each response by the rubric that its row holds or names."""
-    rubrics = loaded_of_rows(
-        data.rows,
-        field,
-        "rubric_field",
-        lambda given, row: as_judged(load_rubric_of_row(given, f"the field {field!r} of instance {row}"), options),
-    )
-    criteria = [criterion for rubric in rubrics for criterion in rubric.criteria]
-    mode = RubricMode(options, together=options.calls == "per_item", own_rubrics=True)
-    mode.check_rules(criteria)
-    clusters = data.clusters(options.cluster_field, others=[field])
-    penalties = {} if options.length_penalty is None else _length_penalties(data, options)
-    places = [(row, system) for system in data.systems for row in range(len(rubrics))]
-    subjects = [
-        replace(
-            _subject_of_rubric(data, row, system, rubrics[row], penalties.get((row, system))), cluster=clusters[row]
-        )
-        for row, system in places
-    ]
-    for each in criteria:
-        warn_of_left_out_context(each, data.context_fields)
-    parameters = {**data.parameters(), "rubric_field": field, **_assessment_parameters(options, rubric=True)}
-    parameters |= mode.parameters()
-    return run(mode, subjects, judges, options=options, systems=data.systems, parameters=parameters)
-
-
-def _subject_of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: float | None) -> Subject:
-    """A response as each criterion of a rubric sees it."""
+def _subject_of_rubric(
+    data: ResponseRows, row: int, system: str, rubric: Rubric, options: JudgeArguments, **known: Any
+) -> Subject:
+    """Return a response as each criterion of a rubric sees it."""
     parts = {criterion.name: data.subject(row, system, criterion) for criterion in rubric.criteria}
+    text, penalty = data.text(row, system), options.length_penalty
     return Subject(
         row,
-        {system: data.text(row, system)},
+        {system: text},
         row_id=data.row_id(row),
         judged=rubric,
-        facts={} if penalty is None else {"length_penalty": penalty},
+        facts={} if penalty is None or text is None else {"length_penalty": penalty.of(text)},
         parts={name: part for name, part in parts.items() if part.responses},
+        **known,
     )
 
 
@@ -385,21 +439,19 @@ def as_judged(rubric: Rubric, options: AssessmentOptions) -> Rubric:
 
 
 def _gold_labels(
-    data: ResponseRows, system: str, criterion: Criterion, column: str, options: JudgeArguments
-) -> list[str | None]:
-    """The label that a person gave, one per row."""
-    column = column.replace("{system}", system)
-    cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(data.rows)]
-    reader = LabelReader(criterion, as_index=options.as_index)
-    read = reader.read(cells, lambda instance: f"instance {instance}: the gold label in {column!r} is")
-    return [None if place is None else criterion.labels[place] for place in read]
-
-
-def _length_penalties(data: ResponseRows, options: JudgeArguments) -> dict[tuple[int, str], float]:
-    """``(row, system)`` -> what the length of the response takes."""
-    penalty = options.length_penalty
-    found = {place: data.text(*place) for place in product(range(len(data.rows)), data.systems)}
-    return {place: penalty.of(text) for place, text in found.items() if text is not None}
+    data: ResponseRows, criteria: Iterable[Criterion], gold_fields: Mapping[str, str], options: JudgeArguments
+) -> dict[str, list[dict[str, str | None]]]:
+    """Return system -> for each row, criterion name -> the label that a person gave."""
+    found: dict[str, list[dict[str, str | None]]] = {system: [{} for _ in data.rows] for system in data.systems}
+    asked = [criterion for criterion in criteria if criterion.name in gold_fields]
+    for criterion, system in product(asked, data.systems):
+        column = gold_fields[criterion.name].replace("{system}", system)
+        cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(data.rows)]
+        where = "instance {}: the gold label in " + repr(column).replace("{", "{{").replace("}", "}}") + " is"
+        read = LabelReader(criterion, as_index=options.as_index).read(cells, where.format)
+        for row, place in enumerate(read):
+            found[system][row][criterion.name] = None if place is None else criterion.labels[place]
+    return found
 
 
 def example_pools(
@@ -475,12 +527,9 @@ def _checklist(
     rows = read_rows(dataset, options.split)
     mode = ChecklistMode(options.or_else(**ChecklistMode.run_defaults))
     loaded = _checklists_of(rows, checklist, options.checklist_field)
-    different = {id(each): each for each in loaded}
-    places = {each: place for place, each in enumerate(different)}
-    checklists = tuple(mode.offered(each) for each in different.values())
-    checklist_of = [places[id(each)] for each in loaded]
+    offered = {number: mode.offered(each) for number, each in {id(each): each for each in loaded}.items()}
+    checklists = tuple(offered.values())
     data = ResponseRows.of(rows, options)
-    judges = judges_of(engine, options.model, batch=options.batch)
     if isinstance(gold_fields, Mapping):
         check_label_columns(gold_fields, [item.name for each in checklists for item in each.items], "gold_fields")
     named = [] if gold_fields is None else [gold_fields] if isinstance(gold_fields, str) else gold_fields.values()
@@ -489,7 +538,7 @@ def _checklist(
     )
     subjects = []
     for system, row in product(data.systems, range(len(rows))):
-        own = checklists[checklist_of[row]]
+        own = offered[id(loaded[row])]
         answers = _gold_answers(data, row, system, own, gold_fields)
         gold = dict(zip((item.name for item in own.items), answers, strict=True))
         subjects.append(data.subject(row, system, own, gold=gold, cluster=clusters[row]))
@@ -502,7 +551,7 @@ def _checklist(
         "guidelines": options.guidelines,
         **mode.parameters(),
     }
-    return run(mode, subjects, judges, options=options, systems=data.systems, parameters=parameters)
+    return run(mode, subjects, engine, options=options, systems=data.systems, parameters=parameters)
 
 
 def _gold_answers(
@@ -585,7 +634,6 @@ def _winrates(dataset: object, criteria: object, engine: object, options: Winrat
     )
     mode.check_rules([criterion])
     prompts = layout.prompts(rows, shared)
-    judges = judges_of(engine, options.model, batch=options.batch)
     gold = read_preferences(prompts, gold_fields)
     names = tuple(prompts[0].responses)
     apart = {*names, *layout.columns}
@@ -625,7 +673,7 @@ def _winrates(dataset: object, criteria: object, engine: object, options: Winrat
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }
-    return run(mode, subjects, judges, options=options, systems=names, parameters=parameters)
+    return run(mode, subjects, engine, options=options, systems=names, parameters=parameters)
 
 
 def read_preferences(prompts: Sequence[Prompt], gold_fields: str | None) -> list[dict[tuple[str, str], str]]:
@@ -851,9 +899,8 @@ def _run_mode(dataset: object, mode: object, engine: object, options: RunModeArg
     systems = [data.systems] if kind.compares else [(system,) for system in data.systems]
     places = product(systems, range(len(rows)))
     subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for named, row in places]
-    judges = judges_of(engine, options.model, batch=options.batch)
     parameters = {**data.parameters(), "guidelines": options.guidelines, **way.parameters()}
-    return run(way, subjects, judges, options=options, systems=data.systems, parameters=parameters)
+    return run(way, subjects, engine, options=options, systems=data.systems, parameters=parameters)
 
 
 ROW_FUNCTIONS: Final[Mapping[str, RowFunction]] = {

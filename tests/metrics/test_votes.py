@@ -18,7 +18,7 @@ from evenhand.aggregation.verdict import RULES
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
 from evenhand.metrics.recorded import VoteAggregation
-from evenhand.read_votes import aggregate_votes
+from evenhand.raters import aggregate_votes
 from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import krippendorff_alpha
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact

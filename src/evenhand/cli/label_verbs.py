@@ -46,7 +46,7 @@ def stand_in(
     ] = None,
 ) -> int:
     """May the judge stand in for annotators? The alternative annotator test."""
-    from evenhand.tables.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     given: Any = epsilon if epsilon in ("expert", "skilled", "crowd") else _number("--epsilon", epsilon)
     how: dict[str, Any] = {"epsilon": given, "scoring": scoring}
