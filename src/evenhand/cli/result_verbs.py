@@ -20,7 +20,7 @@ from evenhand.numbers import format_bytes, format_count
 from evenhand.results.render import PrintedTables, TextTable
 
 if TYPE_CHECKING:
-    from evenhand.result_methods import Results
+    from evenhand.result_methods import ResultMethods as Results
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
 Out = Annotated[Path | None, Parameter(help="Write the result there: .parquet has a row per vote, .jsonl a line each.")]

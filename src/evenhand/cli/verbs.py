@@ -81,7 +81,7 @@ def agreement(data: Data = None, /, *, options: Flags[AgreementJob] = None) -> i
 
 def _annotator_test(data: str | None, options: AgreementJob) -> int:
     """May the judge stand in for annotators?"""
-    from evenhand.annotator_test import alternative_annotator_test  # noqa: PLC0415 - seconds of import
+    from evenhand.raters import alternative_annotator_test  # noqa: PLC0415 - seconds of import
 
     how: dict[str, Any] = {"epsilon": options.annotator_test, "scoring": options.scoring}
     how |= options.changed_from_default("cluster_field", "level", "interval")
