@@ -101,7 +101,7 @@ def test_what_is_printed_alone_ends_as_programs_in_pipes_do(arguments, data, mon
 
 
 def test_a_result_that_cannot_be_saved_is_shown_at_least(data, monkeypatch, capsys):
-    from evenhand.result_methods import Results  # noqa: PLC0415 - seconds of import
+    from evenhand.results.results import Results  # noqa: PLC0415 - seconds of import
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")

@@ -17,8 +17,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.numbers import Missing
 from evenhand.report.pictures import Curve, Mark, Marks, Matrix, Picture, Shares, pictures_of
-from evenhand.result_methods import Results
 from evenhand.results.measures import Finding
+from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Interval, UnscoredBounds
 from evenhand.votes import Vote

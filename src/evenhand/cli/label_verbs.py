@@ -15,7 +15,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending
 
 if TYPE_CHECKING:
-    from evenhand.result_methods import Results
+    from evenhand.result_methods import ResultMethods as Results
 
 
 def stand_in(

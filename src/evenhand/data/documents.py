@@ -305,6 +305,12 @@ def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN
     if kind == "part":
         return f"{where} {fault['ctx']['text']}"
     value = None if kind == "missing" else fault["input"]
+    if kind == "extra_forbidden":  # of a frozen criterion, or of one of its options
+        name = str(fault["loc"][-1])
+        accepted = sorted((Option if "options" in fault["loc"] else Criterion).model_fields)
+        return f"{where} has the field {name!r}. {did_you_mean(name, accepted)}"
+    if kind == "model_type":
+        return f"{where} is {briefly(value)}; give a mapping"
     found = f"{where} has the {field} {briefly(value)}"
     if kind in {"list_type", "too_short"} or (kind == "missing" and field in _NOUNS):
         return f"{found}; give a list{' of at least one' if field in _NOUNS else ''}"
