@@ -39,7 +39,6 @@ DIFFERENCES = {
     *(
         "spread",
         "draw_deviation",
-        "greatest_spread",
         "change_without",
         "difference",
         "bounds",
