@@ -56,7 +56,7 @@ from evenhand.options import (
     WinratesArguments,
 )
 from evenhand.question import choice_criterion, comparison_criterion, swapped_index
-from evenhand.result_methods import Results
+from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.version import __version__
 from evenhand.votes import UnscoredReason, Vote, is_missing
