@@ -287,7 +287,7 @@ def _validate(model: type[Model], data: object, what: str) -> Model:
 _NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
 
 
-def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401, PLR0911 - plain data, a line per kind
+def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401 - plain data, a line per kind
     """Return the first thing that is wrong, a form or a name before a value: its place, value, and what is accepted."""
     faults = error.errors(include_url=False)
     fault = next((each for each in faults if each["type"] == "part"), faults[0])
