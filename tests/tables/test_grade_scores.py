@@ -1,7 +1,6 @@
 """Grade Scores of a data set: the table, its file, simulated judges with known faults, and what must not matter."""
 
 import hashlib
-import json
 
 import datasets
 import numpy as np
@@ -122,19 +121,6 @@ class TestByHand:
 
 
 class TestFile:
-    def test_saved_and_loaded_it_is_the_same(self, tmp_path):
-        engine = SimulatedEngine(quality=spread(0.5), refusal_rate=0.2)
-        table = scores(rows(6, 3), engine, prompts="all", unrelated_option=True, samples=2)
-        for name in ("grades.jsonl", "grades.parquet"):
-            table.save(tmp_path / name)
-            loaded = evenhand.open(tmp_path / name)
-            assert loaded == table
-            assert str(loaded) == str(table)
-            assert loaded.to_markdown() == table.to_markdown()
-        (tmp_path / "other.jsonl").write_text(json.dumps({"evenhand": "winrates", "rows": 0}) + "\n")
-        with pytest.raises(InvalidInputError, match=r"other\.jsonl' is not a saved result"):
-            evenhand.open(tmp_path / "other.jsonl")
-
     def test_a_part_has_the_scores_of_the_part(self):
         table = scores(rows(3, 3), [BEST, FIRST], prompts=["grade", "select"], unrelated_option=True)
         assert table["grade/True/2"] is table.instances[5]

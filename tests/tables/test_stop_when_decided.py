@@ -1,6 +1,5 @@
 """Comparisons that stop when they are decided: what is asked, what is paid, and what is said."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -203,16 +202,6 @@ class TestWhatIsUnscored:
 
 
 class TestFiles:
-    def test_a_saved_table_says_the_same(self, tmp_path):
-        table = compare(prefers(SURE), "abc")
-        table.save(tmp_path / "t.parquet")
-        again = evenhand.open(tmp_path / "t.parquet")
-        assert again.kind == "winrates"
-        assert str(again) == str(table)
-        assert again.parameters["stop"] == "decided"
-        assert again.parameters["interval"] == "anytime"
-        assert json.dumps(again.ranking_to_pandas().to_dict()) == json.dumps(table.ranking_to_pandas().to_dict())
-
     def test_what_holds_for_a_fixed_sample_only_is_missing(self):
         table = compare(prefers(SURE), "abc")
         assert not table.system("a").strength

@@ -329,59 +329,11 @@ class TestPosition:
         assert none.ranking_to_pandas()["winrate"].isna().all()
         assert none.matrix.isna().all().all()
 
-    def test_an_unknown_rule_is_refused(self, table):
-        with pytest.raises(InvalidInputError, match="'abstane'"):
-            table.rescore(on_position_bias="abstane")
-
     def test_one_order_shows_no_advantage(self):
         table = compare(systems=("a", "b"), check_positional_bias=False)
         assert table.ranking.model.position_probability.interval is None
         assert "no contest was judged in both" in flat(table)
         assert "show pairs in both orders" in flat(table)
-
-
-class TestFiles:
-    def test_a_saved_table_comes_back_whole(self, tmp_path):
-        rows = [{**row, "gold": "a"} for row in ROWS]
-        table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_fields="gold", samples=2)
-        table.save(tmp_path / "contests.jsonl")
-        loaded = evenhand.open(tmp_path / "contests.jsonl")
-        assert loaded == table
-        assert str(loaded) == str(table)
-        assert loaded.rescore(on_position_bias="first") == table.rescore(on_position_bias="first")
-        lines = (tmp_path / "contests.jsonl").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == 1 + 3
-
-    def test_parquet_and_some_of_the_contests(self, tmp_path):
-        table = compare(engine=judge_of(refusal_rate=0.3), design="swiss:2")
-        table.save(tmp_path / "contests.parquet")
-        assert evenhand.open(tmp_path / "contests.parquet") == table
-        assert table["0/a/b"].instance == 0
-        some = table.filter(instance=[0, 2])
-        assert {entry.instance for entry in some} == {0, 2}
-        assert some.parameters["n"] == 2
-
-    @pytest.mark.parametrize(
-        "damage", [lambda lines: lines[:-1], lambda lines: lines[1:], lambda lines: ["[]"], lambda lines: []]
-    )
-    def test_what_is_not_whole_is_refused(self, damage, tmp_path):
-        path = tmp_path / "contests.jsonl"
-        compare().save(path)
-        path.write_text("\n".join(damage(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
-        with pytest.raises(InvalidInputError, match=r"contests\.jsonl' is not a saved result"):
-            evenhand.open(path)
-
-
-def test_the_data_set_holds_every_vote():
-    data = compare().to_dataset()
-    assert data.num_rows == 9
-    row = data[0]
-    assert (row["instance"], row["first"], row["second"], row["score"], row["winner"]) == (0, "a", "b", 1.0, "a")
-    assert (row["first_length"], row["position_consistent"]) == (2, True)
-    assert [vote["order"] for vote in row["votes"]] == [[0, 1], [1, 0]]
-    # In the contest's own order a is the first, whichever place it was shown in.
-    assert [vote["selected_index"] for vote in row["votes"]] == [0, 0]
-    assert [vote["reply"] for vote in row["votes"]] != [None, None]
 
 
 def test_pandas_has_a_row_a_system():
@@ -454,12 +406,6 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
     means = [one.mean_rank.estimate for one in table.summary.systems]
     assert sorted(names, key=lambda name: means[names.index(name)]) == ["b", "a", "c", "d"]
     assert compare().ranking_to_pandas()["ranked_by"].unique().tolist() == ["winrate"]
-
-
-def test_a_saved_table_of_a_swiss_design_has_the_same_ranking(tmp_path):
-    table = compare(ROWS * 4, engine=judge_of(noise=500.0), design="swiss:2", flow="one_step")
-    table.save(tmp_path / "table.jsonl")
-    assert evenhand.open(tmp_path / "table.jsonl").ranking == table.ranking
 
 
 def test_the_table_repeats_what_made_it_and_is_the_same_again():
@@ -537,10 +483,3 @@ class TestUnscored:
     def test_one_order_alone_leads_where_it_alone_was_asked(self):
         table = self.compare({str(n) for n in range(0, 40, 4)}, check_positional_bias=False)
         assert table.text_tables()[0].rows[0][1].startswith("0.50–0.75 [")
-
-
-def test_the_data_frame_has_a_row_for_each_contest_as_every_result_has_for_its_verdicts():
-    table = compare()
-    frame = table.to_pandas()
-    assert len(frame) == len(table) == len(table.contests)
-    assert frame["score"].tolist() == [entry.score for entry in table]
