@@ -1,7 +1,8 @@
-"""Assessments per second over loopback: evenhand, unitxt's LLMJudgeDirect, and a bare aiohttp loop, in one run.
+"""Assessments per second over loopback: evenhand, unitxt's LLMJudgeDirect, autorubric, and bare loops, in one run.
 
 ``python -m benchmarks.throughput`` prints a Markdown table of ratios. The judge server runs in a process of its own.
-All rivals make the same number of calls: two steps, two orders, 4 calls an assessment.
+All rivals make the same number of calls: two steps, two orders, 4 calls per assessment. autorubric, which makes one
+call per criterion, grades four times as many texts; it is left out where it is not installed.
 
 ``python -m benchmarks.throughput --prefix-cache`` says instead how much of the prompts a server's prefix cache does not
 find, beside what the rows hold of their own.
@@ -9,6 +10,7 @@ find, beside what the rows hold of their own.
 
 import argparse
 import asyncio
+import importlib.util
 import json
 import logging
 import os
@@ -134,14 +136,33 @@ def run_bare_litellm(base_url: str, bodies: Sequence[Body], in_flight: int) -> t
     return timed(lambda: asyncio.run(drive()))
 
 
+def run_autorubric(base_url: str, count: int, in_flight: int) -> tuple[float, float]:
+    """autorubric's way through litellm: one criterion, one call per text."""
+    from autorubric import LLMConfig, Rubric  # noqa: PLC0415 - where it is installed
+    from autorubric.graders import CriterionGrader  # noqa: PLC0415
+
+    config = LLMConfig(
+        model="openai/judge", api_base=base_url, api_key="loopback", temperature=0.0, max_parallel_requests=in_flight
+    )
+    grader = CriterionGrader(judge_model_config=config)
+    rubric = Rubric.from_dict([{"name": "clarity", "requirement": "It is clear.", "weight": 1.0}])
+    texts = [row["response"] for row in rows(CALLS_PER_ASSESSMENT * count)]
+
+    async def grade() -> None:
+        await asyncio.gather(*(rubric.grade(text, grader=grader) for text in texts))
+
+    return timed(lambda: asyncio.run(grade()))
+
+
 def openai_compatible(base_url: str, in_flight: int) -> OpenAICompatibleEngine:
     """The engine under measurement."""
     return OpenAICompatibleEngine(base_url=base_url, model="judge", max_in_flight=in_flight, structured_output=False)
 
 
-def litellm_engine(base_url: str, in_flight: int) -> LiteLLMEngine:
-    """The litellm engine under measurement."""
-    return LiteLLMEngine(model="openai/judge", api_base=base_url, max_in_flight=in_flight, structured_output=False)
+def litellm_engine(base_url: str, in_flight: int, *, direct: bool = False) -> LiteLLMEngine:
+    """The litellm engine under measurement, or what the name ``openai/judge`` stands for."""
+    given = {"api_base": base_url, "max_in_flight": in_flight, "structured_output": False, "direct": direct}
+    return LiteLLMEngine(model="openai/judge", **given)
 
 
 def recorded_bodies(count: int) -> list[Body]:
@@ -164,8 +185,11 @@ def measure(
             "evenhand, openai_compatible": lambda: run_evenhand(openai_compatible(url, in_flight), count),
             "bare litellm loop": lambda: run_bare_litellm(url, bodies, in_flight),
             "evenhand, litellm": lambda: run_evenhand(litellm_engine(url, in_flight), count),
+            "evenhand, openai/…": lambda: run_evenhand(litellm_engine(url, in_flight, direct=True), count),
             "unitxt LLMJudgeDirect": lambda: run_unitxt(url, count),
         }
+        if importlib.util.find_spec("autorubric"):
+            rivals["autorubric, litellm"] = lambda: run_autorubric(url, count, in_flight)
         for _ in range(rounds):
             for name, run in rivals.items():
                 if only and name not in only:
@@ -180,16 +204,20 @@ def measure(
 
 def print_table(results: dict[str, list[tuple[float, float]]], ideal: float) -> None:
     """Medians over the rounds; ratios are taken within a round."""
-    print("| | assessments/s | × unitxt | × its bare loop | CPU ms a call | of in-flight / latency |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| | assessments/s | × unitxt | × its bare loop | CPU ms per call | × its bare loop | of in-flight / latency |"
+    )
+    print("|---|---|---|---|---|---|---|")
     for name, pairs in results.items():
         rates = [rate for rate, _ in pairs]
         beside_unitxt = ratio(rates, results.get("unitxt LLMJudgeDirect"))
-        beside_bare = ratio(rates, results.get("bare litellm loop" if "litellm" in name else "bare aiohttp loop"))
+        bare = results.get("bare litellm loop" if "litellm" in name else "bare aiohttp loop")
+        costs = [cpu for _, cpu in pairs]
+        of_bare = ratio(costs, bare and [(cpu, rate) for rate, cpu in bare])
         of_ideal = f"{median(rates) / ideal:.0%}" if ideal else "–"
         print(
-            f"| {name} | {median(rates) / CALLS_PER_ASSESSMENT:.0f} | {beside_unitxt} | {beside_bare} "
-            f"| {median(cpu for _, cpu in pairs):.2f} | {of_ideal} |"
+            f"| {name} | {median(rates) / CALLS_PER_ASSESSMENT:.0f} | {beside_unitxt} | {ratio(rates, bare)} "
+            f"| {median(costs):.2f} | {of_bare} | {of_ideal} |"
         )
 
 

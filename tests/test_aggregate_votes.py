@@ -19,7 +19,7 @@ from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError, U
 from evenhand.numbers import Missing
 from evenhand.parsing import match_closest_option
 from evenhand.question import comparison_criterion
-from evenhand.read_votes import aggregate_votes, agreement, read_replies
+from evenhand.raters import aggregate_votes, agreement, read_replies
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 

@@ -1,9 +1,8 @@
 # The public names for type checkers, as __init__.py has them.
-from evenhand.annotator_test import alternative_annotator_test as alternative_annotator_test
 from evenhand.by_name import from_results as from_results
 from evenhand.by_name import open as open  # noqa: A004 - a public name
 from evenhand.catalog import catalog_path as catalog_path
-from evenhand.cli.run_verb import run as run
+from evenhand.cli.run_file import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion
@@ -44,12 +43,13 @@ from evenhand.modes.mode import Mode as Mode
 from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
-from evenhand.read_votes import aggregate_votes as aggregate_votes
-from evenhand.read_votes import agreement as agreement
-from evenhand.read_votes import read_replies as read_replies
+from evenhand.raters import aggregate_votes as aggregate_votes
+from evenhand.raters import agreement as agreement
+from evenhand.raters import alternative_annotator_test as alternative_annotator_test
+from evenhand.raters import read_replies as read_replies
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.reliability_report import reliability as reliability
-from evenhand.result_methods import Results as Results
+from evenhand.result_methods import ResultMethods
 from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
@@ -57,4 +57,5 @@ from evenhand.votes import Match as Match
 from evenhand.votes import Verdict as Verdict
 from evenhand.votes import Vote as Vote
 
+Results = ResultMethods
 __version__: str

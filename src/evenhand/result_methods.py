@@ -1,9 +1,8 @@
-"""The words behind a result that need labels of people, checks, pictures or a page, which are functions of it."""
+"""The methods of a result that need labels of people, checks, pictures or a page; a result imports them when used."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
@@ -44,7 +43,6 @@ class PageOptions(TypedDict, total=False):
     names: Sequence[str]
 
 
-@dataclass(frozen=True, repr=False)
 class ResultMethods(JudgedResults):
     """The result of judging a data set, with the functions of results that need labels, checks, pictures or pages."""
 
@@ -148,13 +146,7 @@ class ResultMethods(JudgedResults):
             InvalidInputError: If the path ends otherwise, or what is given does not fit.
             UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
-        if path is None and not page:
-            return super().to_html(kind=kind)
         if kind is not None:
             raise InvalidInputError(f"kind is {kind!r}, and a page has all tables: give no path, or no kind")
         write_report(path, self, **page)  # type: ignore[arg-type] # who gives no path is told so there
         return None
-
-
-Results = ResultMethods
-"""The name for users."""

@@ -36,7 +36,7 @@ _UNSEEN: Final = (
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_TOLD: Final = re.compile(f"(?P<belongs>{_BELONGS})|[{_CONTROLS}{_DIRECTIONS}{_UNSEEN}]")
+_ESCAPED: Final = re.compile(f"(?P<belongs>{_BELONGS})|[{_CONTROLS}{_DIRECTIONS}{_UNSEEN}]")
 
 
 def visible(text: str) -> str:
@@ -45,7 +45,7 @@ def visible(text: str) -> str:
     >>> print(visible("\x1b[2Jall is \u202ewell"))
     \x1b[2Jall is \u202ewell
     """
-    return text if text.isascii() and text.isprintable() else _TOLD.sub(_shown, text)
+    return text if text.isascii() and text.isprintable() else _ESCAPED.sub(_escape, text)
 
 
 def visible_line(text: str) -> str:
@@ -57,7 +57,7 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
-def _shown(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     if found["belongs"] is not None:
         return found[0]
     code = ord(found[0])

@@ -11,7 +11,7 @@ import pytest
 from evenhand.criteria import yes_no_criterion
 from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.read_votes import aggregate_votes, agreement
+from evenhand.raters import aggregate_votes, agreement
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 

@@ -1,7 +1,4 @@
-import asyncio
 import json
-import threading
-import time
 import traceback
 
 import pytest
@@ -16,8 +13,7 @@ from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.engines import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.unitxt.loading import register_catalog
-from tests.support.processes import Running
-from tests.support.server import Fault, JudgeServer, JudgeServerProcess
+from tests.support.server import Fault, JudgeServer
 
 KEY = "sk-test-0123456789abcdefghij"
 
@@ -56,19 +52,6 @@ def test_it_is_an_ordinary_unitxt_engine(engine_at):
     assert engine.use_cache is False
 
 
-def test_a_second_run_costs_nothing_and_the_journal_is_where_it_should_be(engine_at, tmp_path):
-    with JudgeServer(reply="Good") as server:
-        for _ in range(2):
-            assert list(engine_at(server).infer(instances("a", "b"))) == ["Good", "Good"]
-        assert server.seen == 2
-        assert (tmp_path / "cache" / "journal.sqlite3").exists()
-        engine_at(server, journal=str(tmp_path / "mine.sqlite3")).infer(instances("a"))
-        assert server.seen == 3
-        for _ in range(2):
-            engine_at(server, journal=None).infer(instances("a"))
-        assert server.seen == 5
-
-
 def test_one_failed_request_loses_no_other_reply(engine_at):
     with JudgeServer(reply="Good", faults=[Fault("status", status=400, match="bad", times=1)]) as server:
         engine = engine_at(server)
@@ -85,29 +68,6 @@ def test_a_journal_that_fails_is_raised_as_itself(engine_at, monkeypatch):
     monkeypatch.setattr(Journal, "exchange", failing)
     with JudgeServer(reply="Good") as server, pytest.raises(JournalError, match="the file is damaged"):
         engine_at(server).infer(instances("a", "b"))
-
-
-def test_an_empty_data_set_is_answered_without_a_call(engine_at):
-    with JudgeServer() as server:
-        assert list(engine_at(server).infer([])) == []
-        assert server.seen == 0
-
-
-def test_it_runs_inside_an_event_loop_and_in_threads(engine_at):
-    with JudgeServer(reply="Good", latency=0.02) as server:
-        engine = engine_at(server, journal=None)
-
-        async def notebook():
-            return list(engine.infer(instances("a")))
-
-        assert asyncio.run(notebook()) == ["Good"]
-        replies = []
-        threads = [threading.Thread(target=lambda: replies.extend(engine.infer(instances("a")))) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert replies == ["Good"] * 3
 
 
 @pytest.mark.parametrize("name", ["BaselineEngine", "LiteLLMEngine", "OpenAICompatibleEngine", "SimulatedEngine"])
@@ -203,35 +163,6 @@ def test_a_key_is_in_no_artifact_file_and_no_result(engine_at, monkeypatch, tmp_
         assert path.is_dir() or KEY.encode() not in path.read_bytes()
 
 
-CRASHING = """
-import sys
-from evenhand.unitxt.engines import OpenAICompatibleEngine
-
-engine = OpenAICompatibleEngine(model="judge", base_url=sys.argv[1], journal=sys.argv[2], max_in_flight=4)
-print(len(engine.infer([{"source": f"instance {number}: Good or Bad?"} for number in range(200)])))
-"""
-
-
-def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
-    path = tmp_path / "journal.sqlite3"
-    with JudgeServerProcess(latency=0.02, labels=["Good", "Bad"]) as server:
-        run = Running(CRASHING, server.base_url, path, output=tmp_path / "killed.txt")
-        run.kill_when(lambda: server.stats()["finished"] >= 60)
-        while server.stats()["in_flight"]:
-            time.sleep(0.01)
-        before = server.stats()["seen"]
-        with Journal(path) as journal:
-            kept = journal.count()
-        # four were in flight: sent, and perhaps answered, but not received when the process died
-        assert before - 4 <= kept < 200
-        again = Running(CRASHING, server.base_url, path, output=tmp_path / "told.txt")
-        assert again.wait() == 0
-        assert int(again.told) == 200
-        assert server.stats()["seen"] == before + 200 - kept
-    with Journal(path) as journal:
-        assert journal.count() == 200
-
-
 @pytest.mark.parametrize(
     ("identifier", "message"),
     [
@@ -264,11 +195,6 @@ def test_an_id_that_makes_no_engine_is_one_error_in_one_line_without_its_values(
     assert "plain-pass-phrase" not in shown
     assert "Unitxt Error Context" not in shown
     assert "\n" not in str(caught.value)
-
-
-def test_an_artifact_made_directly_fails_in_our_words_alone():
-    with pytest.raises(InvalidInputError, match=r"^max_retries is -1; give a whole number of at least 0$"):
-        LiteLLMEngine(model="m", max_retries=-1)
 
 
 def test_the_requirements_of_an_engine_are_told_in_one_line(monkeypatch):

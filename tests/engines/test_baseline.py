@@ -10,20 +10,17 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 import evenhand
-from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.criteria import Criterion, Option
 from evenhand.engines.baseline import (
     BaselineEngine,
     TextStatistics,
     choose_option,
     quality,
     response_statistics,
-    text_statistics,
 )
 from evenhand.engines.calls import Calls
-from evenhand.errors import RejectedRequestError
 from evenhand.judging.conversation import Flow, ask
-from evenhand.question import Question, choice_criterion, comparison_criterion
+from evenhand.question import Question, comparison_criterion
 from tests.support.shared import shared_path
 
 LEVELS = Criterion(
@@ -101,82 +98,10 @@ def test_the_formula_without_references():
     assert quality(statistics) == pytest.approx(0.1875)
 
 
-def test_word_overlap_by_hand():
-    # Content words of the response: lisbon (not in the question), 2008 (a number, so double): mass 3, shared 1.
-    # Of the reference: lisbon, 2007: mass 3, shared 1. Precision and recall 1/3, so F is 1/3.
-    found = text_statistics("Lisbon, 2008", ("In Lisbon, in 2007",), ("When and where?",))
-    assert found.words == pytest.approx(1 / 3)
-    # "signed" is a word of the question: 1/4. Precision 1 / 1.25, recall 1; F2 = 5 · 0.8 / (4 · 0.8 + 1) = 4 / 4.2
-    found = text_statistics("signed Lisbon", ("Lisbon",), ("Where was it signed?",))
-    assert found.words == pytest.approx(4 / 4.2)
-
-
-def test_the_reference_itself_is_excellent_and_a_blank_is_bad():
-    assert label(assessment(REFERENCE)) == "Excellent"
-    for blank in ("", "   ", "…", "?!", "\n\n"):
-        assert score(blank) == 0
-        assert label(assessment(blank)) == "Bad"
-
-
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [
-        (
-            "It was signed in Lisbon on 13 December 2007 by 27 heads of state.",
-            "It was signed in Nice on 26 February 2001.",
-        ),
-        ("In Lisbon, 13 December 2007, by the heads of 27 states.", "I'm sorry, but I can't help with that."),
-        ("Lisbon, 13 December 2007, 27 heads of state.", "Lisbon. Lisbon is in it. Lisbon is in it. Lisbon is in it."),
-        ("Lisbon, 13 December 2007, 27 heads of state.", "Договор подписан в столице Португалии в декабре."),
-        ("In Lisbon on 13 December 2007.", "When and where was the treaty signed, and by whom?"),
-    ],
-)
-def test_the_better_of_two_clear_cases_scores_higher(better, worse):
-    assert score(better) > score(worse)
-    assert label(comparison(better, worse)) == "Response A"
-    assert label(comparison(worse, better)) == "Response B"
-
-
 def test_without_a_reference_refusal_repetition_and_copying_count():
     good = "It was signed in the capital of Portugal, in December, by the heads of all member states."
     for worse in ("I cannot answer that question.", "treaty " * 40, CONTEXT["question"], ""):
         assert score(good, references=()) > score(worse, references=())
-
-
-def test_a_refusal_that_the_reference_asks_for_is_right():
-    reference = "I can't help with that, because it is dangerous."
-    assert label(assessment("I can't help with that: it is dangerous.", references=(reference,))) == "Excellent"
-    assert label(assessment("I can't help with that: it is dangerous.")) == "Bad"
-
-
-def test_the_nearest_of_several_references_counts():
-    assert score("Paris", references=("Lyon", "Paris", "")) == score("Paris", references=("Paris",))
-    assert score("Paris", references=("", "  ")) == score("Paris", references=())
-
-
-def test_a_context_that_is_named_a_reference_is_one():
-    named = assessment("Lisbon", references=(), context={**CONTEXT, "Reference answer": "Lisbon"})
-    assert choose_option(named) == choose_option(assessment("Lisbon", references=("Lisbon",)))
-    assert response_statistics(named, "Lisbon").with_reference
-
-
-def test_languages_without_spaces_are_compared_too():
-    reference = "条約は2007年12月13日にリスボンで署名された。"
-    assert score("2007年12月13日、リスボンで署名された。", references=(reference,)) > 0.75
-    assert score("知りません。", references=(reference,)) < 0.25
-
-
-def test_a_binary_criterion_is_met_above_one_half():
-    criterion = yes_no_criterion("correct", "Is it correct?", na=True)
-    assert label(assessment(REFERENCE, criterion=criterion)) == "Yes"
-    assert label(assessment("Something else entirely.", criterion=criterion)) == "No"
-
-
-def test_options_without_values_are_taken_by_rank_and_give_no_score():
-    bare = Criterion(name="q", description="d", options=tuple(Option(label=text) for text in ("high", "middle", "low")))
-    assert label(assessment(REFERENCE, criterion=bare)) == "high"
-    assert label(assessment("", criterion=bare)) == "low"
-    assert vote(assessment(REFERENCE, criterion=bare), (0, 1, 2)).value is None
 
 
 def test_small_differences_are_ties_and_graded_levels_follow_the_difference():
@@ -195,15 +120,6 @@ def test_equally_good_responses_are_told_apart_in_favour_of_neither_system():
         question = comparison(*pair, criterion=criterion, references=("unrelated words",))
         swapped = comparison(*reversed(pair), criterion=criterion, references=("unrelated words",))
         assert {label(question), label(swapped)} == {"Response A", "Response B"}
-
-
-def test_the_best_of_several_is_chosen_wherever_it_stands():
-    responses = ("", "In Lisbon.", REFERENCE, "No idea.")
-    for order in itertools.permutations(range(4)):
-        question = comparison(
-            *(responses[i] for i in order), criterion=choice_criterion("best", "Which?", 4), mode="choose"
-        )
-        assert question.responses[choose_option(question)] == REFERENCE
 
 
 TEXTS = st.text(max_size=60) | st.sampled_from(
@@ -243,17 +159,6 @@ def test_an_assessment_is_the_same_in_every_order_and_says_what_it_counted(flow)
     assert "word overlap with the nearest reference" in votes[0].assessment
     assert votes[0].selected_label in votes[0].summary
     assert votes[0].completion.model == "baseline-text-statistics"
-
-
-def test_a_request_without_a_question_is_refused():
-    with pytest.raises(RejectedRequestError, match="no model"):
-        asyncio.run(BaselineEngine().complete(Request(messages=({"role": "user", "content": "Hello?"},))))
-
-
-def test_it_is_a_judge_that_costs_nothing():
-    engine = BaselineEngine()
-    assert isinstance(engine, JudgeEngine)
-    assert engine.identity() is None
 
 
 def test_it_agrees_with_people_above_chance():

@@ -7,26 +7,21 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 import evenhand
 from evenhand.cli import main
-from evenhand.data.rows import row_batches
 from evenhand.engines import batches
 from evenhand.engines.base import Request
-from evenhand.engines.batch_providers import BatchHttp, OpenAIBatches, anthropic_completion
+from evenhand.engines.batch_providers import anthropic_completion
 from evenhand.engines.batches import BatchRecords
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.http import ServerAddress
 from evenhand.engines.journal import Journal, canonical_json, describe_request
 from evenhand.engines.names import judges_of, one_step_in_batches
-from evenhand.engines.remote import RemoteEngine, RemoteJudge
-from evenhand.errors import EngineError, InvalidInputError
+from evenhand.engines.remote import RemoteJudge
+from evenhand.errors import InvalidInputError
 from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.row_runs import job_of
-from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Stream
 from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
@@ -91,12 +86,6 @@ def test_replies_are_those_of_single_requests_in_whatever_order_they_come(server
     assert BatchRecords(journal).all() == []
 
 
-def test_the_journal_serves_both_ways(server, journal):
-    ask(engine(server), journal)
-    assert ask(engine(server, batch=False), journal) == directly(server)
-    assert sum(seen.body["messages"][0]["content"] == TEXTS[0] for seen in server.requests) == 1  # of `directly`
-
-
 @SHAPES
 @pytest.mark.parametrize(
     "fault", [{"expired": {0, 5}}, {"missing": {0, 5}}, {"failed": {0: (500, "x"), 5: (503, "y")}}]
@@ -106,18 +95,6 @@ def test_what_may_pass_is_sent_once_more(server, journal, shape, fault):
     assert ask(engine(server, shape), journal) == directly(server)
     assert [len(batch.lines) for batch in server.batches] == [8, 2]
     assert paid_once(server)
-
-
-@SHAPES
-def test_what_expires_twice_is_told_and_not_sent_again(server, journal, shape):
-    server.plan = Plan(expired={3}, once=False)
-    server.plan.expired = {0, 3}
-    replies = ask(engine(server, shape), journal)
-    assert [text for text, reply in zip(TEXTS, replies, strict=True) if isinstance(reply, EngineError)] == [TEXTS[0]]
-    assert "expired" in str(replies[0])
-    assert replies[0].attempts == 2
-    assert [len(batch.lines) for batch in server.batches] == [8, 2]
-    assert len(server.answered) == 7
 
 
 @SHAPES
@@ -131,14 +108,6 @@ def test_one_request_that_the_provider_refuses_costs_only_itself(server, journal
     assert len(server.batches) == 1
 
 
-@SHAPES
-def test_what_somebody_cancelled_is_not_sent_again(server, journal, shape):
-    server.plan = Plan(cancelled={1})
-    replies = ask(engine(server, shape), journal)
-    assert "cancelled" in str(replies[1])
-    assert len(server.batches) == 1
-
-
 def test_one_bad_line_does_not_refuse_the_others(server, journal):
     server.plan = Plan(bad_lines={4: "This line is not parseable as valid JSON"})
     replies = ask(engine(server), journal)
@@ -146,15 +115,6 @@ def test_one_bad_line_does_not_refuse_the_others(server, journal):
     assert sum(isinstance(reply, str) for reply in replies) == 7
     assert [len(batch.lines) for batch in server.batches] == [8, 7]
     assert set(server.answered.values()) == {1}
-
-
-def test_a_batch_that_is_refused_says_why_and_is_not_sent_again(server, journal):
-    server.plan = Plan(refused="model_not_found: The provided model 'judge' is not supported by the Batch API.")
-    replies = ask(engine(server), journal)
-    assert all("not supported by the Batch API" in str(reply) for reply in replies)
-    assert len(server.batches) == 1
-    assert BatchRecords(journal).all() == []
-    assert ask(engine(server), journal) == directly(server)
 
 
 @SHAPES
@@ -214,7 +174,7 @@ def test_results_that_are_lost_are_not_bought_again_unasked(server, journal, tmp
     assert len(server.batches) == 1
     [record] = BatchRecords(journal).all()
     assert record.name in str(replies[0])
-    assert main(["resume", str(journal.path), "--forget", record.name]) == 0
+    assert main(["journal", "forget", record.name, "--journal", str(journal.path)]) == 0
     assert "given up" in capsys.readouterr().out
     assert ask(engine(server), journal) == directly(server)
     assert len(server.batches) == 2
@@ -229,13 +189,6 @@ def test_a_batch_whose_making_was_not_answered_is_not_made_again_unasked(server,
     assert len(server.batches) == (fault == "create_lost")
     assert BatchRecords(journal).all() == []
     assert ask(engine(server, shape), journal) == directly(server)
-
-
-@SHAPES
-def test_results_that_break_off_are_read_again(server, journal, shape):
-    server.plan = Plan(cut_results=2)
-    assert ask(engine(server, shape), journal) == directly(server)
-    assert len(server.batches) == 1
 
 
 @SHAPES
@@ -308,12 +261,6 @@ def test_a_batch_whose_usage_is_zero_is_paid_for_at_most(journal, shape):
     assert budget.at_risk >= len(TEXTS) * 49 * 10000.0 / 1e6 / 2  # of each 50 tokens, less the word that it has
 
 
-def test_a_budget_of_calls_holds(server, journal):
-    replies = ask(engine(server), journal, budget=Budget(max_calls=5))
-    assert sum(isinstance(reply, str) for reply in replies) == 5
-    assert sum(server.submitted.values()) == 5
-
-
 def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
     with pytest.raises(InvalidInputError, match="needs a journal"):
         ask(engine(server), None)
@@ -329,15 +276,6 @@ def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
         with pytest.raises(InvalidInputError, match=rf"'{model}', and batch=True sends batches to .*leave batch out"):
             evenhand.LiteLLMEngine(model=model, batch=True)
     assert not server.batches
-
-
-def test_anthropic_is_known_by_its_address_and_by_the_names_of_litellm():
-    there = evenhand.OpenAICompatibleEngine(base_url="https://api.anthropic.com/v1", model="claude", batch=True)
-    named = evenhand.LiteLLMEngine(model="anthropic/claude", batch=True).batch_provider()
-    for provider in (there.batch_provider(), named):
-        assert type(provider).__name__ == "AnthropicBatches"
-        assert provider.address.base_url == "https://api.anthropic.com/v1"
-    assert named.model == "claude"
 
 
 def test_a_model_of_litellm_is_asked_by_the_name_that_its_provider_has_for_it(server, journal, monkeypatch):
@@ -414,27 +352,16 @@ def test_resume_collects_what_is_ready_from_another_place(server, tmp_path, shap
     elsewhere = tmp_path / "copied.sqlite3"
     with closing(sqlite3.connect(path)) as connection, closing(sqlite3.connect(elsewhere)) as copy:
         connection.backup(copy)
-    assert main(["resume", str(elsewhere)]) == 0
+    assert main(["journal", "collect", "--journal", str(elsewhere)]) == 0
     said = capsys.readouterr().out
     assert "0 new replies of 1 batch" in said
     assert f"{server.batches[0].name} of 8 requests has not ended" in said
     server.finish()
-    assert main(["resume", str(elsewhere), "--wait"]) == 0
+    assert main(["journal", "collect", "--journal", str(elsewhere), "--wait"]) == 0
     assert "8 new replies of 1 batch" in capsys.readouterr().out
     with Journal(elsewhere) as journal:
         assert ask(engine(server, shape), journal, texts=TEXTS[:5]) == directly(server)[:5]
     assert len(server.batches) == 1
-
-
-def test_replies_that_nobody_asks_for_are_recorded_too(server, tmp_path, capsys):
-    """A run about fewer rows than the one that sent the batch."""
-    server.plan = Plan(hold=True)
-    path = killed(server, "openai", tmp_path, lambda: looked_at(server))
-    server.finish()
-    with Journal(path) as journal:
-        assert ask(engine(server), journal, texts=TEXTS[:2]) == directly(server)[:2]
-        assert journal.count() == 8
-        assert BatchRecords(journal).all() == []
 
 
 def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path):
@@ -445,7 +372,7 @@ def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path)
     run.send(signal.SIGINT)
     assert run.wait(30) == 1
     assert "1 batch of 6 requests left with the provider" in run.told
-    assert f"evenhand resume {tmp_path / 'journal.sqlite3'}" in run.told
+    assert f"evenhand journal collect --journal {tmp_path / 'journal.sqlite3'}" in run.told
     assert "KeyboardInterrupt" in run.told
     server.finish()
     again = Running(JUDGE, server.base_url, tmp_path / "journal.sqlite3", output=tmp_path / "again")
@@ -505,16 +432,6 @@ def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
     assert [len(batch.lines) for batch in server.batches] == [40, 40]  # both orders of the options
 
 
-def test_blocks_of_a_stream_are_as_large_as_waves(server, tmp_path):
-    how = {"criteria": "Is it fine?", "check_positional_bias": False, "stream_to": tmp_path / "to", "journal": None}
-    direct, waves = (
-        Stream.of(job_of("judge", {"engine": engine(server, batch=batch), **how}), row_batches([{"response": "x"}]))
-        for batch in (False, True)
-    )
-    assert direct.part_rows == VOTES_OF_A_PART
-    assert 49_990 <= BLOCKS_AT_ONCE * waves.part_rows <= 50_000
-
-
 def test_a_judge_of_batches_is_asked_directly_where_a_run_says_so(server):
     judge = engine(server).to_judge()
     assert judges_of(judge, None, batch=False) == (judge.judge,)
@@ -546,13 +463,6 @@ def test_what_the_cache_held_is_cheaper_in_batches_too(server):
     assert judge.priced(Completion(text="Good"), prompt).cost == pytest.approx((3 * 2.0 + 1 * 10.0) / 1e6 / 2)
 
 
-def test_the_name_of_a_batch_survives_a_power_failure(server, journal, monkeypatch):
-    synced = []
-    monkeypatch.setattr(Journal, "sync", lambda self: synced.append([each.name for each in BatchRecords(self).all()]))
-    ask(engine(server), journal)
-    assert synced[0] == [server.batches[0].name]
-
-
 def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_made_again(server, journal):
     server.plan = Plan(create_fault=(429, "slow down"))
     assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
@@ -575,7 +485,7 @@ def test_resume_reads_the_other_batches_where_one_cannot_be_seen(server, journal
     keys = [line["custom_id"] for line in server.batches[0].lines]
     with Journal(tmp_path / "another.sqlite3") as another:
         _waiting_for(another, engine(server).to_judge(), "batch_404", "batch_1", keys=keys)
-        assert main(["resume", str(another.path)]) == 1
+        assert main(["journal", "collect", "--journal", str(another.path)]) == 1
         told = capsys.readouterr()
         assert "8 new replies of 2 batches" in told.out
         assert "'batch_404' of 1 request cannot be seen" in told.err
@@ -586,7 +496,7 @@ def test_resume_does_not_look_elsewhere_than_where_a_batch_was_sent(journal, mon
     monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:1/v1")
     _waiting_for(journal, evenhand.LiteLLMEngine(model="openai/judge", batch=True).to_judge(), "batch_1")
     monkeypatch.delenv("OPENAI_API_BASE")
-    assert main(["resume", str(journal.path)]) == 1
+    assert main(["journal", "collect", "--journal", str(journal.path)]) == 1
     assert "with endpoint 'http://localhost:1/v1', which is None here" in capsys.readouterr().err
     assert len(BatchRecords(journal).all()) == 1
 
@@ -595,21 +505,3 @@ def test_a_run_without_batches_says_what_waits_in_them(server, journal, caplog):
     _waiting_for(journal, engine(server).to_judge(), "batch_1")
     ask(engine(server, batch=False), journal, texts=TEXTS[:1])
     assert "1 request in batches that were not collected yet" in caplog.text
-
-
-def test_packed_answers_are_read_once(server):
-    async def run():
-        async def handle(_):
-            reply = web.json_response({"id": "batch_1"})
-            reply.enable_compression(web.ContentCoding.gzip)
-            return reply
-
-        application = web.Application()
-        application.router.add_get("/batches", handle)
-        async with TestServer(application) as packed:
-            provider = OpenAIBatches(ServerAddress(str(packed.make_url("")).rstrip("/")))
-            async with BatchHttp.opened(provider, RemoteEngine(model="judge")) as http:
-                outcomes = http.outcomes("batches", lambda entry: Completion(text=entry["id"]))
-                return await http.ask("GET", "batches"), [outcome async for outcome in outcomes]
-
-    assert asyncio.run(run()) == ({"id": "batch_1"}, [("None", Completion(text="batch_1"))])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from evenhand.engines.journal import Journal
 from evenhand.engines.remote import RemoteEngine
 from evenhand.engines.replies import MOST_CHARACTERS, decode_reply, short_enough
 from evenhand.errors import InvalidInputError, ReplyTooLongError
@@ -34,26 +33,6 @@ def judge_of(kind, server, **settings):
     return litellm_judge(model="openai/judge", **given, api_base=server.base_url)
 
 
-TOO_LONG = {
-    "gzip": Fault("inflated", size=30_000_000),
-    "deflate": Fault("inflated", size=5_000_000, encoding="deflate"),
-    "text": Fault("long", size=5_000_000),
-    "characters": Fault("long", size=200_000),
-    "nested": Fault("nested", depth=20_000),
-    "brackets": Fault("nested", depth=100_000),
-}
-
-
-@pytest.mark.parametrize("fault", TOO_LONG.values(), ids=TOO_LONG)
-def test_a_reply_that_is_too_long_is_bought_once_and_kept(fault, tmp_path):
-    with JudgeServer(reply="Good", faults=[fault]) as server:
-        for _ in range(2):
-            with Journal(tmp_path / "j.sqlite3") as journal:
-                completion = ask(judge_of("own", server), journal=journal)
-            assert (completion.text, completion.finish_reason) == (None, "too_long")
-        assert server.seen == 1
-
-
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_no_redirect_is_followed(status):
     with JudgeServer(reply="Bad") as stranger, JudgeServer(reply="Good") as server:
@@ -71,32 +50,6 @@ def test_the_limit_is_a_field_of_the_engine():
         assert ask(judge_of("own", server, max_reply_bytes=100)).finish_reason == "too_long"  # as it is sent
     with pytest.raises(InvalidInputError, match="max_reply_bytes is 0"):
         RemoteEngine(model="m", max_reply_bytes=0)
-
-
-BROKEN = {
-    "bad_status": Fault("bad_status", on=[1]),
-    "headers": Fault("headers", size=300_000, on=[1]),
-    "wrong_length": Fault("wrong_length", on=[1]),
-    "bad_chunks": Fault("bad_chunks", on=[1]),
-    "cut_chunks": Fault("cut_chunks", on=[1]),
-    "bad_encoding": Fault("bad_encoding", on=[1]),
-    "reset": Fault("reset", on=[1]),
-    "drip": Fault("drip", seconds=0.2, on=[1]),
-}
-
-
-@pytest.mark.parametrize("kind", ["own", "litellm"])
-@pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
-def test_what_is_no_http_or_comes_too_slowly_is_asked_for_again(kind, fault, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    if kind == "litellm":
-        from evenhand.engines.litellm import import_litellm  # noqa: PLC0415 - not within the time of a call
-
-        import_litellm()
-    with JudgeServer(reply="Good", faults=[fault]) as server:
-        settings = {"timeout": 2.0} if fault.kind == "drip" else {}
-        assert ask(judge_of(kind, server, **settings)).text == "Good"
-        assert server.seen == 2
 
 
 def test_interim_answers_end_with_the_time_of_the_call():

@@ -1,7 +1,6 @@
 """Several askers, one journal: no reply is bought twice, and nobody waits for the dead."""
 
 import asyncio
-import json
 import os
 import signal
 import sqlite3
@@ -15,23 +14,16 @@ import pytest
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import (
-    LONGEST_LOOK_SECONDS,
     SILENT_SECONDS,
     Journal,
     Process,
     Row,
-    canonical_json,
-    describe_request,
     is_running,
-    request_key,
     this_process,
 )
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
-from tests.support.judges import http_judge
-from tests.support.processes import Running
-from tests.support.server import JudgeServer, JudgeServerProcess
 
 
 class SlowEngine:
@@ -132,15 +124,6 @@ def test_when_the_first_fails_the_second_asks(path):
     assert claims_in(path) == []
 
 
-def test_waiting_costs_no_budget_and_asking_in_place_of_another_does(path):
-    waited = Budget(max_calls=1)
-    both(path, SlowEngine(seconds=0.2), SlowEngine(), budget=waited)
-    assert (waited.launched, waited.begun) == (0, 0)
-    refused = Budget(max_calls=0)
-    _, outcome = both(path.with_name("other"), SlowEngine(seconds=0.2), SlowEngine(), budget=refused)
-    assert isinstance(outcome, BudgetExhaustedError)
-
-
 def test_an_interrupted_run_does_not_wait_for_another_process(path):
     budget = Budget()
 
@@ -218,17 +201,6 @@ def test_no_two_clocks_are_compared(path, ahead):
             assert third.exchange(claims=["a", "b", "c"]) == set()
 
 
-def test_what_stood_still_with_the_others_takes_nobody_for_dead(path):
-    watch = Watch()
-    with Journal(path) as theirs, Journal(path, clock=watch) as mine:
-        theirs.exchange(claims=["a"])
-        for _ in range(5):  # the host slept for a day, five times
-            assert mine.claimed("a")
-            watch.now += 86400
-        assert mine.exchange(claims=["a"]) == set()
-        assert 5 * LONGEST_LOOK_SECONDS < SILENT_SECONDS
-
-
 def test_a_hung_owner_is_replaced_and_may_come_back(path):
     hours, watch = Watch(), Watch()
     with Journal(path, clock=hours) as hung, Journal(path, clock=watch) as mine:
@@ -270,26 +242,6 @@ def test_a_long_call_gives_signs_of_life(path, monkeypatch):
         asyncio.run(run(theirs))
 
 
-def test_whoever_waits_takes_no_place_in_front_of_the_server(path):
-    with JudgeServer(reply="Good") as server, Journal(path) as theirs, Journal(path) as mine:
-        judge = http_judge(server.base_url, max_in_flight=1)
-        identity = canonical_json(dict(judge.identity()))
-        claimed = request_key(identity, describe_request(request("claimed")))
-        theirs.exchange(claims=[claimed])
-
-        async def run():
-            calls = Calls(judge, mine)
-            async with calls.running():
-                waiting = asyncio.create_task(calls.complete(request("claimed")))
-                await asyncio.sleep(0.05)
-                other = await asyncio.wait_for(calls.complete(request("other")), 10)
-                theirs.exchange([Row.of(claimed, identity, "{}", Completion(text="theirs"))])
-                return other.text, (await waiting).text
-
-        assert asyncio.run(run()) == ("Good", "theirs")
-        assert server.seen == 1
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal that only asks")
 def test_a_process_is_told_from_a_later_one_with_its_number():
     me = this_process()
@@ -327,34 +279,3 @@ def test_a_killed_owner_is_not_waited_for(path):
         holder.wait()
     with Journal(path) as restarted:
         assert restarted.exchange(claims=["a"]) == {"a"}
-
-
-RUNNER = """
-import json, sys
-from evenhand.criteria import Criterion, Option
-from evenhand.functions import judge
-from tests.support.judges import http_judge
-
-levels = Criterion(name="level", description="How good?", options=(Option(label="High", value=1.0),
-                   Option(label="Low", value=0.0)))
-rows = [{"response": f"answer {number}"} for number in range(int(sys.argv[3]))]
-table = judge(rows, levels, http_judge(sys.argv[1], max_in_flight=8), journal=sys.argv[2], progress=False)
-votes = [vote for judgement in table.judgements for vote in judgement.verdict.votes]
-print(json.dumps([[vote.selected_label for vote in votes], sum(vote.usage.calls for vote in votes)]))
-"""
-
-
-@pytest.mark.parametrize("stagger", [0.0, 0.5])
-def test_two_processes_buy_every_reply_once(path, tmp_path, stagger):
-    with JudgeServerProcess(latency=0.02, labels=["High", "Low"]) as server:
-        runs = []
-        for number in range(2):
-            runs.append(Running(RUNNER, server.base_url, path, 30, output=tmp_path / f"told{number}.txt"))
-            time.sleep(stagger)
-        assert [run.wait() for run in runs] == [0, 0]
-        told = [json.loads(run.told) for run in runs]
-        assert server.stats()["seen"] == 30 * 4
-    assert told[0][0] == told[1][0]
-    assert None not in told[0][0]
-    assert told[0][1] + told[1][1] == 30 * 4
-    assert claims_in(path) == []

@@ -6,7 +6,6 @@ import math
 import pytest
 import unitxt
 
-import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines import calls
 from evenhand.engines.base import SheetItem
@@ -59,29 +58,8 @@ def _undisturbed(monkeypatch):
         monkeypatch.delenv(variable, raising=False)
 
 
-def every_way(engine, **options):
-    """Every mode once, by the Python functions; the reasons of the votes of each."""
-    quiet = {"progress": False, "journal": None, "max_failure_rate": 0.0, **options}
-    yield evenhand.judge(ROWS, "Is it clear?", engine, response_fields="a", **quiet)
-    yield evenhand.judge(
-        ROWS, "rubrics.evenhand.summarization", engine, response_fields="a", context_fields=FIELDS, **quiet
-    )
-    yield evenhand.winrates(ROWS, "Which is clearer?", engine, response_fields=["a", "b"], **quiet)
-    yield evenhand.checklist(ROWS, ["Is it clear?", "Is it short?"], engine, response_fields="a", **quiet)
-    yield evenhand.grade_scores(
-        [{"options": ["a", "b", "c"]}] * 2, "Which is best?", engine, response_fields="options", **quiet
-    )
-
-
 def reasons(result):
     return {vote.unscored_reason for cell in result.cells() for vote in cell.votes}
-
-
-def test_in_mock_mode_nothing_is_sent_and_nothing_is_judged_in_any_mode(server):
-    with unitxt.settings.context(mock_inference_mode=True):
-        for result in every_way(f"{server.base_url}[model=judge]"):
-            assert reasons(result) == {"mock_mode"}
-    assert server.seen == 0
 
 
 @pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "object"])
@@ -101,21 +79,6 @@ def test_in_mock_mode_no_engine_sends_anything(kind, server, tmp_path, monkeypat
     assert not getattr(judge, "requests", None)
     with pytest.raises(MockModeError, match=repr(judge.judge_id)):
         ask(judge)
-
-
-def test_in_mock_mode_a_key_that_is_not_set_is_not_needed(monkeypatch):
-    monkeypatch.setenv(calls.MOCK_VARIABLE, "True")
-    judge = http_judge("http://127.0.0.1:9", api_key_env="NO_SUCH_KEY_OF_A_TEST")
-    [[vote, _]] = run_votes(questions(None), [judge], limits=QUIET)
-    assert vote.unscored_reason == "mock_mode"
-
-
-def test_engines_that_send_nothing_answer_in_mock_mode_and_offline(monkeypatch):
-    for variable in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
-        monkeypatch.setenv(variable, "True")
-    for engine in (BaselineEngine(), SimulatedEngine()):
-        votes = run_votes(questions(None), [as_judge(engine)], limits=QUIET)
-        assert all(vote.selected_index is not None for row in votes for vote in row)
 
 
 def test_a_recipe_in_mock_mode_ends_with_unscored_votes_and_no_score(server):
@@ -142,11 +105,11 @@ def test_without_unitxt_the_variable_is_read_as_unitxt_reads_it(value, on, monke
 def test_a_variable_that_says_neither_is_refused_by_name(loaded, monkeypatch):
     if not loaded:
         monkeypatch.delitem(calls.sys.modules, "unitxt.settings_utils")
-    monkeypatch.setenv(calls.MOCK_VARIABLE, "perhaps")
-    monkeypatch.setenv(calls.OFFLINE_VARIABLE, "perhaps")
-    for asked, name in ((calls.mock_mode, calls.MOCK_VARIABLE), (calls.offline_mode, calls.OFFLINE_VARIABLE)):
-        with pytest.raises(InvalidInputError, match=f"{name} is 'perhaps'; accepted"):
-            asked()
+    for name in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "perhaps")
+            with pytest.raises(InvalidInputError, match=f"{name} is 'perhaps'; accepted"):
+                calls.why_withheld("judge")
 
 
 def test_offline_the_journal_answers_and_nothing_else_does(server, tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """A journal that cannot be written: launching stops, and the error carries the votes; and who may read its file."""
 
 import os
-import sqlite3
 import sys
 
 import pytest
@@ -10,10 +9,8 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines import journal as journal_file
 from evenhand.engines.journal import Journal
 from evenhand.errors import JournalError
-from evenhand.files import written_whole
 from evenhand.functions import judge
 from tests.support.judges import http_judge
-from tests.support.processes import Running
 from tests.support.server import JudgeServer
 
 LEVELS = Criterion(
@@ -66,32 +63,6 @@ def test_on_a_full_disk_no_more_calls_are_made_and_the_error_carries_the_votes(p
     assert [folder.name for folder in tmp_path.iterdir()] == ["disk"]
 
 
-LIMITED = """
-import resource, sys
-from tests.engines.test_journal_full import IN_FLIGHT, LEVELS, ROWS
-from evenhand.errors import JournalError
-from evenhand.functions import judge
-from tests.support.judges import http_judge
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
-try:
-    judge(ROWS, LEVELS, http_judge(sys.argv[1], max_in_flight=IN_FLIGHT), journal=sys.argv[2], progress=False)
-except JournalError as error:
-    assert "ulimit" in str(error), error
-    sys.exit(7)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
-@pytest.mark.parametrize("limit", [90_000, 200_000])
-def test_under_a_file_size_limit_no_more_calls_are_made(path, tmp_path, limit):
-    with JudgeServer(labels=LEVELS.labels, latency=0.02) as server:
-        run = Running(LIMITED, server.base_url, path, limit, output=tmp_path / "told.txt")
-        assert run.wait() == 7, run.told
-        assert 0 < server.finished < CALLS
-        assess(server, path)
-        assert server.seen <= CALLS + UNRECORDED
-
-
 HELD = """{"evenhand": "journal", "layout": 1}
 {"engine": 1, "identity": {"name": "x"}}
 """
@@ -129,32 +100,3 @@ def test_a_journal_is_for_its_user_alone(tmp_path):
         assert set(modes.values()) == {0o600}
     finally:
         os.umask(before)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="file modes")
-def test_what_exists_is_tightened_but_no_folder_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path / "cache"))
-    cache, mine = tmp_path / "cache", tmp_path / "mine"
-    for folder in (cache, mine):
-        folder.mkdir(mode=0o755)
-        folder.chmod(0o755)
-        sqlite3.connect(folder / "journal.sqlite3").close()
-        (folder / "journal.sqlite3").chmod(0o644)
-    Journal().close()
-    Journal(mine / "journal.sqlite3").close()
-    assert [folder.stat().st_mode & 0o777 for folder in (cache, mine)] == [0o700, 0o755]
-    assert all((folder / "journal.sqlite3").stat().st_mode & 0o777 == 0o600 for folder in (cache, mine))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="file modes")
-def test_what_is_saved_under_the_cache_is_for_its_user_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path / "cache"))
-    for name, mode in (("cache", 0o600), ("mine", 0o644)):
-        (tmp_path / name).mkdir()
-        before = os.umask(0o022)
-        try:
-            with written_whole(tmp_path / name / "table.jsonl") as beside:
-                beside.write_text("{}")
-        finally:
-            os.umask(before)
-        assert (tmp_path / name / "table.jsonl").stat().st_mode & 0o777 == mode

@@ -154,9 +154,3 @@ def test_bad_input_is_one_message(arguments, told, tmp_path, capsys, monkeypatch
         os.mkfifo("queue")
     assert main(["journal", *arguments, "--journal", str(tmp_path / "journal.sqlite3")]) == 2
     assert told in capsys.readouterr().err
-
-
-def test_a_journal_in_the_folder_of_nobody_is_one_message(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["journal", "check", "--journal", "~nobody-at-all/journal.sqlite3"]) == 2
-    assert "there is no journal '~nobody-at-all/journal.sqlite3'" in capsys.readouterr().err

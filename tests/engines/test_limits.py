@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import threading
 import time
 from collections import Counter
 
@@ -251,17 +250,6 @@ def test_a_server_that_goes_away_in_the_middle_costs_no_call(tmp_path, caplog):
     assert "is back" in told[1]
 
 
-def test_one_request_that_breaks_its_connection_ends_by_itself():
-    """It may be what breaks the server; the others are answered, and the run goes on."""
-    with JudgeServer(reply="Good", faults=[Fault("cut", match="poison")]) as server:
-        asked = [request(f"judge {number}") for number in range(10)] + [request("poison")]
-        *others, poison = ask_all(judge_of("own", server), asked)
-        assert sum(seen.body["messages"][0]["content"] == "poison" for seen in server.requests) == 3
-    assert {outcome.text for outcome in others} == {"Good"}
-    assert (poison.cause, poison.attempts) == ("connection", 3)
-    assert not isinstance(poison, UnreachableError)
-
-
 WENT_AWAY = r"(?s)away for .* \(patience=0.6\).*of 40 votes came.*run the same"
 ROWS = [{"answer": f"It is {number}."} for number in range(20)]  # each in two orders
 
@@ -341,20 +329,6 @@ def test_where_nobody_listens_that_is_told_at_once_with_the_address():
         assert {outcome.cause for outcome in outcomes} == {"unreachable"}
         assert address.split("/")[2] in str(outcomes[0])
         assert "patience=600" in str(outcomes[0])
-
-
-def test_a_server_that_is_still_starting_is_waited_for_where_that_is_asked():
-    with JudgeServer() as server:
-        base_url, port = server.base_url, int(server.base_url.split(":")[2].split("/")[0])
-    late = JudgeServer(reply="Good", port=port)
-    timer = threading.Timer(2.0, late.__enter__)
-    timer.start()
-    try:
-        [outcome] = ask_all(http_judge(base_url, patience=60), [request()])
-    finally:
-        timer.join()
-        late.__exit__()
-    assert outcome.text == "Good"
 
 
 def test_an_interrupt_ends_the_waiting_at_once():

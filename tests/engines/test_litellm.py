@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.engines.journal import Journal
 from evenhand.engines.litellm import LiteLLMEngine, import_litellm
+from evenhand.engines.names import as_judge
 from evenhand.errors import (
     EngineError,
     FatalEngineError,
@@ -21,6 +22,7 @@ from evenhand.errors import (
     RejectedRequestError,
     TransientEngineError,
 )
+from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
 from tests.support.judges import litellm_judge
 from tests.support.server import Fault, JudgeServer, Reply
@@ -52,45 +54,6 @@ def test_a_plain_call_sends_what_was_set_and_reads_everything():
     assert completion.logprobs[0].top == (("Yes", -0.25), ("No", -1.5))
 
 
-def test_the_cost_is_what_litellms_price_list_says():
-    reply = Reply("Good", prompt_tokens=1_000_000, completion_tokens=1000)
-    with JudgeServer(reply=lambda body: reply) as server:
-        completion = ask(judge_at(server, model="openai/gpt-4.1-mini"))
-    listed = import_litellm().model_cost["gpt-4.1-mini"]
-    assert listed["input_cost_per_token"] > 0
-    assert completion.cost == pytest.approx(
-        listed["input_cost_per_token"] * 1_000_000 + listed["output_cost_per_token"] * 1000
-    )
-
-
-def test_an_estimate_uses_the_given_price_or_litellms_list():
-    listed = import_litellm().model_cost["gpt-4.1-mini"]
-    judge = litellm_judge(model="openai/gpt-4.1-mini")
-    expected = 1000 * listed["input_cost_per_token"] + 10 * listed["output_cost_per_token"]
-    assert judge.estimated_cost(1000, 10) == pytest.approx(expected)
-    given = litellm_judge(model="openai/gpt-4.1-mini", prompt_price=1.0)
-    assert given.estimated_cost(1_000_000, 10) == pytest.approx(1.0)
-    assert litellm_judge(model="openai/unlisted").estimated_cost(1, 1) is None
-
-
-PASSING = {
-    "500": Fault("status", status=500, on=[1]),
-    "429": Fault("status", status=429, retry_after=0, on=[1, 2]),
-    "cut": Fault("cut", on=[1]),
-    "cut_body": Fault("cut_body", on=[1]),
-    "garbage": Fault("garbage", on=[1]),
-    "no_choices": Fault("no_choices", on=[1]),
-    "hang": Fault("hang", on=[1]),
-}
-
-
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-def test_what_may_pass_is_sent_again_and_gives_the_reply(fault):
-    with JudgeServer(reply="Good", faults=[fault]) as server:
-        completion = ask(judge_at(server, timeout=1.0))
-        assert (completion.text, server.seen) == ("Good", 1 + len(fault.on))
-
-
 FINAL = {
     "400": (400, RejectedRequestError, 1),
     "413": (413, RejectedRequestError, 1),
@@ -117,43 +80,6 @@ def test_retry_after_is_honoured():
         assert ask(judge_at(server)).text == "Good"
         first, second = (seen.received_at for seen in server.requests)
     assert second - first >= 0.98
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "finish_reason"),
-    [
-        ("empty", "", "stop"),
-        ("none", None, "stop"),
-        ("content_filter", None, "content_filter"),
-        ("truncate", "Go", "length"),
-    ],
-)
-def test_a_reply_without_a_verdict_is_a_reply(kind, text, finish_reason):
-    with JudgeServer(reply="Good", faults=[Fault(kind)]) as server:
-        completion = ask(judge_at(server))
-        assert server.seen == 1
-    assert (completion.text, completion.finish_reason) == (text, finish_reason)
-
-
-@pytest.mark.parametrize(
-    "stopped",
-    [
-        {"status": 400, "code": "content_policy_violation"},
-        {"status": 403, "message": "Your input was flagged by our moderation"},
-    ],
-    ids=["400", "403"],
-)
-def test_a_prompt_stopped_by_a_content_filter_is_a_reply_without_content(stopped):
-    with JudgeServer(faults=[Fault("status", **stopped)]) as server:
-        completion = ask(judge_at(server))
-        assert (completion.text, completion.finish_reason, server.seen) == (None, "content_filter", 1)
-
-
-def test_an_exhausted_quota_stops_the_engine():
-    with JudgeServer(faults=[Fault("status", status=429, code="insufficient_quota")]) as server:
-        with pytest.raises(FatalEngineError):
-            ask(judge_at(server))
-        assert server.seen == 1
 
 
 def test_a_model_without_a_provider_is_fatal_and_sends_nothing():
@@ -281,3 +207,93 @@ def test_without_litellm_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
     with pytest.raises(MissingDependencyError, match="pip install litellm"):
         import_litellm()
+
+
+# -- models of OpenAI, asked by our own client -------------------------------------------------------------------------
+
+OPENAI = "openai/gpt-4.1-mini"
+USED = {"prompt_tokens": 1000, "completion_tokens": 10}
+
+
+def both_ways(server, tmp_path, model, asked, **settings):
+    """The replies of our own client and of litellm to one request, in journals of their own, and what each sent."""
+    replies, journals = [], []
+    for direct in (True, False):
+        engine = LiteLLMEngine(model=model, api_base=server.base_url, max_retries=0, direct=direct, **settings)
+        with Journal(tmp_path / f"{model.replace('/', '-')}-{direct}.sqlite3") as journal:
+            replies.append(ask(engine.to_judge(), asked, journal=journal))
+            with journal.reading() as connection:
+                journals.append(connection.execute("SELECT key, request FROM reply").fetchall())
+    return replies, journals, server.bodies[-2:]
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_tokens": 50, "seed": 3, "stop": "END", "top_p": 0.5}])
+def test_a_model_of_openai_is_asked_alike_with_and_without_litellm(tmp_path, settings):
+    logprobs = [("Yes", -0.25, {"Yes": -0.25, "No": -1.5})]
+    reply = Reply('{"verdict": "Yes"}', logprobs=logprobs, **USED)
+    with JudgeServer(reply=lambda body: reply) as server:
+        asked = request(response_schema=SCHEMA, logprobs=2, sample=1)
+        replies, journals, bodies = both_ways(server, tmp_path, OPENAI, asked, **settings)
+    assert bodies[0] == bodies[1]
+    assert "response_format" in bodies[0]
+    assert replies[0].cost == pytest.approx(replies[1].cost)
+    assert replies[0].cost > 0
+    assert replies[0].model_copy(update={"cost": replies[1].cost}) == replies[1]
+    assert journals[0] == journals[1]
+
+
+def test_the_price_of_cached_tokens_is_litellms():
+    listed = import_litellm().model_cost["gpt-4.1-mini"]
+    judge = LiteLLMEngine(model=OPENAI, direct=True).to_judge()
+    reply = judge.priced(Completion(text="Yes", cached_tokens=800, **USED), request().messages)
+    fresh, cached, written = (
+        listed[name] for name in ("input_cost_per_token", "cache_read_input_token_cost", "output_cost_per_token")
+    )
+    assert reply.cost == pytest.approx(200 * fresh + 800 * cached + 10 * written)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_the_name_of_a_model_of_openai_goes_where_the_environment_says(monkeypatch, variable):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with JudgeServer(reply="Good") as server:
+        monkeypatch.setenv(variable, server.base_url)
+        judge = as_judge(OPENAI)
+        assert ask(judge).text == "Good"
+        [seen] = server.requests
+    assert seen.headers["Authorization"] == f"Bearer {KEY}"
+    assert seen.headers["User-Agent"] == "evenhand"
+    assert seen.body["model"] == "gpt-4.1-mini"
+    assert judge.identity() == litellm_judge(OPENAI, temperature=0.0).identity()
+    assert as_judge(f"{OPENAI}[direct=False]").settings.direct is False
+    assert as_judge(f"engines.evenhand.litellm[model={OPENAI}]").settings.direct is False
+
+
+def test_our_own_client_asks_openai_and_litellm_is_not_imported():
+    script = (
+        "import sys\n"
+        "from evenhand.engines.names import as_judge\n"
+        f"judge = as_judge({OPENAI!r})\n"
+        "print(judge.estimated_cost(1000, 10) > 0, judge.settings.rates() is not None, 'litellm' in sys.modules)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["True", "True", "False"]
+    with pytest.raises(FatalEngineError, match=f"no key for '{OPENAI}': set the environment variable 'OPENAI_API_KEY'"):
+        ask(as_judge(OPENAI))
+    with pytest.raises(InvalidInputError, match="direct=True is for models of 'openai/…'"):
+        LiteLLMEngine(model="anthropic/claude", direct=True)
+
+
+def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(caplog):
+    faults = [Fault("unsupported_temperature"), Fault("unsupported_max_tokens")]
+    with JudgeServer(reply="Good", faults=faults) as server:
+        judge = LiteLLMEngine(model="openai/o4-mini", api_base=server.base_url, direct=True, max_tokens=50).to_judge()
+        outcomes = ask_all(judge, [request(str(number)) for number in range(3)])
+        assert [outcome.text for outcome in outcomes] == ["Good"] * 3
+        assert ask(judge, request("later")).text == "Good"
+        sent = [body.keys() & {"temperature", "max_tokens", "max_completion_tokens"} for body in server.bodies]
+    assert {"temperature", "max_tokens"} <= sent[0]
+    assert sent[-1] == {"max_completion_tokens"}
+    assert server.bodies[-1]["max_completion_tokens"] == 50
+    assert sum("refuses the parameter" in record.message for record in caplog.records) == 2
+    assert server.seen <= 3 * 3 + 1
+    assert judge.identity()["sampling"]["temperature"] == 0.0

@@ -15,9 +15,8 @@ from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
-from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
-from evenhand.unitxt.loading import local_entry, register_catalog
+from evenhand.unitxt.loading import register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"
@@ -157,32 +156,6 @@ def test_the_model_of_an_address_may_be_given_beside_it():
         judges_of("openai/other", "qwen")
 
 
-def test_a_function_asks_the_server_at_an_address():
-    with JudgeServer(reply=lambda body: "Clear at once") as server:
-        engine = f"{server.base_url}[model=judge,temperature=1e-3]"
-        table = evenhand.judge(
-            ROWS, CLARITY, engine, context_fields=[], flow="verdict_only", journal=None, progress=False
-        )
-    assert table.parameters["judges"] == ["judge"]
-    assert {entry.verdict.selected_label for entry in table} == {"Clear at once"}
-    assert {body["temperature"] for body in server.bodies} == {0.001}
-
-
-@pytest.mark.parametrize(("written", "number"), [("1e-5", 1e-5), ("2E3", 2000.0), ("-1.5e-2", -0.015), ("0.5", 0.5)])
-def test_numbers_with_an_exponent_are_numbers_in_an_id(written, number):
-    register_catalog()
-    engine, _ = fetch_artifact(f"engines.evenhand.simulated[noise={written}]") if number >= 0 else (None, None)
-    assert engine is None or engine.noise == number
-    assert local_entry(f"engines.evenhand.simulated[noise={written}]")[1] == {"noise": number}
-
-
-def test_a_text_that_looks_like_a_number_stays_one_where_a_text_belongs():
-    assert LiteLLMEngine(model="1e5").model == "1e5"
-    extra = {"penalty": "1e-5"}
-    assert LiteLLMEngine(model="m", extra=extra).extra == extra
-    assert artifacts.LiteLLMEngine(model="m", extra=extra).engine.extra == {"penalty": 1e-5}  # which unitxt has read
-
-
 def judged(metric):
     rows = [{"prediction": text, "references": [], "task_data": {}} for text in ("One.", "Two.")]
     inputs = [EvaluationInput(row["prediction"], row["references"], row["task_data"]) for row in rows]
@@ -207,19 +180,6 @@ def test_a_metric_takes_an_address_a_model_and_a_sentence():
     assert fetch_artifact(json.loads(metric.to_json()))[0].to_json() == metric.to_json()
 
 
-def test_a_metric_takes_a_model_of_litellm():
-    panel = DirectJudge(inference_engine=["openai/m", "engines.evenhand.baseline"], criteria=CLARITY)
-    assert [type(engine).__name__ for engine in panel.engines()] == ["LiteLLMEngine", "BaselineEngine"]
-    with pytest.raises(InvalidInputError, match="model is 'm', but no engine is a server's address without a model"):
-        DirectJudge(inference_engine="openai/m", model="m", criteria=CLARITY)
-
-
-def test_numbers_with_an_exponent_are_numbers_in_a_metrics_id():
-    register()
-    metric, _ = fetch_artifact(f"metrics.evenhand.direct[criteria={CLARITY},max_failure_rate=1e-3]")
-    assert metric.max_failure_rate == 0.001
-
-
 @pytest.mark.parametrize("named", ["{address}[model=judge]", "{address} --model judge"])
 def test_the_shell_takes_an_address(named, tmp_path, capsys):
     data = tmp_path / "rows.jsonl"
@@ -240,18 +200,3 @@ def test_the_shell_takes_an_address(named, tmp_path, capsys):
     assert {body["model"] for body in server.bodies} == {"judge"}
     assert main([*arguments, "--engine", "http://localhost:9/v1"]) == 2
     assert "is a server's address without a model" in capsys.readouterr().err
-
-
-def test_a_report_on_a_judge_takes_an_address_and_its_model():
-    with JudgeServer(reply=lambda body: "Yes") as server:
-        estimate = evenhand.reliability(
-            ROWS,
-            "Is it polite?",
-            server.base_url,
-            model="judge",
-            response_fields="response",
-            context_fields=[],
-            journal=None,
-            dry_run=True,
-        )
-    assert estimate.calls > 0

@@ -1,7 +1,6 @@
 """What providers are told of the beginnings that prompts share, and what they say of what their caches held."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -10,12 +9,11 @@ from evenhand.engines import remote
 from evenhand.engines.base import Request
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.engines.remote import SHORTEST_CACHED, marks_for, with_marks
-from evenhand.engines.replies import read_completion
 from evenhand.errors import RejectedRequestError
 from evenhand.votes import Completion
 from tests.engines.test_remote import ScriptedTransport
 from tests.support.judges import remote_judge
-from tests.support.prefix_cache import PrefixCache, rendered, text_of
+from tests.support.prefix_cache import PrefixCache, text_of
 from tests.support.server import JudgeServer
 
 SHARED = "Judge by this criterion. " * (SHORTEST_CACHED // 20)
@@ -36,11 +34,6 @@ def test_rows_that_share_a_long_beginning_have_one_key():
     assert len(keys[0]) <= 64
 
 
-def test_a_key_that_the_user_gave_stays():
-    asked = request()
-    assert with_marks({"prompt_cache_key": "mine"}, asked, "key") == {"prompt_cache_key": "mine"}
-
-
 @pytest.mark.parametrize(("stage", "marked"), [("one_step", [True, False]), ("assessment", [True, True])])
 def test_the_end_of_what_is_shared_is_marked_and_that_of_a_row_where_a_second_step_follows(stage, marked):
     asked = request(stage=stage)
@@ -48,19 +41,6 @@ def test_the_end_of_what_is_shared_is_marked_and_that_of_a_row_where_a_second_st
     assert ["cache_control" in block for block in message["content"]] == marked
     assert [block["text"] for block in message["content"]] == [SHARED, "<response>Hello."]
     assert text_of(message["content"]) == asked.messages[0]["content"]
-
-
-def test_the_second_step_has_the_marks_of_the_first():
-    first = request(stage="assessment")
-    later = ({"role": "assistant", "content": "It is."}, {"role": "user", "content": "Now the verdict."})
-    second = replace(first, stage="selection", messages=(*first.messages, *later))
-    assert sent(second, "blocks")["messages"] == (*sent(first, "blocks")["messages"], *later)
-
-
-@pytest.mark.parametrize("marks", [None, "key", "blocks"])
-def test_what_no_provider_keeps_is_not_marked(marks):
-    asked = request(shared="short. ") if marks else request()
-    assert sent(asked, marks) == {"model": "m", "messages": asked.messages}
 
 
 @pytest.mark.parametrize(
@@ -117,22 +97,6 @@ def usage(**told):
     return {"choices": [{"message": {"content": "Good"}}], "usage": {"prompt_tokens": 100, **told}}
 
 
-@pytest.mark.parametrize(
-    ("told", "found"),
-    [
-        ({"prompt_tokens_details": {"cached_tokens": 64}}, 64),
-        ({"cache_read_input_tokens": 80}, 80),
-        ({"prompt_tokens_details": {"cached_tokens": 0}, "cache_read_input_tokens": None}, 0),
-        ({"prompt_tokens_details": {"cached_tokens": 500}}, 100),  # no more than there are
-        ({"prompt_tokens_details": {"cached_tokens": "many"}}, None),
-        ({"prompt_tokens_details": None}, None),
-        ({}, None),
-    ],
-)
-def test_what_a_server_says_of_its_cache_is_read(told, found):
-    assert read_completion(usage(**told)).cached_tokens == found
-
-
 def test_cached_tokens_have_a_price_of_their_own():
     completion = Completion(text="Good", prompt_tokens=1000, cached_tokens=800, completion_tokens=100)
 
@@ -164,19 +128,3 @@ def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
     assert [vote for cell in opened.cells() for vote in cell.votes] == [
         vote for cell in result.cells() for vote in cell.votes
     ]
-
-
-def test_the_simulated_cache_finds_whole_blocks_and_replies():
-    def body(*texts):
-        roles = ("user", "assistant") * 2
-        return {"messages": [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]}
-
-    cache, shared = PrefixCache(), "x" * 200
-    first, second = body(shared + "one"), body(shared + "two")
-    assert cache.read(first) == 0
-    # 200 letters behind the nine bytes of "<|user|>\n" hold three whole blocks of 64
-    assert cache.read(second) * len(rendered(second)) == pytest.approx(192)
-    cache.replied(first, "y" * 300)
-    third = body(shared + "one", "y" * 300, "Now the verdict.")
-    assert cache.read(third) * len(rendered(third)) >= len(rendered(first, "y" * 300)) - 64
-    assert cache.sent == sum(len(rendered(each)) for each in (first, second, third))

@@ -1,14 +1,10 @@
 """The reasoning trace of a thinking model: from the server's reply into votes, journal and files."""
 
-import json
-
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.engines.journal import Journal
 from evenhand.engines.replies import read_completion
-from evenhand.errors import InvalidInputError
 from tests.support.asking import ask
 from tests.support.judges import litellm_judge, openai_compatible_judge
 from tests.support.server import JudgeServer, Reply
@@ -87,44 +83,3 @@ def test_a_vote_has_the_trace_and_no_verdict_is_read_from_it(flow, trace, tmp_pa
     votes = [vote for entry in table for vote in entry.verdict.votes]
     assert {vote.selected_label for vote in votes} == {"Clear at once"}
     assert {vote.completion.reasoning for vote in votes} == {trace}
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_saved_files_hold_the_trace_or_leave_it_out(suffix, tmp_path):
-    with JudgeServer(reply=thinking) as server:
-        table = judged(server, flow="verdict_only", journal=None)
-    whole, without = tmp_path / f"whole.{suffix}", tmp_path / f"without.{suffix}"
-    table.save(whole)
-    table.save(without, leave_out=["reasoning", "prompts"])
-    assert evenhand.open(whole) == table
-    assert table.votes().column("reasoning").to_pylist() == ["Thought 1: the selected option is Unclear."] * 4
-    assert b"Thought" not in without.read_bytes()
-    short = evenhand.open(without)
-    assert short.summaries == table.summaries
-    assert {(vote.completion.reasoning, vote.prompts) for entry in short for vote in entry.verdict.votes} == {
-        (None, None)
-    }
-
-
-@pytest.mark.parametrize(
-    ("leave_out", "message"),
-    [
-        (["thoughts"], "leave_out names 'thoughts'. Accepted: 'prompts', 'reasoning', 'logprobs'"),
-        ("prompts", r"leave_out is 'prompts'; give a list, such as \['prompts'\]"),
-    ],
-)
-def test_what_cannot_be_left_out_is_refused(leave_out, message, tmp_path):
-    table = evenhand.judge(ROWS, CLARITY, "engines.evenhand.baseline", context_fields=[], progress=False)
-    with pytest.raises(InvalidInputError, match=message):
-        table.save(tmp_path / "out.jsonl", leave_out=leave_out)
-
-
-def test_the_shell_leaves_out_what_it_is_told(tmp_path, capsys):
-    data, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    data.write_text("".join(json.dumps({"question": "What?", **row}) + "\n" for row in ROWS))
-    arguments = ["judge", str(data), "--criteria", CLARITY, "--engine", "engines.evenhand.baseline"]
-    arguments += ["--response-fields", "response", "--context-fields", "question", "--out", str(out), "--no-progress"]
-    assert main([*arguments, "--leave-out", "prompts", "reasoning"]) == 0
-    assert '"prompts"' not in out.read_text().partition("\n")[2]
-    assert main([*arguments, "--leave-out", "thoughts"]) == 2
-    assert "leave_out names 'thoughts'" in capsys.readouterr().err

@@ -28,19 +28,10 @@ def test_a_key_in_place_of_a_name_is_refused_and_not_repeated(key):
     assert key == "-" or key not in str(caught.value)
 
 
-def test_given_secrets_go_the_longest_first():
-    assert redact("a-secret-1 and a-secret-12", ["a-secret-1", "a-secret-12"]) == "[redacted] and [redacted]"
-
-
 def test_the_environments_secrets_go(monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "plainwordkey")
     monkeypatch.setenv("SOME_FOLDER", "plainfolder")
     assert redact("plainwordkey in plainfolder") == "[redacted] in plainfolder"
-
-
-def test_a_very_short_value_is_not_taken_for_a_secret(monkeypatch):
-    monkeypatch.setenv("SOME_API_KEY", "none")
-    assert redact("none of them") == "none of them"
 
 
 @pytest.mark.parametrize(

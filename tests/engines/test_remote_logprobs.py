@@ -9,7 +9,6 @@ import pytest
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request, SheetItem
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import RejectedRequestError
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import read_sheet
 from evenhand.question import Question
@@ -56,29 +55,6 @@ def test_a_server_that_gives_fewer_is_asked_for_five(judge_at):
     assert [body.get("top_logprobs") for body in server.bodies] == [20, 5, 5]
 
 
-def test_a_server_that_gives_fewer_than_five_is_asked_for_none():
-    with JudgeServer(reply=lambda body: YES, faults=[Fault("too_many_logprobs", most=3)]) as server:
-        replies = one_after_another(http_judge(server.base_url), [request(text, logprobs=20) for text in "ab"])
-    assert [reply.logprobs for reply in replies] == [None, None]
-    assert [body.get("top_logprobs") for body in server.bodies] == [20, 5, None, None]
-
-
-def test_fewer_than_the_cap_are_asked_for_where_fewer_are_wanted():
-    with JudgeServer(reply=lambda body: YES, faults=[Fault("too_many_logprobs", most=5)]) as server:
-        asked = [request("a", logprobs=20), request("b", logprobs=2), request("c")]
-        one_after_another(http_judge(server.base_url), asked)
-    assert [body.get("top_logprobs") for body in server.bodies] == [20, 5, 2, None]
-
-
-def test_requests_that_were_under_way_are_asked_again_without():
-    faults = [Fault("unsupported_logprobs"), Fault("latency", seconds=0.05)]
-    with JudgeServer(reply=lambda body: YES, faults=list(reversed(faults))) as server:
-        replies = ask_all(http_judge(server.base_url), [request(str(number), logprobs=5) for number in range(8)])
-    assert [reply.text for reply in replies] == ["Yes"] * 8
-    assert sum(seen.status == 400 for seen in server.requests) == 8
-    assert server.seen == 16
-
-
 def test_structured_output_and_log_probabilities_may_both_be_refused():
     faults = [Fault("unsupported_schema"), Fault("unsupported_logprobs")]
     with JudgeServer(reply=lambda body: YES, faults=faults) as server:
@@ -86,13 +62,6 @@ def test_structured_output_and_log_probabilities_may_both_be_refused():
         replies = one_after_another(http_judge(server.base_url), asked)
     assert [reply.text for reply in replies] == ["Yes", "Yes"]
     assert [seen.status for seen in server.requests] == [400, 400, 200, 200]
-
-
-def test_another_refusal_is_none_of_log_probabilities():
-    with JudgeServer(faults=[Fault("status", status=400, message="context too long")]) as server:
-        [error] = ask_all(http_judge(server.base_url), [request("a", logprobs=5)])
-    assert isinstance(error, RejectedRequestError)
-    assert server.seen == 1
 
 
 def sheet(instance, chances):

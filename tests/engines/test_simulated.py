@@ -1,16 +1,14 @@
 import asyncio
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.criteria import Criterion, Option
 from evenhand.engines.calls import Calls
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context, quality_of_text
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, choice_criterion, comparison_criterion
@@ -102,13 +100,6 @@ def test_more_responses_follow_a_softmax_that_moves_with_the_first_place():
     assert 1 / 8 < noisy[0] < 1 / 3
 
 
-def test_a_preference_for_length_counts_e_folds():
-    engine = SimulatedEngine(quality=lambda question, index: 0.0, verbosity_preference=0.5)
-    short, long = "x" * 9, "x" * 99  # (1 + 99) / (1 + 9) = 10
-    assert engine.choice_probabilities(pair(long, short), (0, 1))[0] == pytest.approx(sigmoid(0.5 * math.log(10)))
-    assert engine.true_value(pair(long, short)) == pytest.approx(0.5)
-
-
 def test_an_assessment_takes_the_nearest_level_and_noise_spreads_it():
     engine = SimulatedEngine(quality={"r": 0.6})
     assert list(engine.choice_probabilities(single(), (0, 1, 2, 3))) == [0, 1, 0, 0]
@@ -125,13 +116,6 @@ def test_a_position_preference_takes_the_first_option_shown():
     assert engine.choice_probabilities(single(), (3, 1, 0, 2)) == pytest.approx([0.5, 0.5, 0, 0])  # never the NA option
     last = engine.changed(position_preference=-math.log(3))
     assert last.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([0.5, 0, 0.5, 0])
-
-
-def test_an_inaccurate_judge_names_another_option():
-    engine = SimulatedEngine(quality={"r": 1.0}, accuracy=0.7)
-    assert engine.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([0.7, 0.15, 0.15, 0])
-    binary = single(criterion=yes_no_criterion("met", "Is it met?"))
-    assert engine.choice_probabilities(binary, (0, 1)) == pytest.approx([0.7, 0.3])
 
 
 def test_noise_in_a_comparison_is_integrated():
@@ -156,26 +140,6 @@ def test_probabilities_sum_to_1_and_mirror_when_the_systems_do(qualities, positi
         assert found.sum() == pytest.approx(1)
         assert (found >= 0).all()
         assert mirrored[::-1] == pytest.approx(found, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["two", "tie", "graded"])
-@pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step")])
-def test_votes_are_drawn_from_the_probabilities(kind, flow):
-    engine = SimulatedEngine(quality={"a": 0.4, "b": 0.0}, position_preference=0.9, seed=5)
-    questions = [pair("a", "b", kind=kind, question_id=str(i)) for i in range(250)]
-    for order in BOTH:
-        counts = Counter(vote.selected_index for vote in votes(engine, questions, [order], flow=flow))
-        expected = engine.choice_probabilities(questions[0], order)
-        assert all(near(counts[index] / 250, share, 250) for index, share in enumerate(expected))
-
-
-def test_one_order_is_biased_and_both_orders_of_equal_systems_are_not():
-    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0}, position_preference=0.85, seed=1)
-    questions = [pair("a", "b", question_id=str(i)) for i in range(300)]
-    first, second = (np.mean([vote.value for vote in votes(engine, questions, [order])]) for order in BOTH)
-    assert near(first, sigmoid(0.85), 300)  # 0.70: off by 0.2
-    assert near((first + second) / 2, 0.5, 600)
-    assert engine.expected_value(questions[0], BOTH) == pytest.approx(0.5)
 
 
 def test_the_same_seed_gives_the_same_votes_and_another_seed_others():
@@ -208,47 +172,12 @@ def test_replies_that_go_wrong_are_unscored_with_their_reason(fault, reason, flo
     assert [vote.reasks for vote in mended] == [0 if vote.scored else 1 for vote in cast]
 
 
-def test_log_probabilities_are_those_of_the_choice():
-    engine = SimulatedEngine(quality={"r": 1.0}, accuracy=0.75)
-    question = single(criterion=yes_no_criterion("met", "Is it met?"))
-    for order in BOTH:
-        request = Request(messages=(), logprobs=5, question=question, presentation=question.present(order))
-        (token,) = asyncio.run(engine.complete(request)).logprobs
-        assert dict(token.top) == pytest.approx({"Yes": math.log(0.75), "No": math.log(0.25)})
-        assert token.logprob == pytest.approx(dict(token.top)[token.token])
-
-
-def test_quality_may_come_from_the_text_from_a_rule_or_from_the_context():
-    assert SimulatedEngine().quality_of(single("abc"), 0) == quality_of_text(single("abc"), 0)
-    assert 0 <= quality_of_text(single("abc"), 0) < 1
-    qualities = [quality_of_text(single(str(i)), 0) for i in range(400)]
-    assert np.mean(qualities) == pytest.approx(0.5, abs=4 * math.sqrt(1 / 12 / 400))
-    rule = SimulatedEngine(quality=lambda question, index: len(question.responses[index]))
-    assert rule.quality_of(pair("x", "xyz"), 1) == 3
-    told = SimulatedEngine(quality=quality_from_context("truth"))
-    question = Question(id="q", criterion=LEVELS, responses=("r",), context={"truth": "0.75"})
-    assert told.quality_of(question, 0) == 0.75
-
-
 @pytest.mark.parametrize("truth", [None, "", "good", "[1, 2]", '{"a": 1}', "[true]", "NaN", "9" * 5_000, "[" * 100_000])
 def test_a_quality_that_cannot_be_read_is_an_error(truth):
     context = {} if truth is None else {"truth": truth}
     question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)
     with pytest.raises(RejectedRequestError, match="q7"):
         SimulatedEngine(quality=quality_from_context("truth")).quality_of(question, 0)
-
-
-def test_an_unknown_response_is_an_error_that_names_it():
-    with pytest.raises(RejectedRequestError, match="'stranger'"):
-        SimulatedEngine(quality={"r": 1.0}).choice_probabilities(single("stranger"), (0, 1, 2, 3))
-
-
-def test_without_values_there_is_no_expected_value():
-    question = Question(
-        id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
-    )
-    with pytest.raises(InvalidInputError, match="without values"):
-        SimulatedEngine().expected_value(question, [(0, 1, 2)])
 
 
 @pytest.mark.parametrize(
@@ -261,15 +190,3 @@ def test_without_values_there_is_no_expected_value():
 def test_impossible_parameters_are_refused(name, value):
     with pytest.raises(InvalidInputError, match=name):
         SimulatedEngine(**{name: value})
-
-
-def test_the_rates_of_faults_cannot_exceed_1_together():
-    with pytest.raises(InvalidInputError, match="at most 1"):
-        SimulatedEngine(refusal_rate=0.5, truncation_rate=0.4, garbage_rate=0.2)
-
-
-def test_it_is_a_judge_that_costs_nothing():
-    engine = SimulatedEngine(seed=4)
-    assert isinstance(engine, JudgeEngine)
-    assert engine.identity() is None
-    assert (engine.judge_id, engine.changed(name="biased").judge_id) == ("simulated-4", "biased")

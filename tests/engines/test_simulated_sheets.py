@@ -9,9 +9,7 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request, SheetItem
-from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
-from evenhand.errors import RejectedRequestError
 from evenhand.judging.conversation import one_step_schema
 from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import match_closest_option, read_sheet
@@ -59,27 +57,6 @@ def read(request, completion):
 NOISY = SimulatedEngine(quality=quality_from_context("truth"), noise=0.25)
 
 
-@pytest.mark.parametrize("reasoning", [True, False])
-@pytest.mark.parametrize("coded", [True, False])
-@pytest.mark.parametrize("engine", [NOISY, BaselineEngine()])
-def test_a_sheet_is_one_json_object_with_an_entry_an_item(engine, coded, reasoning):
-    request = sheet_request(4, order=(2, 0, 3, 1), coded=coded, reasoning=reasoning)
-    completion = reply(engine, request)
-    entries = json.loads(completion.text)["answers"]
-    assert [entry["index"] for entry in entries] == [1, 2, 3, 4]
-    assert all(("reasoning" in entry) == reasoning for entry in entries)
-    assert {entry["answer"] for entry in entries} <= set(("1", "2") if coded else ("Yes", "No"))
-    assert all(answer.match.index is not None for answer in read(request, completion))
-
-
-def test_the_answers_are_those_of_the_items_wherever_they_are_shown():
-    exact = SimulatedEngine(quality=quality_from_context("truth"))
-    request = sheet_request(10, order=tuple(reversed(range(10))), coded=True)
-    answers = [answer.match.index for answer in read(request, reply(exact, request))]
-    # qualities 0.9 … 0.0 in the order shown; yes above ½
-    assert answers == [0] * 4 + [1] * 6
-
-
 def masses(request, completion):
     return [
         option_probabilities(
@@ -91,17 +68,6 @@ def masses(request, completion):
         )
         for item, answer in zip(request.items, read(request, completion), strict=True)
     ]
-
-
-@pytest.mark.parametrize("reasoning", [True, False])
-@pytest.mark.parametrize("coded", [True, False])
-def test_the_log_probabilities_of_a_sheet_are_those_of_its_choices(coded, reasoning):
-    order = (3, 1, 0, 2)
-    request = sheet_request(4, order=order, coded=coded, reasoning=reasoning, logprobs=20)
-    completion = reply(NOISY, request)
-    assert "".join(token.token for token in completion.logprobs) == completion.text
-    for found, item in zip(masses(request, completion), request.items, strict=True):
-        assert found == pytest.approx(tuple(NOISY.choice_probabilities(item.question, order)))
 
 
 def test_confidence_is_calibrated():
@@ -149,31 +115,6 @@ def test_a_sheet_is_refused_or_broken_off_as_a_whole_and_its_items_garbled_one_b
     assert abs(reasons.count("no_match") / 400 - 0.3) < 4 * math.sqrt(0.21 / 400)
 
 
-def test_a_reask_is_about_the_items_named_and_mends_what_it_may():
-    request = sheet_request(4, numbers=(2, 4), stage="sheet_reask")
-    assert [entry["index"] for entry in json.loads(reply(NOISY, request).text)["answers"]] == [2, 4]
-    broken = SimulatedEngine(garbage_rate=1.0)
-    assert {answer.match.reason for answer in read(request, reply(broken, request))} == {"no_match"}
-    mended = SimulatedEngine(garbage_rate=1.0, recovery_rate=1.0)
-    assert {answer.match.reason for answer in read(request, reply(mended, request))} == {None}
-    refused = SimulatedEngine(refusal_rate=1.0, recovery_rate=1.0)
-    assert {answer.match.reason for answer in read(request, reply(refused, request))} == {None}
-
-
-def test_an_item_asked_alone_is_answered_as_on_the_sheet():
-    request = sheet_request(3)
-    for item, answer in zip(request.items, read(request, reply(NOISY, request)), strict=True):
-        alone = Request(messages=(), stage="verdict", question=item.question, presentation=item.presentation)
-        said = reply(NOISY, alone).text.rpartition(" ")[2]
-        assert said == item.presentation.answers[answer.match.index]
-
-
-@pytest.mark.parametrize("engine", [SimulatedEngine(), BaselineEngine()])
-def test_a_sheet_without_items_cannot_be_answered(engine):
-    with pytest.raises(RejectedRequestError, match="items of its sheet"):
-        reply(engine, Request(messages=(), stage="sheet"))
-
-
 def best_of(count=3, **more):
     question = Question(
         id="q", criterion=choice_criterion("best", "Which?", count), responses=("a", "b", "c")[:count], mode="choose"
@@ -213,14 +154,3 @@ def test_a_choice_is_named_by_its_code_with_its_probabilities_at_every_stage(mor
     found = option_probabilities(completion.logprobs, request.presentation.answers, read_as, text=completion.text)
     # shown as c, b, a: 3 : 2 : 1
     assert found == pytest.approx((3 / 6, 2 / 6, 1 / 6))
-
-
-def test_as_many_alternatives_as_were_asked_for():
-    completion = reply(SimulatedEngine(quality={"a": 0.0, "b": 0.0, "c": 3.0}), best_of(logprobs=1, stage="verdict"))
-    assert len(completion.logprobs[-1].top) == 1
-    assert reply(SimulatedEngine(), best_of(stage="verdict")).logprobs is None
-
-
-def test_the_baseline_has_no_log_probabilities():
-    assert reply(BaselineEngine(), best_of(logprobs=5, stage="verdict")).logprobs is None
-    assert reply(BaselineEngine(), sheet_request(3, logprobs=5)).logprobs is None

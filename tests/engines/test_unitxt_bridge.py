@@ -10,8 +10,6 @@ import unitxt
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request, SheetItem
 from evenhand.engines.baseline import BaselineEngine
-from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal
 from evenhand.engines.names import as_judge
 from evenhand.errors import (
     ArtifactError,
@@ -19,10 +17,9 @@ from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
     RejectedRequestError,
-    TransientEngineError,
 )
 from evenhand.question import Question
-from evenhand.unitxt.bases import Artifact, InferenceEngine, TextGenerationInferenceOutput
+from evenhand.unitxt.bases import Artifact, InferenceEngine
 from evenhand.unitxt.engine_replies import public_fields, secret_values
 from evenhand.unitxt.engines import UnitxtBridge, thread_of
 
@@ -65,27 +62,6 @@ class BridgeTestTextOnlyEngine(BridgeTestScriptedEngine):
     def _infer(self, dataset, return_meta_data=False):
         self.verify_not_chat_api(dataset)
         return super()._infer(dataset, return_meta_data)
-
-
-class BridgeTestMetaDataEngine(BridgeTestScriptedEngine):
-    def get_return_object(self, text):
-        return TextGenerationInferenceOutput(
-            prediction=text,
-            generated_text=text,
-            input_tokens=7,
-            output_tokens=3,
-            stop_reason="max_tokens",
-            model_name="m",
-        )
-
-    def _infer(self, dataset, return_meta_data=False):
-        assert return_meta_data
-        self.batches.append(dataset)
-        refused = TextGenerationInferenceOutput(prediction="-", generated_text="-", input_tokens=0, output_tokens=0)
-        return [
-            refused if instance["source"][-1]["content"] == "refuse me" else self.get_return_object("fine")
-            for instance in dataset
-        ]
 
 
 class BridgeTestLoopEngine(BridgeTestScriptedEngine):
@@ -159,29 +135,6 @@ def test_waiting_requests_travel_as_one_batch_off_the_event_loop():
     assert texts(outcomes) == [f"A{i}" for i in range(50)]
     assert [len(batch) for batch in engine.batches] == [50]
     assert threading.get_ident() not in engine.threads
-
-
-def test_a_batch_is_never_larger_than_max_batch():
-    engine = BridgeTestScriptedEngine()
-    outcomes = ask(UnitxtBridge(engine, max_batch=20), *(request(f"a{i}") for i in range(50)))
-    assert texts(outcomes) == [f"A{i}" for i in range(50)]
-    assert [len(batch) for batch in engine.batches] == [20, 20, 10]
-
-
-def test_follow_up_requests_gather_again():
-    engine = BridgeTestScriptedEngine()
-    judge = UnitxtBridge(engine)
-
-    async def two_steps(index):
-        first = await judge.complete(request(f"assess {index}"))
-        return await judge.complete(request(f"select {first.text}"))
-
-    async def run():
-        async with judge.running():
-            return await asyncio.gather(*(two_steps(index) for index in range(30)))
-
-    asyncio.run(run())
-    assert [len(batch) for batch in engine.batches] == [30, 30]
 
 
 def test_messages_options_and_policy_arrive_unchanged():
@@ -295,32 +248,6 @@ def test_a_refusal_of_all_is_fatal(count):
     assert len(engine.batches) < 25  # 64 … 2 (6 calls), then eight single requests with the pairs and fours in between
 
 
-def test_a_403_about_a_flagged_prompt_is_a_reply():
-    engine = BridgeTestScriptedEngine()
-    engine.failure = refusal(403, "Your input was flagged by moderation")
-    outcomes = ask(UnitxtBridge(engine), request("a"), request("poison"), request("b"))
-    assert texts(outcomes) == ["A", None, "B"]
-    assert outcomes[1].finish_reason == "content_filter"
-
-
-def test_a_time_out_is_transient():
-    engine = BridgeTestScriptedEngine()
-    engine.failure = TimeoutError("too slow")
-    (outcome,) = ask(UnitxtBridge(engine), request("poison"))
-    assert isinstance(outcome, TransientEngineError)
-
-
-def test_no_prediction_is_a_reply_without_text():
-    assert texts(ask(UnitxtBridge(BridgeTestScriptedEngine()), request("nothing"))) == [None]
-
-
-def test_meta_data_are_read():
-    completion, refused = ask(UnitxtBridge(BridgeTestMetaDataEngine()), request("hello"), request("refuse me"))
-    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("fine", 7, 3)
-    assert (completion.finish_reason, completion.model) == ("length", "m")
-    assert isinstance(refused, RejectedRequestError)  # "-" with no tokens is how unitxt reports a 400
-
-
 def test_an_engine_without_chat_gets_a_text_with_headings():
     engine = BridgeTestTextOnlyEngine()
     history = ({"role": "user", "content": "Assess."}, {"role": "assistant", "content": "Fine."})
@@ -356,22 +283,6 @@ def test_what_an_engine_left_waiting_when_it_failed_is_not_sent_later():
     assert engine.sent <= 3 * 2 + 1 + 7
 
 
-def test_a_waiter_that_gives_up_is_not_asked_for():
-    engine = BridgeTestScriptedEngine()
-    judge = UnitxtBridge(engine, quiet_seconds=0.05)
-
-    async def run():
-        async with judge.running():
-            impatient = asyncio.create_task(judge.complete(request("impatient")))
-            patient = asyncio.create_task(judge.complete(request("patient")))
-            await asyncio.sleep(0)
-            impatient.cancel()
-            return await patient
-
-    assert asyncio.run(run()).text == "PATIENT"
-    assert [len(batch) for batch in engine.batches] == [1]
-
-
 def test_what_still_waits_when_a_run_ends_fails():
     judge = UnitxtBridge(BridgeTestScriptedEngine(), quiet_seconds=10)
 
@@ -384,12 +295,6 @@ def test_what_still_waits_when_a_run_ends_fails():
     (outcome,) = asyncio.run(run())
     assert isinstance(outcome, EngineError)
     assert outcome.cause == "ended"
-
-
-def test_outside_a_run_nothing_is_sent():
-    judge = UnitxtBridge(BridgeTestScriptedEngine())
-    with pytest.raises(InvalidInputError, match="running"):
-        asyncio.run(judge.complete(request("early")))
 
 
 def test_the_identity_says_what_a_reply_depends_on_and_no_secret():
@@ -422,23 +327,6 @@ def test_engines_at_different_addresses_have_different_identities(field, place):
     assert identity_of(**one) != identity_of(**other)
 
 
-def test_two_servers_do_not_share_replies(tmp_path):
-    def run(address):
-        engine = BridgeTestScriptedEngine(credentials={"api_base": address, "api_key": "s3cr3t-key"})
-        judge = UnitxtBridge(engine)
-
-        async def ask_once(journal):
-            calls = Calls(judge, journal)
-            async with calls.running():
-                return await calls.complete(request("hello"))
-
-        with Journal(tmp_path / "journal.sqlite3") as journal:
-            asyncio.run(ask_once(journal))
-        return len(engine.batches)
-
-    assert [run(address) for address in ("http://a/v1", "http://b/v1", "http://a/v1")] == [1, 1, 0]
-
-
 @pytest.mark.parametrize(
     "name",
     ["token", "hf_token", "access_token", "client_secret", "watsonx_apikey", "RITS_API_KEY", "X-Auth", "db-password"],
@@ -464,11 +352,6 @@ def test_fields_named_like_secrets_are_in_no_identity(name):
 def test_values_that_look_like_keys_are_in_no_identity(value):
     assert public_fields({"model": "m", "about": value})[0] == {"model": "m"}
     assert public_fields({"extra_headers": {"X-Id": "8f3k2Lq9ZxY7w5Tn1VbC0d"}})[0] == {}
-
-
-def test_what_only_sounds_secret_stays():
-    fields = {"max_tokens": 5, "tokenizer_name": "t", "stop_token_ids": [1, 2], "eos_token": "</s>", "top_k": 3}
-    assert public_fields(fields)[0] == fields
 
 
 def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplog):
@@ -509,8 +392,3 @@ def test_an_id_that_is_no_engine_is_refused(identifier):
 def test_impossible_settings_are_refused(fields):
     with pytest.raises(InvalidInputError, match=next(iter(fields))):
         UnitxtBridge(BridgeTestScriptedEngine(), **fields)
-
-
-def test_only_an_inference_engine_can_be_bridged():
-    with pytest.raises(InvalidInputError, match="not an inference engine"):
-        UnitxtBridge("engines.something")

@@ -1,6 +1,5 @@
 """One judge on one criterion: by examples whose arithmetic is done by hand, other libraries, and properties."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from evenhand.aggregation.verdict import aggregate
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, NOT_APPLICABLE, SECOND, Asked
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.votes import Usage
 from tests.judge_reliability.builders import (
     BETTER,
     CITES,
@@ -155,15 +153,6 @@ def test_pairs_of_one_prompt_are_one_cluster():
     assert together.replies.parse_rate.n == together.num_instances == 2
 
 
-def test_what_was_spent_is_added_up():
-    usage = Usage(calls=2, cached=1, prompt_tokens=30, completion_tokens=4, cost=0.25)
-    found = report([comparison([("A", "B")], usage=usage, reasks=1)]).replies
-    assert found.usage == Usage(calls=4, cached=2, prompt_tokens=60, completion_tokens=8, cost=0.5)
-    assert found.num_reasks == 2
-    # Two replies that named an option, and two that led to a re-ask.
-    assert found.parse_rate.estimate == 0.5
-
-
 def test_what_was_not_asked_has_a_reason():
     nothing = report([])
     for name in ("position", "repetition", "spread", "flips", "verbosity", "people", "confidences", "grade_score"):
@@ -214,19 +203,3 @@ def test_naming_the_responses_otherwise_changes_nothing(drawn):
         assert isinstance(first, Missing) == isinstance(second, Missing)
         if not isinstance(first, Missing):
             assert second.slope.interval.estimate == pytest.approx(first.slope.interval.estimate, abs=1e-5)
-
-
-def rounded(found: object) -> str:
-    """As it is written, without the last digits: sums over clusters depend on their order."""
-    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.9f}", repr(found))
-
-
-@given(QUESTIONS, st.randoms(use_true_random=False))
-@settings(max_examples=12, deadline=None)
-def test_the_order_of_the_questions_changes_nothing(drawn, random):
-    questions = [comparison(draws, instance, label=label) for draws, instance, label, _ in drawn]
-    shuffled = random.sample(questions, len(questions))
-    one, other = report(questions), report(shuffled)
-    assert rounded((other.position, other.replies)) == rounded((one.position, one.replies))
-    if not isinstance(one.people, Missing):
-        assert other.people.confusion_matrix == one.people.confusion_matrix

@@ -113,13 +113,6 @@ def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table:
     assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
 
 
-def test_a_judge_that_misleads_is_named(table: Any) -> None:
-    wrong = dict.fromkeys(range(0, 100, 2), "No")
-    assert "The judge's mean lies outside the corrected interval for: alder, good (0.60)." in str(
-        evenhand.correct(table, wrong, design="random")
-    )
-
-
 def test_the_design_is_asked_for_and_its_kinds_are_told(table: Any) -> None:
     with pytest.raises(InvalidInputError) as refused:
         evenhand.correct(table, GOLD)

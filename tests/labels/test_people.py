@@ -205,13 +205,6 @@ def test_labels_of_recorded_votes_name_what_was_judged(named: dict[str, str], sa
                 taking(votes, gold)
 
 
-def test_recorded_votes_know_the_systems_that_they_keep() -> None:
-    votes = recorded(group_fields="system")
-    assert len(read_gold(votes, [{**RECORDED, "system": "alder", "criterion": "good"}])) == 1
-    with pytest.raises(InvalidInputError, match="names the system 'birch', and judged was 'alder'"):
-        read_gold(votes, [{**RECORDED, "system": "birch"}])
-
-
 def test_winrates_and_checklists_know_systems_and_criteria_too(judged: Any) -> None:
     engine = evenhand.SimulatedEngine()
     compared = evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", engine, response_fields=SYSTEMS, **_HOW)

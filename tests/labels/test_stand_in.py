@@ -44,28 +44,10 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
     assert "ε = 0.15" in table.notes[0]
 
 
-def test_two_annotators_are_too_few_to_say():
-    found = evenhand.alternative_annotator_test(rows_of(), "judge", PEOPLE[:2], epsilon=0.2)
-    assert not found["judge"].passed
-    assert found["judge"].answer == "cannot be said"
-    assert "asks for 3 annotators or more" in str(found)
-
-
 @pytest.mark.parametrize("epsilon", [None, 1.0, "experts", True])
 def test_epsilon_is_asked_for(epsilon: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"recommend 0\.2 for expert annotators .*0\.15 .*0\.1 for crowd"):
         evenhand.alternative_annotator_test(rows_of(), "judge", PEOPLE, epsilon=epsilon)
-
-
-def test_numbers_are_compared_as_numbers_where_that_is_asked_for():
-    rows = [{"judge": 2.9, "ann": 1.0, "bob": 3.0, "cyd": 3.5}] * 40
-    near = evenhand.alternative_annotator_test(rows, "judge", PEOPLE, epsilon=0.1, scoring="rmse")
-    # 2.9 is nearer to bob and cyd than 1.0 is; to 1.0 and 3.5 it is about as near as 3.0: (1.9² + .6²) < (2² + .5²).
-    assert [each.advantage.estimate for each in near["judge"].annotators] == [1, 1, 1]
-    same = evenhand.alternative_annotator_test(rows, "judge", PEOPLE, epsilon=0.1, scoring=lambda a, b: a == b)
-    assert [each.lead for each in same["judge"].annotators] == [0, 0, 0]
-    with pytest.raises(InvalidInputError, match="not a number"):
-        evenhand.alternative_annotator_test([{**rows[0], "bob": "good"}], "judge", PEOPLE, epsilon=0, scoring="rmse")
 
 
 def test_a_result_and_labels_of_several_people_are_the_same_test():
@@ -94,32 +76,14 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
         evenhand.alternative_annotator_test(judged, annotators=unnamed, epsilon=0.1)
 
 
-def test_a_contest_counts_once_though_two_systems_had_it():
-    rows = [{"question": "q", "alder": f"a{row}", "birch": f"b{row}" * 3} for row in range(12)]
-    table = evenhand.winrates(
-        rows,
-        "criteria.evenhand.pairwise.overall_quality",
-        evenhand.SimulatedEngine(),
-        response_fields=["alder", "birch"],
-        journal=None,
-    )
-    labels = [
-        {"instance": row, "annotator": name, "label": "alder" if row % 2 else "birch"}
-        for row in range(12)
-        for name in PEOPLE
-    ]
-    (found,) = evenhand.alternative_annotator_test(table, annotators=labels, epsilon=0.1).judges
-    assert found.num_instances == 12
-
-
 def test_the_shell(tmp_path, capsys):
     path = write_rows(tmp_path / "votes.jsonl", rows_of())
-    command = ["stand-in", str(path), "--votes", "judge", "--annotators", "ann,bob,cyd"]
-    assert main([*command, "--epsilon", "skilled"]) == 0
+    command = ["agreement", str(path), "--votes", "judge", "--gold-fields", "ann,bob,cyd"]
+    assert main([*command, "--annotator-test", "skilled"]) == 0
     assert "May the judge stand in" in capsys.readouterr().out
-    assert main([*command, "--epsilon", "much"]) == 2
-    assert main(["stand-in", str(path), "--epsilon", "0.1"]) == 2
-    assert "--votes and --annotators" in capsys.readouterr().err
+    assert main([*command, "--annotator-test", "much"]) == 2
+    assert main(["agreement", str(path), "--annotator-test", "0.1"]) == 2
+    assert "--votes and --gold-fields" in capsys.readouterr().err
 
 
 def test_the_people_of_pandalm_would_not_be_replaced():

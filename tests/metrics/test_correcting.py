@@ -131,7 +131,7 @@ def test_what_cannot_be_corrected_is_told_before_the_first_call(gold, changed, t
 
 
 def test_scores_that_people_cannot_give_are_refused():
-    with pytest.raises(InvalidInputError, match="holds no score that people could give"):
+    with pytest.raises(InvalidInputError, match="hold no score that people could give"):
         run(
             evenhand.GradeScore(criteria="Which is best?", **{**HOW, "flow": "one_step"}),
             ["Yes"] * N,

@@ -23,10 +23,8 @@ from evenhand.metrics.judge_metrics import (
     PairwiseJudge,
     RubricJudge,
 )
-from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt import engines as artifacts
 from tests.support.recipes import evaluated
-from tests.support.server import JudgeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -119,16 +117,6 @@ def test_a_group_is_made_of_the_votes_of_its_instances(name):
                 assert scores["score"] == pytest.approx(sum(read) / len(read))
 
 
-def test_limits_are_those_of_the_run():
-    with JudgeServer(reply=lambda body: "Partly relevant") as server:
-        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        metric, predictions = judge("direct", max_calls=40, inference_engine=engine)
-        results = evaluated(metric, ROWS, predictions, group_by=["kind"])
-        assert server.seen <= 40
-    left = results[0]["score"]["global"]["relevance_calls_left"]
-    assert {group["relevance_calls_left"] for group in results[0]["score"]["groups"]["kind"].values()} == {left}
-
-
 def test_every_evaluation_judges_anew_and_keeps_nothing():
     metric, predictions = judge("direct")
     votes, calls = [], []
@@ -179,16 +167,6 @@ def test_equal_rows_have_votes_of_their_own():
         assert scores["score"] == pytest.approx(sum(own) / len(own))
 
 
-def test_rows_with_criteria_of_their_own_are_named_in_each_group():
-    metric, predictions = judge("direct", criteria=None, criteria_field="by")
-    names = [RELEVANCE, "criteria.evenhand.direct.coherence"]
-    rows = [{**row, "by": names[row["half"]]} for row in ROWS]
-    groups = evaluated(metric, rows, predictions, group_by=["half"])[0]["score"]["groups"]["half"]
-    for half, name in enumerate(["relevance", "coherence"]):
-        assert groups[half]["score_name"] == name
-        assert [each["name"] for each in groups[half][f"{name}_run"]["criteria"]] == [name]
-
-
 def test_groups_within_the_parts_of_a_benchmark():
     metric, predictions = judge("direct")
 
@@ -214,10 +192,3 @@ def test_groups_within_the_parts_of_a_benchmark():
             own = [row for row in results if row["subset"] == [subset] and row["task_data"]["kind"] == value]
             read = [row["score"]["instance"]["score"] for row in own]
             assert group["score"] == pytest.approx(sum(read) / len(read))
-
-
-def test_recorded_votes_in_groups():
-    votes = [["Wholly relevant", "Off topic", "Partly relevant"][: 1 + row % 3] for row in range(12)]
-    results = evaluated(VoteAggregation(scale="ordinal", criteria=RELEVANCE), ROWS, votes, group_by=GROUPS)
-    groups = results[0]["score"]["groups"]
-    assert same(groups["all"]["x"], results[0]["score"]["global"])

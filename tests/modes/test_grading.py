@@ -6,7 +6,7 @@ import pytest
 from evenhand.errors import InvalidInputError
 from evenhand.modes.grade_scores import GradeMode, grade, unrelated_effect
 from evenhand.numbers import Missing
-from evenhand.options import GradeScoresArguments, RunOptions
+from evenhand.options import RunOptions
 from evenhand.statistics import grade_score_chance
 from evenhand.votes import Vote
 
@@ -61,12 +61,6 @@ class TestGrade:
         assert result.histograms[0].places == Missing("no option was chosen")
         assert result.histograms[1].places.counts == (0, 1, 0)
 
-    def test_what_the_budget_left_out_was_not_asked(self):
-        result = grade([votes_of([1, 1, None], reason="budget")], "j")
-        assert result.answered.estimate == 1.0
-        assert result.unanswered == {}
-        assert (result.instances[0].asked, result.instances[0].answered) == (2, 2)
-
     def test_nothing_asked_at_all(self):
         result = grade([[], []], "j")
         assert result.num_missing_response == 2
@@ -89,11 +83,6 @@ class TestGrade:
         assert result.histograms[0].places.counts == (6, 3, 3)
         assert result.histograms[0].places.n_instances == 2
 
-    def test_each_judge_by_itself(self):
-        both = votes_of([0, 0, 0], judge="mind") + votes_of([0, 1, 2], judge="place")
-        assert grade([both], "mind").grade_score.estimate == 1.0
-        assert grade([both], "place").grade_score.estimate == 0.0
-
     def test_instances_of_several_sizes_and_chance(self):
         # 2 options: E = 1/2, corrected 1, -1, -1; 4 options with G = 3/4: E = 0.571.
         result = graded([[0, 0], [0, 1, 1, 1], [0, 1], [1, 0], [2, 2, 2, 2]])
@@ -113,14 +102,6 @@ class TestGrade:
         assert result.grade_score.low < result.chance < result.grade_score.high
         assert result.histograms[0].places.instance_p_value > 0.001
 
-    def test_the_correction_is_affine_where_all_have_as_many_options_and_answers(self):
-        chosen = np.random.default_rng(5).integers(4, size=(30, 4))
-        chosen[:15] = chosen[:15, :1]
-        result = graded(chosen.tolist())
-        for limit in ("estimate", "low", "high"):
-            corrected = (getattr(result.grade_score, limit) - result.chance) / (1 - result.chance)
-            assert getattr(result.chance_corrected, limit) == pytest.approx(corrected, abs=1e-7)
-
 
 class TestUnrelatedEffect:
     def test_by_hand(self):
@@ -133,12 +114,6 @@ class TestUnrelatedEffect:
         assert effect.difference.estimate == pytest.approx((0.6200 - 1 + 1 - 1) / 2, abs=5e-5)
         assert effect.num_paired == 2
 
-    def test_only_instances_scored_in_both_are_paired(self):
-        effect = unrelated_effect(graded([[0, 0, 0], [1, None, None]]), graded([[0, 0], [1, 1]]))
-        assert effect.num_paired == 1
-        assert effect.difference.estimate == 0.0
-        assert effect.ever_chosen.n == 2
-
     def test_a_random_judge_takes_it_as_often_as_any_and_its_corrected_scores_do_not_differ(self):
         random = np.random.default_rng(7)
         more, fewer = (graded(random.integers(n, size=(600, n)).tolist(), level=0.99) for n in (4, 3))
@@ -146,16 +121,6 @@ class TestUnrelatedEffect:
         assert effect.chosen.low < 0.25 < effect.chosen.high
         assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
         assert effect.difference.low < more.chance - fewer.chance < effect.difference.high
-
-    def test_few_differences_are_not_taken_for_the_whole_truth(self):
-        # 29 instances of which one differs, by a whole point: a t interval would end at 1/29 + 2.05/29 = 0.105. If
-        # 14 % differed, one or none of 29 would with probability 0.86^29 + 29 · 0.14 · 0.86^28 = 0.07.
-        more, fewer = graded([[1, 1, 1]] * 29), graded([[0, 0]] * 28 + [[0, 1]])
-        few = unrelated_effect(more, fewer).difference
-        assert few.estimate == pytest.approx(1 / 29)
-        assert few.high > 0.14
-        same = unrelated_effect(more, graded([[0, 0]] * 29)).difference
-        assert same.low < 0 < same.high
 
 
 @pytest.mark.parametrize(
@@ -169,14 +134,6 @@ class TestUnrelatedEffect:
 def test_settings_that_are_not_those_of_a_grade_score(options, said):
     with pytest.raises(InvalidInputError, match=said):
         GradeMode(RunOptions(**options))
-
-
-def test_rules_that_nothing_follows():
-    assert GradeMode(RunOptions(orders="cyclic", flow="one_step")).prompt == "evaluate_first"
-    with pytest.raises(InvalidInputError, match="that of one judge"):
-        GradeMode(RunOptions(orders="cyclic", aggregation="mode"))
-    with pytest.raises(InvalidInputError, match="unrelated_option is 'yes'"):
-        GradeScoresArguments(unrelated_option="yes")
 
 
 @pytest.mark.slow

@@ -49,11 +49,6 @@ class TestSelect:
         summary = summarize_selections([selection, select(both(1, 1), NAMES)])
         assert summary.votes.agreement.estimate == pytest.approx(2 / 3)
 
-    def test_votes_without_a_verdict_are_the_reason_why_there_is_no_agreement(self):
-        undecided = summarize_selections([select(both(0, 2), NAMES, on_position_bias="abstain")])
-        assert undecided.votes.agreement.reason == "no instance with two votes has a verdict"
-        assert summarize_selections([select([vote(0)], NAMES)]).votes.agreement.reason == "no instance has two votes"
-
     def test_orders_that_disagree_abstain(self):
         selection = select(both(0, 2), NAMES, on_position_bias="abstain")
         assert (selection.shares, selection.selected, selection.unscored_reason) == (None, None, "inconsistent")
@@ -75,12 +70,6 @@ class TestSelect:
         alone = select(both(0, None), NAMES, on_position_bias="abstain")
         assert (alone.shares, alone.unscored_reason) == (None, "refusal")
 
-    def test_three_rotations_have_a_majority(self):
-        votes = [vote(0, (0, 1, 2)), vote(0, (1, 2, 0)), vote(2, (2, 0, 1))]
-        selection = select(votes, NAMES)
-        assert selection.shares == pytest.approx((2 / 3, 0, 1 / 3))
-        assert (selection.selected, selection.position_consistent) == ("a", False)
-
     def test_draws_are_averaged_within_their_order(self):
         # Given: a, a, b; turned: c thrice. a: (2/3 + 0) / 2, b: (1/3 + 0) / 2, c: 1/2.
         votes = [vote(option, GIVEN, sample=n) for n, option in enumerate((0, 0, 1))]
@@ -90,10 +79,6 @@ class TestSelect:
         assert selection.selected == "c"
         assert selection.position_consistent is False
 
-    def test_a_tie_of_draws_is_not_decided_by_the_numbering(self):
-        selection = select([vote(0, sample=0), vote(1, sample=1)], NAMES)
-        assert (selection.selected, selection.unscored_reason) == (None, "inconsistent")
-
     def test_panels(self):
         votes = [vote(0, judge="x", weight=3.0), vote(1, judge="y"), vote(1, judge="z")]
         assert select(votes, NAMES).selected == "b"
@@ -101,10 +86,6 @@ class TestSelect:
         assert (weighted.selected, weighted.shares) == ("a", pytest.approx((0.6, 0.4, 0)))
         assert select(votes, NAMES, aggregation="unanimous").selected is None
         assert select(votes[1:], NAMES, aggregation="unanimous").selected == "b"
-
-    def test_no_votes_are_a_missing_response(self):
-        selection = select([], ("a",), missing=("b",))
-        assert (selection.unscored_reason, selection.scored) == ("missing_response", False)
 
     @given(
         st.lists(st.tuples(st.sampled_from([0, 1, 2, None]), st.sampled_from("xy"), st.integers(0, 1)), min_size=1),
@@ -178,8 +159,3 @@ class TestSummary:
         )
         assert (b.unscored_bounds.low, b.unscored_bounds.high) == pytest.approx((0.0, 0.4))
         assert [one.unscored_bounds for one in summarize_selections(read).candidates.values()] == [None] * 3
-
-    def test_a_choice_that_is_set_aside_was_read(self):
-        aside = select(both(0, 1), NAMES, on_position_bias="abstain")
-        rates = summarize_selections([select(both(0, 0), NAMES), aside]).candidates.values()
-        assert [one.unscored_bounds for one in rates] == [None] * 3

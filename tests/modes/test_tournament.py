@@ -20,7 +20,7 @@ from evenhand.modes.winrates import WinratesMode, summarize_contests
 from evenhand.options import RunOptions
 from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import Completion
-from tests.modes.contests_by_hand import CHOICE, GRADED
+from tests.modes.contests_by_hand import CHOICE
 
 QUIET = {"progress": False, "journal": None}
 
@@ -83,18 +83,6 @@ def test_every_pair_is_asked_in_both_orders_and_no_name_is_shown():
     assert not [name for name in THREE if name in sent]
     assert not [request for request in judge.requests if any(name in request.question.id for name in THREE)]
     assert all(held.verdict.position_consistent for held in contests)
-
-
-def test_an_empty_response_is_judged_and_a_missing_one_is_not():
-    judge = ContentJudge()
-    contests = hold(rows_of({"a": "", "b": "x", "c": None}), judge=judge)
-    found = {(held.first, held.second): (held.score, held.unscored_reason) for held in contests}
-    assert found == {
-        ("a", "b"): (0.0, None),
-        ("a", "c"): (None, "missing_response"),
-        ("b", "c"): (None, "missing_response"),
-    }
-    assert len(judge.requests) == 4
 
 
 def test_the_estimate_counts_votes_and_calls():
@@ -170,14 +158,6 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
     assert not judge.requests
 
 
-def test_graded_contests_carry_their_grade():
-    judge = SimulatedEngine(quality={"good": 8.0, "bad": 0.0})
-    rows = rows_of({"a": "good", "b": "bad"}, criterion=GRADED)
-    (held,) = hold(rows, judge=judge)
-    # log-odds of 8: the value is 1 to three digits
-    assert (held.graded, held.score, held.grade) == (True, 1.0, 2.0)
-
-
 WORDS = st.text("xyz ", max_size=6)
 
 
@@ -225,16 +205,3 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
     # the order effect of a fitted model is the one simulated, with a standard error of 1 / sqrt(1200 · 0.21) = 0.063
     model = fit_strengths(presented_contests(both, "ab"), order_effect=True)
     assert model.position_log_odds.interval.estimate == pytest.approx(math.log(0.7 / 0.3), abs=4 * 0.063)
-
-
-def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
-    judge = SimulatedEngine(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
-    rows = rows_of(*[{"a": "good", "b": "bad"}] * 500)
-    contests = hold(rows, judge=judge, flow="one_step", max_reasks=0)
-    summary = summarize_contests(contests, "ab")
-    # of 1000 votes 30 % are refused; a contest is unscored when both are: 9 %
-    assert summary.parse_rate.estimate == pytest.approx(0.7, abs=4 * 0.0145)
-    assert summary.num_unscored / 500 == pytest.approx(0.09, abs=4 * 0.0128)
-    # P(good wins) = σ(1) = 0.731 in either order, whatever was refused; sd below sqrt(0.2 / 455) ≈ 0.021
-    assert summary.systems[0].winrate.estimate == pytest.approx(expit(1.0), abs=4 * 0.021)
-    assert summary.position.p_value > 0.001

@@ -10,7 +10,6 @@ from scipy import stats
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.agreement import alternative_annotator, leave_one_out_alignment
-from evenhand.statistics.intervals import IntervalLevel
 
 NAN = math.nan
 
@@ -95,24 +94,6 @@ def test_without_any_spread_the_p_value_is_exact():
     worse = alternative_annotator(np.zeros((40, 1)), np.ones((40, 1)), epsilon=0.15).annotators[0]
     assert worse.p_value == 1
     assert alternative_annotator(np.zeros((40, 1)), np.zeros((40, 1)), epsilon=0).annotators[0].p_value == 1
-
-
-def test_rows_of_one_cluster_count_once():
-    judge, people = simulated(3, 50, 0.8, (0.8, 0.7, 0.7))
-    alone = leave_one_out_alignment(judge, people, "exact")
-    once = alternative_annotator(*alone, epsilon=0.1)
-    clusters = np.repeat(np.arange(50), 3).tolist()
-    thrice = alternative_annotator(
-        *(np.repeat(each, 3, axis=0) for each in alone), epsilon=0.1, level=IntervalLevel(0.95, clusters)
-    )
-    for one, other in zip(once.annotators, thrice.annotators, strict=True):
-        assert other.p_value == pytest.approx(one.p_value)
-        assert other.advantage.low == pytest.approx(one.advantage.low, abs=0.02)
-    few = alternative_annotator(
-        *(np.repeat(each[:10], 3, axis=0) for each in alone), epsilon=0.1, level=IntervalLevel(0.95, clusters[:30])
-    )
-    assert [each.p_value for each in few.annotators] == [None] * 3
-    assert few.winning_rate is None
 
 
 def test_an_annotator_who_labelled_nothing_with_others_is_not_tested():

@@ -7,7 +7,6 @@ from sklearn.metrics import brier_score_loss
 
 from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import calibration
-from evenhand.statistics.intervals import IntervalLevel
 
 
 @given(
@@ -43,22 +42,6 @@ def test_by_hand():
     assert found.expected_calibration_error == pytest.approx(0.325)
     assert found.overconfidence.estimate == pytest.approx(0.425 - 0.75)
     assert (found.n, found.n_set_aside, found.n_clusters) == (4, 2, 4)
-
-
-def test_rows_of_a_cluster_count_together():
-    # Fifteen responses of eight items each, whose items are right or wrong together at the confidence claimed.
-    generator = np.random.default_rng(4)
-    confidences = np.repeat(generator.uniform(0.3, 0.9, 15), 8)
-    outcomes = np.repeat(generator.random(15) < confidences[::8], 8)
-    clusters = np.repeat(np.arange(15), 8)
-    alone = calibration(confidences, outcomes, bins=4)
-    together = calibration(confidences, outcomes, bins=4, level=IntervalLevel(0.95, clusters))
-    assert (together.n_clusters, together.brier.n) == (15, 15)
-    assert together.expected_calibration_error == pytest.approx(alone.expected_calibration_error)
-    for name in ("brier", "overconfidence"):
-        wide, narrow = getattr(together, name), getattr(alone, name)
-        assert wide.estimate == pytest.approx(narrow.estimate)
-        assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
 
 
 def test_without_a_row_it_is_undefined():

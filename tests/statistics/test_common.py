@@ -23,7 +23,6 @@ from evenhand.statistics.agreement import (
     value_errors,
 )
 from evenhand.statistics.consistency import option_flips, position_bias, repetition_stability, within_row_deviation
-from evenhand.statistics.intervals import cluster_resamples
 
 NAN = math.nan
 
@@ -191,16 +190,3 @@ def test_intervals_are_frozen_and_repeat_what_made_them(name):
         assert not case.bounded or math.isfinite(interval.high - interval.low)
         with pytest.raises(dataclasses.FrozenInstanceError):
             interval.low = 0.0
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_calling_twice_gives_the_same_and_leaves_the_input_alone(name):
-    case = CASES[name]
-    rows = np.array(case.rows)
-    copy = rows.copy()
-    assert numbers(case.call(rows)) == numbers(case.call(rows))
-    assert (rows == copy).all()
-
-
-def test_the_one_that_takes_no_rows():
-    assert [block.tolist() for block in cluster_resamples(1, resamples=2)] == [[[1], [1]]]

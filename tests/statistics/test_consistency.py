@@ -41,15 +41,6 @@ def test_by_hand():
     assert bias.first_position_share.estimate == pytest.approx(9 / 15)
 
 
-def test_a_sampled_share_is_judged_by_the_sampled_instances():
-    sampled = [[0, 0]] * 15 + [[0, 1]] * 5
-    rest = [[1, NOT_ASKED]] * 80
-    part, whole = position_bias(sampled), position_bias(sampled + rest)
-    assert (whole.n, whole.n_checked, whole.n_unscored) == (20, 20, 0)
-    assert whole.position_consistency.low == pytest.approx(part.position_consistency.low)
-    assert whole.position_consistency.n == 20
-
-
 def test_no_instance_is_undefined():
     with pytest.raises(EstimationError, match="without an instance"):
         position_bias(np.empty((0, 2), dtype=int))
@@ -135,11 +126,6 @@ def test_renaming_the_options_renames_the_rates(rows, names):
         assert other[names[option]] == found[option]
 
 
-def test_three_orders():
-    zero, one = option_flips([[0, 0, 1], [1, 1, 1]], 2)
-    assert (zero.n_flipped, one.n_flipped, one.n_selected) == (1, 1, 2)
-
-
 def test_preference_fairness_by_hand():
     # Consistent: 00, 11, TT. First place: 01, 0T (first, then tie), T1 (tie, then 1 which stands first in the swap).
     # Second place: 10. One lone verdict, one without any, one not asked in both orders.
@@ -177,18 +163,6 @@ def test_swapping_the_responses_names_changes_nothing_and_swapping_places_turns_
         raw = r * r / (p + r) - p * p / (p + r)
         assert found.preference_fairness.estimate == pytest.approx(raw / found.n_checked, abs=1e-9)
         assert found.p_value == pytest.approx(stats.binomtest(p, p + r).pvalue, abs=1e-9)
-
-
-def test_pairs_of_one_prompt_count_together():
-    # Eight inconsistent pairs, all to the first place, from two prompts: independent they would be 2 / 2^8;
-    # two prompts can both point one way by chance in 2 of 4.
-    selections = [[0, 1]] * 8
-    alone = position_bias(selections)
-    together = position_bias(selections, level=IntervalLevel(0.95, ["a"] * 4 + ["b"] * 4))
-    assert (alone.p_value, together.p_value) == (pytest.approx(2 / 256), 0.5)
-    assert together.first_shown_share.low < alone.first_shown_share.low
-    assert (alone.first_shown_share.method, together.first_shown_share.method) == ("exact", "beta")
-    assert together.n_clusters == 2
 
 
 def test_preference_fairness_what_was_not_seen_has_no_number():

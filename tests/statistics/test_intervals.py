@@ -12,7 +12,7 @@ from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.statistics.agreement import cohen_kappa, krippendorff_alpha, percent_agreement
 from evenhand.statistics.correlation import effective_judges, item_rest_correlations
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_resamples, cluster_sums
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_resamples
 
 DOCUMENTS = ["b", "b", "b", "a", "a", "c"]
 
@@ -24,31 +24,6 @@ def documents(generator, count, sizes, *, correlation, mean, repeats):
     spread = 1 / correlation - 1  # of a Beta(a, b): the intraclass correlation is 1 / (a + b + 1)
     rates = generator.beta(mean * spread, (1 - mean) * spread, size=(count, repeats))
     return (generator.random((len(labels), repeats)) < rates[labels]) * 1.0, labels.tolist()
-
-
-def test_a_mean_over_clusters_is_a_ratio_of_their_sums():
-    scores, level = [1, 0, 0.5, 1, 1, 0.25], IntervalLevel(0.95, DOCUMENTS)
-    (clustered,) = mean_intervals(scores, level=level)
-    (summed,) = ratio_intervals([1.5, 2.0, 0.25], [3, 2, 1])  # b, a, c
-    assert (clustered.low, clustered.high) == pytest.approx((summed.low, summed.high), abs=1e-7)
-    assert (clustered.n, clustered.estimate, clustered.level) == (3, pytest.approx(3.75 / 6), 0.95)
-
-
-def test_a_cluster_whose_rows_are_all_missing_is_not_counted():
-    (found,) = mean_intervals(
-        [1, 0, float("nan"), float("nan"), float("nan"), 0.5], level=IntervalLevel(0.9, DOCUMENTS)
-    )
-    assert found.n == 2
-
-
-@pytest.mark.parametrize("method", ["auto", "t", "bootstrap"])
-def test_repeated_rows_tell_nothing_new_by_any_method(method):
-    # Each row five times, as a cluster: the interval is that of the rows once.
-    scores = np.random.default_rng(1).random(12)
-    (once,) = mean_intervals(scores, level=IntervalLevel(0.95, method=method))
-    level = IntervalLevel(0.95, np.repeat(np.arange(12), 5).tolist(), method)
-    (five,) = mean_intervals(np.repeat(scores, 5), level=level)
-    assert (five.low, five.high) == pytest.approx((once.low, once.high), abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["t", "bootstrap"])
@@ -106,10 +81,6 @@ def test_coefficients_of_repeated_rows_have_the_interval_of_the_rows_once(name):
     assert four.n == once.n
     assert four.estimate == pytest.approx(once.estimate, abs=0.01)  # alpha counts N (N - 1)
     assert (four.low, four.high) == pytest.approx((once.low, once.high), abs=0.02)
-
-
-def test_sums_over_clusters_keep_further_axes():
-    assert cluster_sums(np.ones((3, 2, 2)), np.array([0, 1, 0])).tolist() == [[[2, 2], [2, 2]], [[1, 1], [1, 1]]]
 
 
 def only(results: tuple[Interval | None, ...]) -> Interval:
@@ -241,12 +212,3 @@ def test_exact_limits_are_clopper_and_pearsons(n):
         expected = stats.binomtest(wins, n).proportion_ci(0.95, "exact")
         assert (exact.low, exact.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
         assert exact.method == "exact"
-
-
-def test_resamples_draw_as_many_clusters_as_there_are_with_the_variance_of_drawing():
-    weights = np.concatenate(list(cluster_resamples(8, resamples=4000, seed=2)))
-    assert weights.shape == (4000, 8)
-    assert (weights.sum(axis=1) == 8).all()
-    # Binomial(8, 1/8): mean 1, variance 7/8.
-    assert weights.mean(axis=0) == pytest.approx(np.ones(8), abs=0.07)
-    assert weights.var() == pytest.approx(7 / 8, abs=0.03)

@@ -133,19 +133,6 @@ def test_which_response_is_named_first_does_not_matter():
             assert getattr(turned.slope.interval, limit) == pytest.approx(expected, abs=1e-5)
 
 
-def test_ties_as_half_wins_flatten_the_slope_and_davidsons_do_not():
-    score, lengths, _, _ = draw(np.random.default_rng(4), 8000, 0.6, tie=1.5)
-    half = verbosity_slope(score, lengths, level=0.99).slope.interval
-    davidson = verbosity_slope(score, lengths, ties="davidson", level=0.99)
-    assert davidson.slope.interval.low < 0.6 < davidson.slope.interval.high
-    # For small effects the half-win slope is 2 / (2 + ν) of it.
-    assert half.estimate == pytest.approx(0.6 * 2 / 3.5, abs=0.05)
-    assert davidson.ties == "davidson"
-    decided = score != 0.5
-    without = verbosity_slope(score[decided], lengths[decided], ties="davidson")
-    assert without.slope == verbosity_slope(score[decided], lengths[decided]).slope
-
-
 @pytest.mark.parametrize(
     ("score", "lengths", "reason"),
     [
@@ -160,20 +147,6 @@ def test_verbosity_not_identified_is_said(score, lengths, reason):
     assert reason in found.reason
     assert (found.slope.interval, found.slope.reason) == (None, found.reason)
     assert found.win_probability_at_double.interval is None
-
-
-def test_a_quality_that_is_the_length_cannot_be_told_from_it():
-    lengths = np.array([[3, 1], [1, 3], [7, 1], [1, 1]])
-    quality = np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1]))
-    assert "collinear" in verbosity_slope([1, 1, 0, 0], lengths, quality_difference=quality).reason
-
-
-def test_unknown_lengths_and_scores_are_counted_and_left_out():
-    score, lengths = [1, 0, 1, 0, np.nan, 1], [[4, 2], [4, 2], [4, 2], [2, 4], [9, 1], [np.nan, 3]]
-    found = verbosity_slope(score, lengths)
-    assert (found.contests, found.unused, found.clusters) == (4, 2, 4)
-    assert found.slope == verbosity_slope(score[:4], lengths[:4]).slope
-    assert verbosity_slope(score, lengths, shown_first=[1, 1, -1, np.nan, 1, 1]).contests == 3
 
 
 def test_the_term_for_systems_is_a_column_a_system_less_one():

@@ -55,20 +55,6 @@ def test_every_sum_is_that_of_the_dense_tables(held):
 
 @given(contests())
 @settings(max_examples=60, deadline=None)
-def test_the_columns_of_pairs_are_those_of_the_dense_tables_without_the_empty_rows(held):
-    won, met, _ = dense(held)
-    columns = {pair: (taken, fought) for pair, taken, fought in held.meetings.of_pairs()}
-    for one, other in combinations(range(len(held.systems)), 2):
-        rows = met[:, one, other] > 0
-        assert ((one, other) in columns) == rows.any()
-        if rows.any():
-            taken, fought = columns[one, other]
-            assert np.array_equal(taken, won[rows, one, other])
-            assert np.array_equal(fought, met[rows, one, other])
-
-
-@given(contests())
-@settings(max_examples=60, deadline=None)
 def test_balance_and_circles_are_counted_as_one_would_by_hand(held):
     won, met, contests = dense(held)
     cyclic, triples = held.meetings.circular_triads()

@@ -105,49 +105,6 @@ def test_a_system_that_won_every_contest_is_first_and_its_strength_stays_without
     assert best.rank.high == 1  # 30 of 30 is more than luck
 
 
-def test_two_contests_won_tell_nobody_apart():
-    ranking = rank_systems(ladder_to_the_baseline(2, 0, prompts=2), resamples=20)
-    assert [(entry.rank.rank, entry.rank.low, entry.rank.high) for entry in ranking.systems] == [
-        (1, 1, 3),
-        (2, 1, 3),
-        (3, 1, 3),
-    ]
-
-
-def test_systems_that_no_chain_of_contests_connects_have_no_rank():
-    apart = Contests.of("abcd", first=[0, 0, 2, 2], second=[1, 1, 3, 3], score=[1, 0, 1, 1])
-    more = Contests.of("abcd", first=[0, 0, 2, 2, 2], second=[1, 1, 3, 3, 3], score=[1, 0, 1, 1, 0])
-    for contests in (more, apart.only(np.array([True, True, True, False]))):
-        ranking = rank_systems(contests, resamples=10)
-        assert not ranking.balanced
-        assert [(entry.rank.rank, entry.rank.low) for entry in ranking.systems] == [(None, None)] * 4
-        assert all("never met" in entry.rank.reason for entry in ranking.systems)
-        assert ranking.groups == (("a", "b", "c", "d"),)
-
-
-def test_an_unscored_contest_is_no_meeting():
-    pairs = {"first": [0, 0, 1], "second": [1, 2, 2]}
-    assert rank_systems(Contests.of("abc", **pairs, score=[1, 0, 1]), resamples=10).balanced
-    assert not rank_systems(Contests.of("abc", **pairs, score=[1, 0, np.nan]), resamples=10).balanced
-    again = {name: [*systems, 1] for name, systems in pairs.items()}
-    again["second"][-1] = 0  # a second meeting of a and b, which nobody could read
-    assert rank_systems(Contests.of("abc", **again, score=[1, 0, 1, np.nan]), resamples=10).balanced
-
-
-@pytest.mark.parametrize("score", [[], [np.nan], [1.0], [0.5]])
-def test_the_smallest_data_have_an_answer_for_everything(score):
-    rows = len(score)
-    contests = Contests.of(
-        "abc", first=np.zeros(rows, int), second=np.ones(rows, int), score=score, cluster=np.zeros(rows, int)
-    )
-    ranking = rank_systems(contests, presented=contests, length_difference=np.ones(rows), resamples=5)
-    assert all(system.strength.reason for system in ranking.systems)
-    assert ranking.groups == (("a", "b", "c"),)
-    assert ranking.length_controlled.reason
-    scored = [system for system in ranking.systems if system.record.win_rate is not None]
-    assert all((system.rank.low, system.rank.high) == (1, 2) for system in scored)
-
-
 @pytest.fixture(scope="module")
 def position_bias_logs():
     """judge -> model -> (question, score of the model when shown second, when shown first), against vicuna-13b."""
@@ -247,20 +204,6 @@ def test_mean_ranks_leave_out_prompts_that_are_not_complete_and_systems_that_are
     assert mean_ranks(wins[2:], [[1, 1, 0, 0]])[:2] == mean_ranks([[0, 1]], [[1, 1]])  # two ranked systems
     assert mean_ranks([[1, 0, 0], [1, 0, 0]], [[1, 1, 0], [1, 0, 1]]) == (None,) * 3
     assert mean_ranks([[1.0]], [[1]]) == (None,)
-
-
-def test_a_ranking_has_the_same_mean_ranks():
-    generator = np.random.default_rng(5)
-    contests = Contests.of(
-        "abc",
-        first=[0, 0, 1] * 12,
-        second=[1, 2, 2] * 12,
-        score=generator.choice([0, 0.5, 1.0, np.nan], 36),
-        cluster=np.repeat(np.arange(12), 3),
-    )
-    complete = ~np.isnan(contests.score.reshape(12, 3)).any(axis=1)
-    expected = mean_ranks(*contests.meetings.by_system, balanced=complete)
-    assert tuple(rank.mean_rank for rank in ranks_of(contests)) == expected
 
 
 def test_rates_that_differ_in_the_last_bit_share_a_rank():

@@ -50,13 +50,6 @@ def test_the_definitions_one_prompt_at_a_time(rows):
     assert found.pair_agreement.estimate == pytest.approx(percent_agreement(table).estimate, abs=1e-9)
 
 
-def test_the_orders_of_an_instance_count_together():
-    rows, instances = [[0, 0], [0, 1]] * 10, np.repeat(np.arange(10), 2)
-    alone, together = repetition_stability(rows), repetition_stability(rows, level=IntervalLevel(0.95, instances))
-    assert alone.pair_agreement.estimate == together.pair_agreement.estimate == pytest.approx(0.5)
-    assert (alone.pair_agreement.n, together.pair_agreement.n) == (20, 10)
-
-
 def published_rate(draws):
     """The rule of the code published with the study, in pandas' words: value_counts drops what is missing."""
     counts = Counter(draw for draw in draws if draw is not None)
@@ -88,17 +81,6 @@ def test_without_a_draw_it_is_undefined():
     with pytest.raises(EstimationError, match="no draw was asked"):
         repetition_stability([[NOT_ASKED, NOT_ASKED]])
     assert repetition_stability([[UNSCORED, UNSCORED]]).pair_agreement is None
-
-
-def test_only_the_first_two_draws_survive_early_stopping():
-    # Two draws of a judge that selects option 0 with probability 0.9 agree with probability 0.81 + 0.01 = 0.82. A
-    # third draw is made only where the first two disagree, and one of its pairs agrees then.
-    rng = np.random.default_rng(3)
-    drawn = (rng.random((40_000, 3)) >= 0.9).astype(int)
-    stopped = np.where((drawn[:, :1] == drawn[:, 1:2]) & (np.arange(3) == 2), NOT_ASKED, drawn)
-    assert repetition_stability(drawn).pair_agreement.estimate == pytest.approx(0.82, abs=0.006)
-    assert repetition_stability(stopped[:, :2]).pair_agreement.estimate == pytest.approx(0.82, abs=0.006)
-    assert repetition_stability(stopped).pair_agreement.estimate > 0.86
 
 
 class TestGreatestUnseenShare:

@@ -23,6 +23,8 @@ FaultKind = Literal[
     "unsupported_schema",
     "unsupported_logprobs",
     "too_many_logprobs",
+    "unsupported_temperature",
+    "unsupported_max_tokens",
     "away",
     "redirect",
     "error_reply",
@@ -58,6 +60,7 @@ class Fault:
             a JSON body without choices; ``unsupported_schema`` is a 400 for requests with a response_format,
             ``unsupported_logprobs`` for those that ask for log-probabilities, and ``too_many_logprobs`` for those that
             ask for more than ``most`` a token;
+            ``unsupported_temperature`` and ``unsupported_max_tokens`` are what OpenAI's reasoning models answer;
             ``empty``, ``none``, ``content_filter`` and ``truncate`` change the content of the reply.
 
             ``away`` cuts every connection and refuses new ones for ``seconds``, and ``reset`` cuts this one by a TCP

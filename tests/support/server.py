@@ -44,11 +44,21 @@ from tests.support.prefix_cache import PrefixCache
 UNSUPPORTED: Mapping[str, Callable[[Fault, Mapping[str, Any]], bool]] = {
     "unsupported_schema": lambda fault, body: "response_format" in body,
     "unsupported_logprobs": lambda fault, body: bool(body.get("logprobs")),
+    "unsupported_temperature": lambda fault, body: "temperature" in body,
+    "unsupported_max_tokens": lambda fault, body: "max_tokens" in body,
     "too_many_logprobs": lambda fault, body: (body.get("top_logprobs") or 0) > fault.most,
 }
 UNSUPPORTED_MESSAGES = {
     "unsupported_schema": ("response_format of type json_schema is not supported by this model", "response_format"),
     "unsupported_logprobs": ("this model does not support logprobs", "logprobs"),
+    "unsupported_temperature": (
+        "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) is supported.",
+        "temperature",
+    ),
+    "unsupported_max_tokens": (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "max_tokens",
+    ),
     "too_many_logprobs": ("Invalid value for 'top_logprobs': must be less than or equal to {most}", "top_logprobs"),
 }
 

@@ -11,7 +11,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.read_votes import aggregate_votes
+from evenhand.raters import aggregate_votes
 from tests.support.judges import ScriptedJudge
 
 LEVELS = Criterion(

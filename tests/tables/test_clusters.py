@@ -8,7 +8,7 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, grade_scores, judge, winrates
-from evenhand.read_votes import aggregate_votes, agreement
+from evenhand.raters import aggregate_votes, agreement
 from evenhand.reliability_report import reliability
 from tests.support.judges import ScriptedJudge
 

@@ -2,7 +2,6 @@
 
 import hashlib
 
-import datasets
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -63,11 +62,6 @@ class TestByHand:
             "A judge that chooses at random would reach a Grade Score of 0.58" in text
         )  # 0.57998: see test_grade_score
 
-    def test_rows_with_and_without_the_unrelated_option_differ_even_where_nothing_was_answered(self):
-        silent = SimulatedEngine(garbage_rate=1.0)
-        (table, *_) = scores(rows(3, 3), silent, unrelated_option=True, max_failure_rate=1.0).text_tables()
-        assert [row[1] for row in table.rows] == ["no", "chosen –"]
-
     def test_columns_of_candidates_and_missing_ones(self):
         data = [
             {"question": "q", "x": "b", "y": "a", "z": None},
@@ -81,11 +75,6 @@ class TestByHand:
         assert [one.chosen for one in result.instances] == [(0, 2), (), (0, 0, 3)]
         assert (result.num_scored, result.num_missing_response) == (2, 1)
         assert "which were not asked: 1" in flat(table)
-
-    def test_the_run_with_the_unrelated_option_alone_is_printed(self):
-        table = scores(rows(3, 3), BEST, unrelated_option=True).filter(with_unrelated=True)
-        assert table.unrelated_effects == {}
-        assert [row[1] for row in table.text_tables()[0].rows] == ["yes"]
 
     def test_with_an_unrelated_option(self):
         intruder = choosing_judge(
@@ -121,29 +110,6 @@ class TestByHand:
 
 
 class TestFile:
-    def test_a_part_has_the_scores_of_the_part(self):
-        table = scores(rows(3, 3), [BEST, FIRST], prompts=["grade", "select"], unrelated_option=True)
-        assert table["grade/True/2"] is table.instances[5]
-        part = table.filter(prompt="select")
-        assert part.gradings == {key: value for key, value in table.gradings.items() if key[1] == "select"}
-        assert table.filter(with_unrelated=True).unrelated_effects == {}
-
-    def test_frames_and_forms(self):
-        table = scores(rows(3, 3), [BEST, FIRST], unrelated_option=True)
-        frame = table.to_pandas()
-        assert len(frame) == 2 * 2 * 3
-        assert frame[frame.judge == "best"].grade_score.tolist() == [1.0] * 6
-        data = table.to_dataset()
-        assert isinstance(data, datasets.Dataset)
-        assert [len(one["votes"]) for one in data if not one["unrelated_option"]] == [3] * 6
-        assert table.to_markdown().count("| best, evaluate_first |") == 2 + 1 + 2
-        assert table._repr_html_().count("<table>") == 3
-        assert repr(table).startswith("<Results: 6 graded instances>")
-
-    def test_it_prints_within_a_terminal(self):
-        table = scores(rows(3, 3), [BEST, FIRST], prompts="all", unrelated_option=True)
-        assert max(len(line) for line in str(table).splitlines()) <= 120
-        assert "…" not in str(table)
 
 
 class TestRuns:
@@ -202,9 +168,6 @@ class TestRuns:
             scores(rows(2), engine, **given)
         assert engine.requests == []
 
-    def test_the_facade_has_it(self):
-        assert evenhand.grade_scores is grade_scores
-
 
 class TestSimulatedJudges:
     def test_a_taste_for_the_first_place_lowers_the_score_and_bends_the_histogram(self):
@@ -221,30 +184,6 @@ class TestSimulatedJudges:
         for one in found[1:]:
             assert one.histograms[0].places.instance_p_value <= 0.001
             assert one.histograms[0].places.counts[0] == max(one.histograms[0].places.counts)
-
-    @pytest.mark.parametrize("size", [2, 4, 9])
-    def test_a_random_judge_is_at_chance(self, size):
-        table = scores(rows(120, size), SimulatedEngine(quality=lambda question, index: 0.0, name="dice"))
-        result = grading(table)
-        each = np.array([one.chance_corrected for one in result.instances])
-        assert abs(each.mean()) < 4 * each.std(ddof=1) / np.sqrt(len(each))
-        assert result.grade_score.estimate == pytest.approx(result.chance, abs=0.15)
-        assert result.chance_corrected.low < 0 < result.chance_corrected.high
-
-    def test_a_random_judge_takes_the_unrelated_option_as_often_as_any_other(self):
-        dice = SimulatedEngine(quality=lambda question, index: 0.0)
-        effect = scores(rows(100, 3), dice, unrelated_option=True).unrelated_effects["simulated-0", "evaluate_first"]
-        # 400 answers: 4 · sqrt(3/16 / 400) = 0.087. The corrected scores allow for the further option.
-        assert effect.chosen.estimate == pytest.approx(1 / 4, abs=0.087)
-        assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
-
-    def test_refusals_do_not_count_against_the_choices(self):
-        judge = SimulatedEngine(quality=spread(50.0), refusal_rate=0.3, name="sulky")
-        result = grading(scores(rows(150), judge, max_reasks=0))
-        # 600 replies: 4 · sqrt(0.21 / 600) = 0.075.
-        assert result.unanswered["refusal"].estimate == pytest.approx(0.3, abs=0.075)
-        assert result.answered.estimate == pytest.approx(1 - result.unanswered["refusal"].estimate)
-        assert result.grade_score.estimate == 1.0
 
 
 def chosen_by_content(shown):

@@ -7,7 +7,6 @@ from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import checklist, judge, winrates
-from evenhand.metrics.judge_metrics import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 
@@ -94,16 +93,3 @@ def test_strengths_are_those_of_the_first_two_draws():
     )
     strengths = [each.entry("one").strength.log_strength for each in (table, two, every)]
     assert strengths[0] == strengths[1] != strengths[2]
-
-
-def test_a_checklist_has_no_confidence_without_all_draws():
-    report, full = checked(stop_early=True).reports["one"], checked().reports["one"]
-    assert isinstance(report.normalized_score, Missing)
-    assert isinstance(report.items[0].confidence, Missing)
-    assert full.normalized_score is not None
-    assert report.pass_rate is not None
-
-
-def test_shares_of_draws_are_refused_for_the_best_of_n():
-    with pytest.raises(InvalidInputError, match="stop_early does not go with the best of N"):
-        BestOfJudge(inference_engine=None, criteria_field="criteria", stop_early=True, samples=5)

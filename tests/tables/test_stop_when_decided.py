@@ -71,17 +71,6 @@ class TestWhatIsAsked:
         compare(prefers(SURE, log=other), seed=1)
         assert {row for row, *_ in log} != {row for row, *_ in other}
 
-    def test_a_file_that_is_sorted_by_who_wins_decides_nothing(self):
-        def reply(request):
-            text = request.question.responses[0]
-            better = "a" if int(text.split()[-1]) < TOTAL / 2 else "b"
-            return request.options[0 if text[0] == better else 1]
-
-        table = compare(ScriptedJudge(reply))
-        assert not table.decisions["a", "b"].decided
-        assert len(table.contests) == TOTAL
-        assert f"Not decided after {TOTAL} of {TOTAL} prompts" in " ".join(str(table).split())
-
     def test_a_decided_pair_is_left_while_others_go_on(self):
         log = []
         table = compare(prefers(SURE, log=log), "abc")
@@ -236,11 +225,6 @@ def test_what_does_not_fit_is_refused_before_the_first_call(options, message):
     assert not judge.requests
 
 
-def test_recorded_votes_are_there_already():
-    with pytest.raises(InvalidInputError, match="recorded votes ask no judge"):
-        winrates(votes=[{"first": "a", "second": "b", "vote": "a"}], stop="decided")
-
-
 def test_who_never_met_has_no_rank():
     # Against a baseline: rates are over other opponents, and strengths hold for a sample of a fixed size.
     table = compare(prefers({"a": 1.0, "b": 2.0, "c": 0.0}), "abc", design="baseline:a")
@@ -250,12 +234,3 @@ def test_who_never_met_has_no_rank():
     assert [table.winrate(name).estimate for name in "abc"] == [0.5, 1.0, 0.0]
     assert {pair for pair, decision in table.decisions.items() if decision.decided} == {("a", "b"), ("a", "c")}
     assert "No rank for a, b, c" in str(table)
-
-
-def test_tests_are_called_what_they_are():
-    rows = [{"question": "?", "a": f"long answer {n}", "b": f"{n}"} for n in range(6)]
-    engine = "engines.evenhand.baseline"
-    settings = {"response_fields": ["a", "b"], "progress": False, "journal": None}
-    for interval, name in (("anytime", "bets, which hold at any time"), ("auto", "sign-flip test")):
-        table = evenhand.judge(rows, "criteria.evenhand.direct.relevance", engine, interval=interval, **settings)
-        assert f"({name}, p corrected by Holm" in " ".join(str(table).split())

@@ -109,13 +109,6 @@ def test_a_saved_opened_and_recorded_table_has_the_same_numbers(weighted, tmp_pa
     check_rates(weighted.rescore(on_position_bias="first"))
 
 
-def test_a_stream_has_the_same_numbers(weighted, tmp_path):
-    judge, systems = SimulatedEngine(quality=quality, seed=3), weighted.systems
-    how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
-    found = evenhand.winrates(rows(systems), GRADED, judge, response_fields=systems, stream_to=tmp_path / "out", **how)
-    check_rates(found)
-
-
 def test_intervals_and_tests_are_those_of_the_battles_as_contests():
     """For two systems a grade s is 2 s contests of the prompt with one winner, and a tie four ties."""
     found = table(("s0", "s1"), reduction="weighted_win_rate")
@@ -168,18 +161,6 @@ def test_what_weighs_wins_and_what_does_not_is_said(weighted, tmp_path):
     ]
     assert note in str(weighted.correct(labels, design="random"))
     assert note not in str(table().compare(table()))
-
-
-def test_the_unscored_bounds_of_a_pair_are_of_the_battles():
-    judge = SimulatedEngine(quality=quality, seed=3, garbage_rate=0.5, recovery_rate=0.0)
-    how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
-    found = evenhand.winrates(
-        rows(["s0", "s1"]), GRADED, judge, response_fields=["s0", "s1"], max_failure_rate=1.0, **how
-    )
-    of = {(each.name, each.of): each for each in found.findings()}
-    pair, system = of["winrate", ("s0", "s1")], of["winrate", ("s0",)]
-    assert pair.bounds == system.bounds != None  # noqa: E711 - both are there
-    assert (pair.bounds.low, pair.bounds.high) == pytest.approx((system.bounds.low, system.bounds.high))
 
 
 def test_what_is_decided_is_the_weighted_winrate():

@@ -1,13 +1,8 @@
 """Rankings as texts: the better system's side is told right, and what does not exist is a dash and a reason."""
 
-import math
-
 import pytest
 
-from evenhand.modes.winrate_tables import format_rank, matrix_table, pairs_table, ranking_notes
-from evenhand.numbers import Missing, format_interval
-from evenhand.results.render import TextTable
-from evenhand.statistics import Interval
+from evenhand.modes.winrate_tables import matrix_table, pairs_table, ranking_notes
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
 
@@ -75,23 +70,3 @@ def test_of_unequal_opponents_the_strengths_are_compared():
     assert "corrected by Holm" in table.title
     assert "opponents of unequal strength: ranks, groups and differences are of strengths" in notes
     assert "(Holm, strengths)" in notes
-
-
-def test_limits_that_are_open_are_infinite():
-    interval = Interval(0.25, -math.inf, math.inf, 0.95, "cluster_t", 1)
-    assert format_interval(interval) == "0.25 [-∞, ∞]"
-    assert format_interval(interval, signed=True) == "+0.25 [-∞, +∞]"
-    assert format_interval(None) == "–"
-    assert format_interval(Interval(-0.001, -0.001, 0.5, 0.95, "cluster_t", 9)) == "-0.001 [-0.001, 0.50]"
-
-
-def test_a_system_that_no_test_places_has_no_rank():
-    assert format_rank(*(Missing("no scored contest"),) * 3) == "–"
-    assert format_rank(2, 1, 3) == "2 [1, 3]"
-
-
-def test_names_are_no_markup_in_a_terminal():
-    table = TextTable("[red]title[/red]", ("[bold]head[/bold]",), (("[link=x]cell[/link]",),), ("[i]note[/i]",))
-    printed = table.to_terminal(width=80)
-    for text in ("[red]title[/red]", "[bold]head[/bold]", "[link=x]cell[/link]", "[i]note[/i]"):
-        assert text in printed

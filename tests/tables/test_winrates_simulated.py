@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from evenhand import winrates
 from evenhand.engines.simulated import SimulatedEngine
@@ -76,25 +76,6 @@ def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
     strength = table.entry("a").strength.log_strength
     assert strength.low < quality / 2 < strength.high
     assert strength.estimate == pytest.approx(quality / 2, abs=0.08)
-
-
-@pytest.mark.slow
-def test_unequal_systems():
-    table = simulated(WHOLE, 0.8, position_preference=ADVANTAGE)
-    mean, variance = score_of_a(0.8)
-    # Without ties the mean of both orders is the mean of the two chances to win.
-    assert mean == pytest.approx((expit(0.8 + ADVANTAGE) + expit(0.8 - ADVANTAGE)) / 2)
-    expect_winrate(table, mean, variance)
-    assert table.ranking.groups == (("a",), ("b",))
-
-
-@pytest.mark.slow
-def test_ties():
-    table = simulated(800, 0.8, ties=True, position_preference=ADVANTAGE, tie=1.0)
-    expect_winrate(table, *score_of_a(0.8, tie=1.0))
-    tie = table.ranking.model.tie.interval
-    assert tie.low < 1.0 < tie.high
-    assert tie.estimate == pytest.approx(1.0, abs=0.2)
 
 
 @pytest.mark.slow

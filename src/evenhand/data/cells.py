@@ -169,7 +169,7 @@ class LabelReader:
         """
         given = [plain_cell(cell) for cell in cells]
         reading = self.reading(given, who)
-        return tuple(self._index(cell, reading, who, place) for place, cell in enumerate(given))
+        return tuple(self._option_of(cell, reading, who, place) for place, cell in enumerate(given))
 
     def reading(self, cells: Sequence[object], who: Callable[[int], str]) -> Reading:
         """Return what the numbers of a column are.
@@ -182,10 +182,10 @@ class LabelReader:
         numbers = [
             (place, number)
             for place, cell in enumerate(cells)
-            if (number := number_of(cell)) is not None and (number in self.numerals or self._valued(number))
+            if (number := number_of(cell)) is not None and (number in self.numerals or self._options_of_value(number))
         ]
         labels = [self.numerals.get(number) for _, number in numbers]
-        values = [self._valued(number) for _, number in numbers]
+        values = [self._options_of_value(number) for _, number in numbers]
         if not self.numerals or (None in labels and all(len(found) == 1 for found in values)):
             return "value"
         if None not in labels and all(len(found) == 1 for found in values):
@@ -234,7 +234,9 @@ class LabelReader:
             return None
         return f"Labels given as numbers were read as {what} of options: {shown}."
 
-    def _index(self, cell: object, reading: Reading, who: Callable[[int], str], place: int) -> int | OutOfScale | None:
+    def _option_of(
+        self, cell: object, reading: Reading, who: Callable[[int], str], place: int
+    ) -> int | OutOfScale | None:
         if cell is NOT_ASKED or is_abstention(cell):
             return None
         number, found = number_of(cell), None
@@ -242,22 +244,22 @@ class LabelReader:
         if number is None or reading == "label":
             found = self.places.get(folded) if isinstance(cell, str) else None
         if found is None and number is not None:
-            found = self._numbered(number, reading)
+            found = self._option_of_number(number, reading)
         if found is None and (isinstance(cell, bool) or folded in _TRUTH):
-            found = self._true(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
+            found = self._option_of_truth(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
         if found is None and not is_written_nothing(cell):
             return OutOfScale(who(place), as_text(cell), self._refusal(cell, who(place), reading))
         return found
 
-    def _numbered(self, number: float, reading: Reading) -> int | None:
+    def _option_of_number(self, number: float, reading: Reading) -> int | None:
         if reading == "label":
             return self.numerals.get(number)
         if reading == "index":
             return int(number) if number == int(number) and 0 <= number < len(self.criterion.options) else None
-        found = self._valued(number)
+        found = self._options_of_value(number)
         return found[0] if len(found) == 1 else None
 
-    def _valued(self, number: float) -> list[int]:
+    def _options_of_value(self, number: float) -> list[int]:
         """Return the options that have a number as their value."""
         return [
             place
@@ -265,7 +267,7 @@ class LabelReader:
             if option.value is not None and abs(option.value - number) <= _SAME_VALUE
         ]
 
-    def _true(self, truth: bool, said: str) -> int | None:
+    def _option_of_truth(self, truth: bool, said: str) -> int | None:
         options = self.criterion.options
         named = next((self.places[word] for word in _TRUTH_LABELS[truth] if word in self.places), None)
         if self.criterion.scale != "binary" or not self.criterion.has_values:
@@ -291,7 +293,7 @@ class LabelReader:
             meant = f"a number is the value of an option, and these have none; {places}"
         else:
             worth = ", ".join(f"{option.value:g} = {option.label}" for option in options if option.value is not None)
-            several = [options[place].label for place in self._valued(number_of(cell) or math.nan)]
+            several = [options[place].label for place in self._options_of_value(number_of(cell) or math.nan)]
             shared = f", which {several!r} share" if len(several) > 1 else ""
             meant = f"a number is the value of one option ({worth}){shared}; {places}"
         none = f"which is not an option of {self.criterion.name!r}"
@@ -426,7 +428,7 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
         InvalidInputError: If fewer than two labels occur, or one column writes its labels as another cannot: numbers
             and words, or truth values and either, with no label in common.
     """
-    occurring = [_occurring(column) for column in columns]
+    occurring = [_labels_in(column) for column in columns]
     _check_comparable(columns, occurring)
     labels = {folded: label for found in reversed(occurring) for folded, label in found.items()}
     if len(labels) < 2:
@@ -490,7 +492,7 @@ def cast_votes(
     return [tuple(own) for own in votes]
 
 
-def _occurring(column: VoteColumn) -> dict[str, str]:
+def _labels_in(column: VoteColumn) -> dict[str, str]:
     """Folded label -> label, of those that occur in a column."""
     labels: dict[str, str] = {}
     for cell in column.cells:

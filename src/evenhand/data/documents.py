@@ -270,7 +270,7 @@ ARTIFACT_FIELDS = {kind: frozenset(model.model_fields) for kind, model in _ARTIF
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def _validated(model: type[Model], data: object, what: str) -> Model:
+def _validate(model: type[Model], data: object, what: str) -> Model:
     """Return the data as a model.
 
     Raises:
@@ -287,7 +287,7 @@ def _validated(model: type[Model], data: object, what: str) -> Model:
 _NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
 
 
-def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401 - plain data
+def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401, PLR0911 - plain data, a line per kind
     """Return the first thing that is wrong, a form or a name before a value: its place, value, and what is accepted."""
     faults = error.errors(include_url=False)
     fault = next((each for each in faults if each["type"] == "part"), faults[0])
@@ -305,6 +305,12 @@ def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN
     if kind == "part":
         return f"{where} {fault['ctx']['text']}"
     value = None if kind == "missing" else fault["input"]
+    if kind == "extra_forbidden":  # of a frozen criterion, or of one of its options
+        name = str(fault["loc"][-1])
+        accepted = sorted((Option if "options" in fault["loc"] else Criterion).model_fields)
+        return f"{where} has the field {name!r}. {did_you_mean(name, accepted)}"
+    if kind == "model_type":
+        return f"{where} is {briefly(value)}; give a mapping"
     found = f"{where} has the {field} {briefly(value)}"
     if kind in {"list_type", "too_short"} or (kind == "missing" and field in _NOUNS):
         return f"{found}; give a list{' of at least one' if field in _NOUNS else ''}"
@@ -333,7 +339,7 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
         >>> [criterion.name for criterion in read_rubric(["Is polite.", "Names a date."], "the list").criteria]
         ['is_polite', 'names_a_date']
     """
-    given = _validated(_Rubric, data, what)
+    given = _validate(_Rubric, data, what)
     is_nested = any(NESTING_FIELDS & section.model_fields_set for section in given.sections or ())
     if (given.criteria is None) == (given.sections is None) and not is_nested:
         raise InvalidCriterionError(f"{what} must have either criteria or sections: a list of one or the other")
@@ -389,7 +395,7 @@ def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
     Raises:
         InvalidCriterionError: If a field is unknown, missing or wrong.
     """
-    given = _validated(_Criterion, data, what)
+    given = _validate(_Criterion, data, what)
     return _criterion_of(given, given.name or derived_name(given.description), what, {})
 
 
@@ -415,14 +421,14 @@ def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, A
         if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
             as_unitxt = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
             if not any(as_unitxt):
-                return _validated(Criterion, data, what)
+                return _validate(Criterion, data, what)
         with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
         own_fields = ARTIFACT_FIELDS["evenhand_criterion"] - ARTIFACT_FIELDS["criteria_with_options"]
         kind = "evenhand_criterion" if own_fields & data.keys() else with_options
     if not isinstance(kind, str) or kind not in _ARTIFACTS:
         raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(_ARTIFACTS)!r}")
     own = {name: value for name, value in data.items() if not name.startswith("__") and value is not None}
-    given = _validated(_ARTIFACTS[kind], own, what)  # in which nothing but options is nested
+    given = _validate(_ARTIFACTS[kind], own, what)  # in which nothing but options is nested
     fields: dict[str, Any] = {"__type__": kind, **own}
     if isinstance(given, _UnitxtCriterionWithOptions):
         fields["options"] = [option.model_dump(by_alias=True) for option in given.options]
@@ -440,7 +446,7 @@ def criterion_of_fields(fields: Mapping[str, Any]) -> Criterion:
     """
     where = f"the criterion {fields['name']!r}"
     own = {name: value for name, value in fields.items() if name != "__type__"}
-    given = cast("_UnitxtCriterionWithOptions", _validated(_ARTIFACTS[fields["__type__"]], own, where))
+    given = cast("_UnitxtCriterionWithOptions", _validate(_ARTIFACTS[fields["__type__"]], own, where))
     values = {fold_label(name): value for name, value in given.option_map.items()}
     na_labels = set(map(fold_label, given.na_options if isinstance(given, _EvenhandCriterion) else []))
     names = {fold_label(option.name) for option in given.options}
@@ -515,7 +521,7 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
         >>> [item.name for item in read_checklist(["Is it polite?", "Is it short?"], "the list").items]
         ['1', '2']
     """
-    given = _validated(_Checklist, data, what)
+    given = _validate(_Checklist, data, what)
     names = [item.name or str(number) for number, item in enumerate(given.items, start=1)]
     items = []
     for number, item in enumerate(given.items, start=1):

@@ -260,13 +260,13 @@ def recipe_context_fields(
     own = dict(criterion.context_fields)
     if with_context and (CONTEXT not in row or CONTEXT in own or CONTEXT in own.values()):
         return None
-    lacking = [name for name, field in own.items() if not _has(row, field)]
+    lacking = [name for name, field in own.items() if not _has_field(row, field)]
     present = {name: field for name, field in own.items() if name not in lacking}
     if not with_context:
         return present
     if lacking:
         warnings.warn(
-            f"{_named(criterion)} is judged by {lacking!r}, which the data do not have, so the judge sees only "
+            f"{_describe(criterion)} is judged by {lacking!r}, which the data do not have, so the judge sees only "
             f"their {CONTEXT!r}: map it with context_fields={{name: your field}}",
             LeftOutContextWarning,
             stacklevel=4,
@@ -274,7 +274,7 @@ def recipe_context_fields(
     return {CONTEXT: CONTEXT, **present}
 
 
-def _has(row: Mapping[str, Any], field: str) -> bool:
+def _has_field(row: Mapping[str, Any], field: str) -> bool:
     return field in REFERENCE_FIELDS or field_or(row, field, _NO_FIELD) is not _NO_FIELD
 
 
@@ -286,14 +286,14 @@ def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[s
     left_out = [name for name, field in criterion.context_fields.items() if name not in shown and field not in shown]
     if left_out:
         warnings.warn(
-            f"{_named(criterion)} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
+            f"{_describe(criterion)} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
             "out, so the judge will not see it: add it, or leave context_fields out",
             LeftOutContextWarning,
             stacklevel=3,
         )
 
 
-def _named(criterion: Criterion | Checklist) -> str:
+def _describe(criterion: Criterion | Checklist) -> str:
     return f"the {type(criterion).__name__.lower()} {criterion.name!r}"
 
 

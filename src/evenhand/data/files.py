@@ -95,7 +95,7 @@ def _names_in(kind: pyarrow.DataType) -> Iterator[str]:
 
 
 @contextmanager
-def opened_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
+def open_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
     """Open a Parquet file whose types are checked.
 
     Raises:
@@ -121,7 +121,7 @@ def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarro
         InvalidInputError: If it is not a Parquet file, or has extension types that are not Arrow's own.
     """
     try:
-        held = _checked_footer(source, path)
+        held = _read_footer(source, path)
         texts = [each.path for each in held.schema if each.physical_type == "BYTE_ARRAY"] if texts_once else None
         file = pyarrow.parquet.ParquetFile(source, buffer_size=_PART, read_dictionary=texts)
         check_types(file.schema_arrow, repr(str(path)))
@@ -164,7 +164,7 @@ def bounded_table(
     return pyarrow.Table.from_arrays(columns, names=table.column_names)
 
 
-def _checked_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  # noqa: ANN401 - as above
+def _read_footer(opened: Any, path: Path) -> pyarrow.parquet.FileMetaData:  # noqa: ANN401 - as above
     """Read a footer with pyarrow's keys hidden, so that no registered type is called, and check its types.
 
     Raises:
@@ -331,7 +331,7 @@ def rows_in_file(path: Path) -> int | None:
     if _kind_of(path) != ".parquet":
         return None
     try:
-        with opened_parquet(path) as file:
+        with open_parquet(path) as file:
             rows: int = file.metadata.num_rows
     except (OSError, InvalidInputError):  # which is raised again when it is read
         return None
@@ -509,7 +509,7 @@ def check_columns(names: Iterable[str], where: str) -> None:
 
 def _parquet_rows(path: Path, *, held: bool) -> Iterator[Row]:
     size, grown = path.stat().st_size, 0
-    with opened_parquet(path) as file:
+    with open_parquet(path) as file:
         schema = file.schema_arrow
         header = (schema.metadata or {}).get(PARQUET_HEADER)
         if header is not None:

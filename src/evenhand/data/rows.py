@@ -462,8 +462,8 @@ class Layout:
     def _long_prompts(self, rows: Sequence[Row], shared: Sequence[str]) -> tuple[Prompt, ...]:
         held: dict[str, dict[str, int]] = {}
         for number, row in enumerate(rows):
-            system = self._named(row, self.systems_field, number, "systems_field")
-            identifier = self._named(row, self.id_field, number, "id_field")
+            system = self._read_name(row, self.systems_field, number, "systems_field")
+            identifier = self._read_name(row, self.id_field, number, "id_field")
             responses = held.setdefault(identifier, {})
             if system in responses:
                 raise InvalidInputError(
@@ -471,7 +471,7 @@ class Layout:
                     "one of them, or give each its own id"
                 )
             responses[system] = number
-        systems = self._entered({system: None for responses in held.values() for system in responses})
+        systems = self._choose_systems({system: None for responses in held.values() for system in responses})
         prompts = []
         for instance, (identifier, responses) in enumerate(held.items()):
             _check_shared([rows[number] for number in responses.values()], shared, instance, identifier)
@@ -486,7 +486,7 @@ class Layout:
             prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
         return tuple(prompts)
 
-    def _entered(self, found: Mapping[str, None]) -> tuple[str, ...]:
+    def _choose_systems(self, found: Mapping[str, None]) -> tuple[str, ...]:
         if self.systems is None:
             if len(found) < 2:
                 raise InvalidInputError(
@@ -502,7 +502,7 @@ class Layout:
         return named
 
     @staticmethod
-    def _named(row: Row, field: str | None, number: int, setting: str) -> str:
+    def _read_name(row: Row, field: str | None, number: int, setting: str) -> str:
         value = field_of(row, str(field), number, setting)
         name = name_of(value)
         if not name:
@@ -546,13 +546,15 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
         found = {str(number): response for number, response in enumerate(found, start=1)}
     if not isinstance(found, Mapping):
         raise InvalidInputError(
-            f"the predictions of instance {instance} are {_shown(prediction)}; a comparison takes a list of "
-            "responses, or a dict of system -> response"
+            f"the predictions of instance {instance} are a {type(prediction).__name__}, {briefly(prediction)}; a "
+            "comparison takes a list of responses, or a dict of system -> response"
         )
     for name in found:
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return {name: _response(response, cell_name(name, instance)) for name, response in found.items()}
+    return {
+        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
+    }
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
@@ -581,11 +583,3 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
             "and one system alone fits metrics.evenhand.direct"
         )
     return systems
-
-
-def _response(value: object, where: str) -> str | None:
-    return None if is_missing(value) else text_of(value, where)
-
-
-def _shown(value: object) -> str:
-    return f"a {type(value).__name__}, {briefly(value)}"

@@ -121,7 +121,7 @@ class JudgedTexts:
             judged = [about[name] for name in ("first_length", "second_length")]
             for (system, text), length in zip(self.shown(about).items(), judged, strict=True):
                 if length is not None and length != (None if text is None else len(text)):
-                    raise _not_those(about, system)
+                    raise _other_data(about, system)
 
     def check_prompts(self, sent: Iterable[tuple[About, str]]) -> None:
         """Check that the responses stand in the prompts that were sent, where these were kept.
@@ -142,10 +142,10 @@ class JudgedTexts:
                 if text is None or _letters(text)[:_BEGINNING] not in letters:
                     missed.append((about, system))
         if len(missed) * 2 > compared:
-            raise _not_those(*missed[0])
+            raise _other_data(*missed[0])
 
 
-def _not_those(about: About, system: str) -> InvalidInputError:
+def _other_data(about: About, system: str) -> InvalidInputError:
     of = f" of {system!r}" if system else ""
     return InvalidInputError(
         f"row {about['instance']} of the data is not the one that was judged: the response{of} is "

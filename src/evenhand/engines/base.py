@@ -122,14 +122,6 @@ class PricedEngine(Protocol):
         """US dollars for so many tokens; None where the price is not known."""
 
 
-@runtime_checkable
-class SharedRateEngine(Protocol):
-    """An engine that can keep to a share of its limits: other processes ask the same server, and have the rest."""
-
-    def take_share(self, share: float) -> bool:
-        """Keep to a share from now on, on the event loop that runs now; whether no more calls are in flight."""
-
-
 HOSTED: Final = ("public", "proprietary")
 """The classifications of data that an engine behind a network may be shown, unless it says otherwise."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,10 +85,9 @@ class BatchHttp:
     async def opened(cls, provider: BatchProvider, engine: RemoteEngine) -> AsyncIterator[BatchHttp]:
         """Open one for the event loop that runs now."""
         headers, secrets = provider.headers()
-        plain = {name: value for name, value in headers.items() if name != "Content-Type"}
-        async with aiohttp.ClientSession(
-            headers=plain | {"Accept-Encoding": "identity", "Accept": "*/*"}, cookie_jar=aiohttp.DummyCookieJar()
-        ) as session:
+        del headers["Content-Type"]
+        headers |= {"Accept-Encoding": "identity", "Accept": "*/*"}
+        async with aiohttp.ClientSession(headers=headers, cookie_jar=aiohttp.DummyCookieJar()) as session:
             yield cls(session, provider.address, secrets, engine)
 
     async def ask(self, method: str, path: str, **request: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as aiohttp's
@@ -103,23 +102,21 @@ class BatchHttp:
     async def outcomes(
         self, path: str, read: Callable[[Mapping[str, Any]], Completion | EngineError]
     ) -> AsyncGenerator[Outcome, None]:
-        """Return what the lines of a results file say."""
+        """Return what the lines of a results file say; a line that is too long is a reply that is too long."""
         held, cut = bytearray(), False
         async with self._sent("GET", path, long=True) as response:
             try:
                 async for piece in response.content.iter_any():
                     *ended, rest = piece.split(b"\n")
                     for part in ended:
-                        for outcome in read_line(bytes(held if cut else held + part), not cut, read):
-                            yield outcome
+                        yield _outcome_of(bytes(held if cut else held + part), cut, read)
                         held, cut = bytearray(), False
                     if not cut:
                         held += rest
                         cut = len(held) > self._most
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
                 raise self._lost(error, path) from None
-        for outcome in read_line(bytes(held), not cut, read):
-            yield outcome
+        yield _outcome_of(bytes(held), cut, read)
 
     @asynccontextmanager
     async def _sent(
@@ -155,29 +152,26 @@ class BatchHttp:
         return TransientEngineError(message, cause="timeout") if timed_out else lost_connection(error, message)
 
 
-def read_line(
-    line: bytes, whole: bool, read: Callable[[Mapping[str, Any]], Completion | EngineError]
-) -> Iterator[Outcome]:
-    """Return what one line of a results file says, as far as it can be told whose it is."""
+def _outcome_of(line: bytes, cut: bool, read: Callable[[Mapping[str, Any]], Completion | EngineError]) -> Outcome:
+    """What one line of a results file says, as far as it can be told whose it is; an empty line is no request's."""
     found = _CUSTOM_ID.search(line)
     key = found[1].decode() if found else ""
-    if not whole:
-        yield key, Completion(text=None, finish_reason="too_long")
-    elif line.strip():
-        try:
-            entry = decode_reply(line)
-            if not isinstance(entry, Mapping):
-                raise TransientEngineError("the line is JSON but not an object", cause="garbage")
-            yield str(entry.get("custom_id")), read(entry)
-        except EngineError as error:
-            yield key, error
+    if cut or not line.strip():
+        return key, Completion(text=None, finish_reason="too_long")
+    try:
+        entry = decode_reply(line)
+        if not isinstance(entry, Mapping):
+            raise TransientEngineError("the line is JSON but not an object", cause="garbage")
+        return str(entry.get("custom_id")), read(entry)
+    except EngineError as error:
+        return key, error
 
 
-def one_request(error: EngineError) -> EngineError:
-    """Return what is wrong with one request of a batch, of which others are answered."""
-    if isinstance(error, FatalEngineError):
-        return RejectedRequestError(str(error), cause=error.cause)
-    return error
+def _failure(status: int, body: object, secrets: Iterable[str]) -> Completion | EngineError:
+    """Return what is wrong with one request of a batch whose others are answered."""
+    text = json.dumps(body, ensure_ascii=False)
+    error = filtered_completion(status, text) or read_error(status, text, None, secrets)
+    return RejectedRequestError(str(error), cause=error.cause) if isinstance(error, FatalEngineError) else error
 
 
 def count(counts: object, *names: str) -> int:
@@ -300,8 +294,7 @@ class OpenAIBatches:
         if isinstance(response, Mapping) and isinstance(status := response.get("status_code"), int):
             if status == 200:
                 return read_completion(response.get("body"), secrets)
-            text = json.dumps(response.get("body"), ensure_ascii=False)
-            return filtered_completion(status, text) or one_request(read_error(status, text, None, secrets))
+            return _failure(status, response.get("body"), secrets)
         told = error if isinstance(error, Mapping) else {"message": error}
         code = str(told.get("code")).removeprefix("batch_")
         return unfinished(_briefly(code, secrets), _briefly(told.get("message"), secrets))
@@ -449,8 +442,7 @@ def anthropic_outcome(entry: Mapping[str, Any], secrets: Iterable[str]) -> Compl
         error = result.get("error")
         inner = error.get("error") if isinstance(error, Mapping) else None
         told = inner if isinstance(inner, Mapping) else error if isinstance(error, Mapping) else {}
-        status = STATUSES.get(str(told.get("type")), 500)
-        return one_request(read_error(status, json.dumps(told, ensure_ascii=False), None, secrets))
+        return _failure(STATUSES.get(str(told.get("type")), 500), told, secrets)
     return unfinished({"canceled": "cancelled"}.get(kind, kind))
 
 

@@ -217,7 +217,7 @@ class BatchJudge:
             self.judge.takes_schema = self._provider.supports_schema
         self._resources, self._users, self._stopped = AsyncExitStack(), 0, False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._http: BatchHttp | None = None
+        self._http: BatchHttp
         self._records: BatchRecords | None = None
         self._waiting: dict[str, _Unanswered] = {}
         self._queue: list[_Unanswered] = []
@@ -321,7 +321,7 @@ class BatchJudge:
             tell(
                 f"{self._name}: {format_count(len(self._under_way), 'batch')} of {format_count(requests, 'request')} "
                 "left with the provider. Run the same again to go on from there, or collect the replies with "
-                f"'evenhand resume {self._held.journal.path}'"
+                f"'evenhand journal collect --journal {self._held.journal.path}'"
             )
         for waiting in self._waiting.values():
             waiting.fail(_interrupted())
@@ -332,12 +332,6 @@ class BatchJudge:
         if self._records is None:
             raise InvalidInputError("a judge of batches needs a journal before it is asked: call keep_in() first")
         return self._records
-
-    @property
-    def _open(self) -> BatchHttp:
-        if self._http is None:
-            raise not_running(self.judge_id)
-        return self._http
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -435,10 +429,10 @@ class BatchJudge:
             path = Path(folder) / "batch.jsonl"
             with path.open("wb") as file:
                 await asyncio.to_thread(self._provider.write, (waiting.line for waiting in part), file)
-            uploaded = await self._patiently(lambda: self._provider.upload(self._open, path))
+            uploaded = await self._patiently(lambda: self._provider.upload(self._http, path))
             if self._stopped:
                 raise _interrupted()
-            name = await self._patiently(lambda: self._provider.create(self._open, path, uploaded), unless=_may_be_made)
+            name = await self._patiently(lambda: self._provider.create(self._http, path, uploaded), unless=_may_be_made)
         requests = [(waiting.key, describe_request(waiting.request)) for waiting in part]
         record = self._held.add(name, self._identity, self.described(), requests)
         await asyncio.to_thread(self._held.journal.sync)
@@ -470,7 +464,7 @@ class BatchJudge:
 
     async def _look(self, record: BatchRecord) -> Standing:
         try:
-            return await self._provider.look(self._open, record.name)
+            return await self._provider.look(self._http, record.name)
         except EngineError as error:
             if error.cause not in GONE:
                 raise
@@ -551,7 +545,7 @@ class BatchJudge:
         """
         held: list[tuple[str, Completion]] = []
         try:
-            async with aclosing(self._provider.results(self._open, standing)) as outcomes:
+            async with aclosing(self._provider.results(self._http, standing)) as outcomes:
                 async for key, outcome in outcomes:
                     if key in came or key not in requests:  # of a result that comes twice the first counts
                         continue
@@ -652,4 +646,4 @@ def _lost_results(record: BatchRecord, replies: int, why: str) -> EngineError:
 
 
 def _give_up(record: BatchRecord) -> str:
-    return f"'evenhand resume --forget {record.name}' gives it up, and the next run asks for its requests again"
+    return f"'evenhand journal forget {record.name}' gives it up, and the next run asks for its requests again"

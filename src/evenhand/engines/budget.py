@@ -32,7 +32,6 @@ of more than 16 characters (``max_sentencepiece_length``)."""
 ROUNDING: Final = 1e-9
 AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
 _WORD: Final = re.compile(r"[^\W_]\S*")
-_SHORT_WORD: Final = LONGEST_TOKEN // 4  # UTF-8 takes four bytes per character at most
 
 
 def message_bytes(message: Message) -> int:
@@ -53,15 +52,16 @@ def least_tokens(*texts: str | None) -> int:
     (6, 3)
     """
     words = [word for text in texts if text for word in _WORD.findall(text)]
-    long = [word for word in words if len(word) > _SHORT_WORD]
+    long = [word for word in words if len(word) > LONGEST_TOKEN // 4]  # UTF-8 takes four bytes per character at most
     return len(words) + sum((len(word.encode("utf-8", "replace")) - 1) // LONGEST_TOKEN for word in long)
 
 
 def believed_tokens(count: int | None, *texts: str | None) -> tuple[int, bool]:
     """Return a server's count and True, or the least that texts have and False where it is missing or smaller."""
     if count is not None:
-        plenty = sum(len(text.split()) + len(text) // _SHORT_WORD for text in texts if text)  # no less, and quick
-        if count >= plenty or count >= least_tokens(*texts):
+        runs = [run for text in texts if text for run in text.split()]  # no fewer than words, and quick to count
+        short = max(map(len, runs), default=0) <= LONGEST_TOKEN and all(text.isascii() for text in texts if text)
+        if (short and count >= len(runs)) or count >= least_tokens(*texts):
             return count, True
     return least_tokens(*texts), False
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ POLICY_VARIABLE: Final = "UNITXT_DATA_CLASSIFICATION_POLICY"
 
 
 def mock_mode() -> bool:
-    """Whether unitxt's mock mode is on: its setting, or the environment variable, where unitxt is not loaded.
+    """Return whether unitxt's mock mode is on: its setting, or the environment variable, where unitxt is not loaded.
 
     A setting made with ``unitxt.settings.context`` holds for the thread that made it: ask in the thread of the caller.
 
@@ -65,28 +65,24 @@ def mock_mode() -> bool:
             return bool(loaded.get_settings().mock_inference_mode)
     except ValueError:  # unitxt's own words for a variable that it cannot read do not name it
         pass
-    return _switch(MOCK_VARIABLE, {"True": True, "False": False, None: False})
+    return _switch(MOCK_VARIABLE, on=("True",), off=("False",))
 
 
-def offline_mode() -> bool:
-    """Whether the environment says that nothing may be sent.
+def _switch(variable: str, *, on: tuple[str, ...], off: tuple[str, ...]) -> bool:
+    """Whether an environment variable is switched on.
 
     Raises:
-        InvalidInputError: If the variable is set to something else than a yes or a no.
+        InvalidInputError: If it is set to something else than a yes or a no.
     """
-    return _switch(OFFLINE_VARIABLE, {"1": True, "true": True, "0": False, "false": False, "": False, None: False})
-
-
-def _switch(variable: str, accepted: Mapping[str | None, bool]) -> bool:
     value = os.environ.get(variable)
-    known = {spelling if spelling is None else spelling.casefold(): on for spelling, on in accepted.items()}
-    folded = value if value is None else value.strip().casefold()
-    if folded not in known:
-        listed = ", ".join(repr(spelling) for spelling in accepted if spelling)
+    folded = (value or "").strip().casefold()
+    accepted = [spelling.casefold() for spelling in on + off]
+    if value is not None and folded not in accepted:
+        listed = ", ".join(repr(spelling) for spelling in on + off if spelling)
         raise InvalidInputError(
             f"the environment variable {variable} is {value!r}; accepted: {listed}, or leave it unset"
         )
-    return known[folded]
+    return folded in accepted[: len(on)]
 
 
 def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | None:
@@ -101,7 +97,7 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
             f"the judge {judge_id!r} was not asked: unitxt's mock_inference_mode is on, and then no engine sends "
             f"anything and nothing is judged; switch it off ({MOCK_VARIABLE}=False) to judge"
         )
-    if offline or offline_mode():
+    if offline or _switch(OFFLINE_VARIABLE, on=("1", "true"), off=("0", "false", "")):
         how = "offline=True" if offline else f"{OFFLINE_VARIABLE}={os.environ.get(OFFLINE_VARIABLE)}"
         return OfflineError(
             f"the judge {judge_id!r} was not asked: {how} says that nothing is sent, and the journal holds no "
@@ -560,7 +556,8 @@ class Calls:
             if requests:
                 tell(
                     f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "
-                    f"those that this run needs are bought again, unless 'evenhand resume {journal.path}' goes first"
+                    "those that this run needs are bought again, unless 'evenhand journal collect --journal "
+                    f"{journal.path}' goes first"
                 )
 
     def _check_budget(self) -> None:

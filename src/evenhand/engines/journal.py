@@ -25,11 +25,10 @@ import shlex
 import shutil
 import socket
 import sqlite3
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -154,40 +153,16 @@ def _file_size_limit() -> int | None:
 
 
 def _make_private(path: Path) -> None:
-    """Make the folder and the file for their owner alone; what exists and is ours is tightened."""
+    """Make the folder and the file for their owner alone, where they do not exist; SQLite's other files follow it."""
     try:
-        if not path.parent.is_dir():
-            path.parent.parent.mkdir(parents=True, exist_ok=True)
-            path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
-        elif _is_ours(path.parent, path):
-            tighten(path.parent, FOLDER_MODE)
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
     except OSError as error:
         raise JournalError(
             f"the folder of the journal {str(path)!r} cannot be made ({error.strerror}): {ELSEWHERE}"
         ) from error
     with suppress(OSError):  # what is wrong with the place, SQLite says
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
-    for file in (path, *(beside(path, ending) for ending in COMPANIONS)):
-        tighten(file, FILE_MODE)
-
-
-def _is_ours(folder: Path, path: Path) -> bool:
-    """Whether a folder that exists is evenhand's alone: the cache folder, with nothing in it but journals."""
-    if folder != cache_folder():
-        return False
-    if not os.environ.get("EVENHAND_CACHE_DIR"):
-        return True
-    return all(entry.name.startswith(path.name) for entry in folder.iterdir())
-
-
-def tighten(path: Path, mode: int) -> None:
-    """Take from others what a mode does not give them, where the file is this user's; without effect on Windows."""
-    if os.name != "posix":
-        return
-    with suppress(OSError):
-        found = path.lstat()
-        if found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode) and stat.S_IMODE(found.st_mode) & ~mode:
-            path.chmod(stat.S_IMODE(found.st_mode) & mode)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -516,7 +491,7 @@ class Journal:
 
     def count(self) -> int:
         """How many replies are recorded."""
-        with self._connected() as connection:
+        with self.reading() as connection:
             replies: int = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
         return replies
 
@@ -526,7 +501,7 @@ class Journal:
         Raises:
             JournalError: If the file cannot be read.
         """
-        with self._connected() as connection:
+        with self.reading() as connection:
             row = connection.execute(SELECT_REPLY, (key,)).fetchone()
         if row is None:
             return None
@@ -559,7 +534,7 @@ class Journal:
         Raises:
             JournalError: If the file cannot be written.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             if rows:
                 self._record(connection, rows)
             if releases:
@@ -579,12 +554,12 @@ class Journal:
 
     def claimed(self, key: str) -> bool:
         """Whether anyone alive has a claim on the key."""
-        with self._connected() as connection:
+        with self.reading() as connection:
             return self._claims.held(connection, key)
 
     def beat(self) -> None:
         """Show the other processes that this one is at work. Cheap, and without effect before it is due."""
-        with self._connected() as connection:
+        with self.reading() as connection:
             self._claims.beat(connection)
 
     def sync(self) -> None:
@@ -598,14 +573,6 @@ class Journal:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
             raise failure(self.path, error) from error
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """The connection, for what lies beside the replies (:class:`~evenhand.engines.batches.BatchRecords`)."""
-        return self._connected()
-
-    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        """As :meth:`reading`, within one transaction: all of it or nothing."""
-        return self._writing()
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless; using a closed journal is an error."""
@@ -635,18 +602,15 @@ class Journal:
     def _cells(self, connection: sqlite3.Connection, row: Row) -> tuple[str, int, str, str, float, bytes]:
         engine = self._engines.get(row.identity)
         if engine is None:
-            engine = self._engines[row.identity] = self._engine_id(connection, row.identity)
+            connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (row.identity,))
+            found = connection.execute("SELECT id FROM engine WHERE identity = ?", (row.identity,)).fetchone()
+            engine = self._engines[row.identity] = found[0]
         proof = checksum(row.key.encode(), row.request.encode(), row.completion.encode())
         return row.key, engine, row.request, row.completion, row.recorded_at, proof
 
-    @staticmethod
-    def _engine_id(connection: sqlite3.Connection, identity: str) -> int:
-        connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (identity,))
-        found: int = connection.execute("SELECT id FROM engine WHERE identity = ?", (identity,)).fetchone()[0]
-        return found
-
     @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Hold the connection; a sqlite3.Error within becomes a JournalError."""
         with self._lock:
             if self._closed:
                 raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
@@ -659,9 +623,9 @@ class Journal:
                 raise failure(self.path, error) from error
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it or nothing."""
-        with self._connected() as connection:
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the connection within one transaction: all of it or nothing."""
+        with self.reading() as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection

@@ -10,7 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -37,47 +37,44 @@ from evenhand.votes import Completion
 
 
 def is_reply(completion: str | bytes) -> bool:
-    """Whether the JSON of a reply can be read."""
-    try:
-        Completion.model_validate_json(completion)
-    except ValidationError:
-        return False
-    return True
+    """Return whether the JSON of a reply can be read."""
+    with suppress(ValidationError):
+        return Completion.model_validate_json(completion) is not None
+    return False
 
 
 ROWS_A_TRANSACTION: Final = 500
 MOST_FAULTS: Final = 20
 
 
-def _check_there(path: Path) -> None:
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a journal, as it is."""
     if not path.is_file():
         raise InvalidInputError(
             f"there is no journal {str(path)!r}; name one with --journal, or set EVENHAND_CACHE_DIR"
         )
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """A connection to a journal, as it is."""
-    _check_there(path)
-    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            raise failure(path, error) from error
 
 
 def check(path: Path) -> list[str]:
-    """What is wrong with a journal, a sentence a fault, at most 20; nothing where it is sound.
+    """Return what is wrong with a journal, a sentence per fault, at most 20; nothing if it is sound.
 
     SQLite checks its pages, trees and index; the rows are checked by their checksums, and read.
     """
     faults: list[str] = []
-    with closing(_opened(path)) as connection:
-        try:
+    try:
+        with _opened(path) as connection:
             check_format(path, connection)
             found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
-            faults += [f"SQLite: {told}" for (told,) in found if told != "ok"]
+            faults += [f"SQLite: {fault}" for (fault,) in found if fault != "ok"]
             faults += islice(_unsound_rows(connection), MOST_FAULTS)
-        except sqlite3.Error as error:
-            faults.append(f"SQLite: {error}")
-        except JournalError as error:
-            faults.append(str(error))
+    except JournalError as error:
+        faults.append(str(error))
     return faults[:MOST_FAULTS]
 
 
@@ -94,12 +91,6 @@ def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the reply {name!r} cannot be read: it counts as missing"
         elif identity is None:
             yield f"the reply {name!r} names no engine"
-
-
-def _record(journal: Journal, rows: Iterable[Row]) -> None:
-    left = iter(rows)
-    while part := list(islice(left, ROWS_A_TRANSACTION)):
-        journal.exchange(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +124,19 @@ def prune(path: Path, *, older_than: float | None = None, size: int | None = Non
     """
     if older_than is None and size is None:
         raise InvalidInputError("prune needs --older-than, --size or both: nothing is removed without a limit")
-    before = _bytes_of(path)
-    _check_there(path)
-    with Journal(path) as journal, closing(_opened(path)) as connection:
-        held = journal.count()
-        try:
-            if older_than is not None:
-                _remove(connection, "recorded_at < ?", time.time() - older_than)
+    with _opened(path) as connection, Journal(path) as journal:
+        before, held = _bytes_of(path), journal.count()
+        if older_than is not None:
+            _remove(connection, "recorded_at < ?", time.time() - older_than)
+        connection.execute("VACUUM")
+        while size is not None and (there := _pages_of(connection)) > size:
+            number = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+            if not number:
+                break
+            most = max(1, round(number * (1 - size / there)))
+            _remove(connection, "rowid IN (SELECT rowid FROM reply ORDER BY recorded_at LIMIT ?)", most)
             connection.execute("VACUUM")
-            while size is not None and (there := _pages_of(connection)) > size:
-                number = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
-                if not number:
-                    break
-                most = max(1, round(number * (1 - size / there)))
-                _remove(connection, "rowid IN (SELECT rowid FROM reply ORDER BY recorded_at LIMIT ?)", most)
-                connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
-            raise failure(path, error) from error
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         left = journal.count()
     return Pruning(held - left, left, before, _bytes_of(path))
 
@@ -190,18 +176,15 @@ def exported(path: Path) -> Iterator[str]:
 
 def _sound_rows(path: Path) -> Iterator[Row]:
     """The replies of a journal that fit their checksums, oldest first."""
-    _check_there(path)
-    with Journal(path), closing(_opened(path)) as connection:
-        try:
-            for *row, proof in connection.execute(
-                "SELECT key, identity, request, completion, recorded_at, checksum "
-                "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
-            ):
-                found = Row(*row)
-                if proof == checksum(found.key.encode(), found.request.encode(), found.completion.encode()):
-                    yield found
-        except sqlite3.Error as error:
-            raise failure(path, error) from error
+    with _opened(path) as connection:
+        check_format(path, connection)
+        for *row, proof in connection.execute(
+            "SELECT key, identity, request, completion, recorded_at, checksum "
+            "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
+        ):
+            found = Row(*row)
+            if proof == checksum(found.key.encode(), found.request.encode(), found.completion.encode()):
+                yield found
 
 
 def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
@@ -225,8 +208,9 @@ def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
                 faults.append(number)
 
     with Journal(path) as journal:
-        before = journal.count()
-        _record(journal, rows())
+        before, left = journal.count(), rows()
+        while part := list(islice(left, ROWS_A_TRANSACTION)):
+            journal.exchange(part)
         return journal.count() - before, faults
 
 
@@ -270,12 +254,9 @@ _STATS: Final = """
 
 def stats(path: Path) -> list[EngineStats]:
     """What a journal holds, by engine, the most first."""
-    _check_there(path)
-    with Journal(path), closing(_opened(path)) as connection:
-        try:
-            return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]
-        except sqlite3.Error as error:
-            raise failure(path, error) from error
+    with _opened(path) as connection:
+        check_format(path, connection)
+        return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]
 
 
 def described(path: Path) -> str:

@@ -51,9 +51,9 @@ class Pace:
         ready_at: When the next units may be taken, by the clock.
     """
 
-    def __init__(self, per_minute: float, now: float) -> None:
+    def __init__(self, per_minute: float, now: float, catch_up: float = CATCH_UP_SECONDS) -> None:
         self._interval = SECONDS_PER_MINUTE / per_minute
-        self._slack = CATCH_UP_SECONDS if self._interval < CATCH_UP_SECONDS else 0.0
+        self._slack = catch_up if self._interval < catch_up else 0.0
         self.ready_at = now
 
     def take(self, units: float, now: float) -> None:
@@ -103,7 +103,7 @@ class Gate:
         self.ended: Callable[[], Exception] | None = None
         self._name, self._most, self._patience, self._clock = name, max_in_flight, patience, clock
         self._requests = None if requests_per_minute is None else Pace(requests_per_minute, clock())
-        self._tokens = None if tokens_per_minute is None else Pace(tokens_per_minute, clock())
+        self._tokens = None if tokens_per_minute is None else Pace(tokens_per_minute, clock(), catch_up=0.0)
         self._paused_until = 0.0
         self._decreased_at = -1.0
         self._waiting: deque[tuple[asyncio.Future[float], float]] = deque()

@@ -53,7 +53,7 @@ READ_NAMES: Final = frozenset(
     | {"usage", "prompt_tokens", "completion_tokens", "cost"}
     | {"prompt_tokens_details", "cached_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
     | {"total_tokens", "completion_tokens_details", "reasoning_tokens"}
-    | {"logprobs", "tokens", "token_logprobs", "token", "logprob", "top_logprobs"}
+    | {"logprobs", "token", "logprob", "top_logprobs"}
 )
 """The keys of a body that :func:`read_completion` reads."""
 
@@ -215,11 +215,9 @@ def _finite(value: object) -> float | None:
 
 
 def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
-    if not isinstance(logprobs, Mapping):
-        return None
-    content = logprobs.get("content")
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
-        return _columns(logprobs)
+        return None
     tokens = []
     for entry in content:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
@@ -227,24 +225,6 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
         top = tuple(_pairs(entry.get("top_logprobs")))
         tokens.append(TokenLogprob(token=entry["token"], logprob=_logprob(entry.get("logprob")), top=top))
     return tuple(tokens)
-
-
-def _columns(logprobs: Mapping[str, object]) -> tuple[TokenLogprob, ...] | None:
-    """Log-probabilities as some servers still give them: a list of tokens, and beside it one of their numbers."""
-    tokens, numbers = logprobs.get("tokens"), logprobs.get("token_logprobs")
-    if not isinstance(tokens, list) or not isinstance(numbers, list) or len(tokens) != len(numbers):
-        return None
-    likeliest = logprobs.get("top_logprobs")
-    tops = likeliest if isinstance(likeliest, list) else [None] * len(tokens)
-    if len(tops) != len(tokens):
-        return None
-    read = []
-    for token, number, top in zip(tokens, numbers, tops, strict=True):
-        if isinstance(token, str):
-            alternatives = top.items() if isinstance(top, Mapping) else ()
-            pairs = tuple((name, _logprob(value)) for name, value in alternatives if isinstance(name, str))
-            read.append(TokenLogprob(token=token, logprob=_logprob(number), top=pairs))
-    return tuple(read)
 
 
 def _pairs(likeliest: object) -> Iterable[tuple[str, float | None]]:

@@ -410,6 +410,7 @@ def criterion_reliability(
     drawing = Drawing(level=level, resamples=resamples, seed=seed)
     low, high = criterion.score_range
     greatest = (high - low) / 2
+    repetition, spread = _of_draws(asked, categories, level, greatest)
     return CriterionReliability(
         judge_id=judge_id,
         criterion=criterion.name,
@@ -422,8 +423,8 @@ def criterion_reliability(
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
         replies=_replies(asked, level),
         position=_position(asked, categories, level),
-        repetition=_repetition(asked, categories, level),
-        spread=_spread(asked, level, greatest),
+        repetition=repetition,
+        spread=spread,
         greatest_spread=greatest,
         flips=_flips(asked, categories, level),
         grade_score=_grade_score_of_two(asked, categories, level, seed),
@@ -512,12 +513,8 @@ def _replies(asked: Sequence[Asked], level: Level) -> Replies:
     )
 
 
-Rows = tuple[IntArray, IntervalLevel]
-"""A table of selections, (n_rows, n_columns) with -1 for unscored and -2 for not asked, and the level over its rows."""
-
-
-def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: Level) -> Rows:
-    """Pad rows of selections to the longest with what was not asked; the first of each row is its cluster."""
+def _selections(rows: Iterable[tuple[int, Sequence[int]]], level: Level) -> tuple[IntArray, IntervalLevel]:
+    """Pad rows of selections to the longest with `NOT_ASKED`; the first of each row is its cluster."""
     rows = list(rows)
     table = np.full((len(rows), max((len(row) for _, row in rows), default=0)), NOT_ASKED, dtype=np.int64)
     for place, (_, row) in enumerate(rows):
@@ -556,44 +553,32 @@ def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> P
     return found if found.n_checked else Missing("no question has a selection in both orders")
 
 
-def _repetition(asked: Sequence[Asked], categories: Categories, level: Level) -> RepetitionStability | Missing:
-    selections, over = _selections(
-        (
-            (question.together, [categories.of_vote(vote) for vote in votes])
-            for question in asked
-            for votes in question.prompts.values()
-        ),
-        level,
-    )
+def _of_draws(
+    asked: Sequence[Asked], categories: Categories, level: Level, greatest: float
+) -> tuple[RepetitionStability | Missing, Interval | Missing]:
+    """Agreement and spread of the draws of a prompt: of a question in one order."""
+    prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
+    values = [(each, [vote.value for vote in votes if vote.value is not None]) for each, votes in prompts]
+    spreads = [(cluster, statistics.pstdev(drawn), 1.0) for cluster, drawn in values if len(drawn) > 1]
+    once = "no prompt was drawn twice with a value: set samples to 3 or more"
+    spread = _share(spreads, level, once, bounds=(0.0, greatest))
+    selections, over = _selections(((each, [*map(categories.of_vote, votes)]) for each, votes in prompts), level)
     if selections.shape[1] < 2:
-        return Missing("no prompt was drawn twice: set samples to 3 or more")
+        return Missing("no prompt was drawn twice: set samples to 3 or more"), spread
     found = repetition_stability(selections, level=over)
-    return found if found.n_repeated else Missing("no prompt has a selection in two draws")
-
-
-def _spread(asked: Sequence[Asked], level: Level, greatest: float) -> Interval | Missing:
-    drawn = [
-        (question.together, [vote.value for vote in votes if vote.value is not None])
-        for question in asked
-        for votes in question.prompts.values()
-    ]
-    spreads = [(cluster, statistics.pstdev(values), 1.0) for cluster, values in drawn if len(values) > 1]
-    reason = "no prompt was drawn twice with a value: set samples to 3 or more"
-    return _share(spreads, level, reason, bounds=(0.0, greatest))
+    return found if found.n_repeated else Missing("no prompt has a selection in two draws"), spread
 
 
 def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> dict[str, OptionFlips] | Missing:
-    selections, over = _selections(
+    draws = [
         (
-            (
-                question.together,
-                [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())],
-            )
-            for question in asked
-            for votes in question.draws.values()
-        ),
-        level,
-    )
+            question.together,
+            [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())],
+        )
+        for question in asked
+        for votes in question.draws.values()
+    ]
+    selections, over = _selections(draws, level)
     if ((selections >= 0).sum(axis=1) < 2).all():
         return Missing("no question has a selection in two orders")
     labels = categories.option_labels

@@ -71,20 +71,19 @@ class JudgeReport:
         change_without: The mean of (score without the judge - score of the whole panel) over the instances that have
             both, with a paired interval.
         num_lost: Instances that have a score only with this judge.
-        unscored_bounds_of: ``mean``, ``score_without`` or ``change_without`` -> its bounds, where too many votes are
-            unscored for the mean to lead.
+        unscored_bounds: Of the mean, where too many votes are unscored for it to lead; else None.
     """
 
     judge_id: str
     num_votes: int
     num_unscored: int
     num_na: int
-    mean: Interval | Missing = measure("score", name="judge_mean", bounds="unscored_bounds_of")
+    mean: Interval | Missing = measure("score", name="judge_mean", bounds="unscored_bounds")
     stability: JudgeStability = measure("number", name="judge")
-    score_without: Interval | Missing = measure("score", bounds="unscored_bounds_of")
-    change_without: Interval | Missing = measure("difference", bounds="unscored_bounds_of")
+    score_without: Interval | Missing = measure("score")
+    change_without: Interval | Missing = measure("difference")
     num_lost: int
-    unscored_bounds_of: Mapping[str, UnscoredBounds]
+    unscored_bounds: UnscoredBounds | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,6 @@ def panel_report(
     criterion: Criterion,
     rules: VoteRules | None = None,
     *,
-    weights: Mapping[str, float] | None = None,
     planned_votes: int | None = None,
     reference: Sequence[float | None] | None = None,
     level: Level = 0.95,
@@ -208,7 +206,6 @@ def panel_report(
         verdicts: One per instance, each with all its votes.
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts; None for the defaults.
-        weights: As they were given to `evenhand.aggregation.verdict.aggregate`.
         planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
@@ -236,7 +233,7 @@ def panel_report(
         (0.0, 'no question was drawn twice')
     """
     drawn = Drawing(level=level, resamples=resamples, seed=seed)
-    scale, rule = Scale.of(criterion), PanelRule(criterion, rules or VoteRules(), weights)
+    scale, rule = Scale.of(criterion), PanelRule(criterion, rules or VoteRules())
     names = sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes})
     whole = [rule.of_panel(verdict.votes) for verdict in verdicts]
     own = {name: [rule.of_judge(_votes_of(name, verdict)) for verdict in verdicts] for name in names}
@@ -306,32 +303,26 @@ def _judge_report(
         panel if alone is None else rule.of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
         for verdict, alone, panel in zip(verdicts, own, whole, strict=True)
     ]
-    low, high = rule.criterion.score_range
-    width = high - low
-    has_values = rule.criterion.has_values
+    bounds = low, high = rule.criterion.score_range
+    panel, others = _scores(whole), _scores(without)
     alone_in_panel = all(vote.judge_id == judge for verdict in verdicts for vote in verdict.votes)
     lost = "the panel has one judge" if alone_in_panel else "no instance has a score without this judge"
-    panel, others, other_limits = _scores(whole), _scores(without), rule.limits(without)
-    parts = {
-        "mean": (_scores(own), rule.limits(own), (low, high), "no instance has a score of this judge"),
-        "score_without": (others, other_limits, (low, high), lost),
-        "change_without": (others - panel, other_limits - rule.limits(whole)[:, ::-1], (-width, width), lost),
-    }
-    means: dict[str, Interval | Missing] = {}
-    led: dict[str, UnscoredBounds] = {}
-    for name, (values, limits, bounds, missing) in parts.items():
-        means[name] = found = _mean(values, level, missing if has_values else NO_VALUES, bounds=bounds)
-        if has_values and (leading := unscored_bounds(found or None, limits.tolist(), level=level, bounds=bounds)):
-            led[name] = leading
+    nothing = "no instance has a score of this judge"
+    if not rule.criterion.has_values:
+        lost = nothing = NO_VALUES
+    mean = _mean(_scores(own), level, nothing, bounds=bounds)
+    leading = unscored_bounds(mean or None, rule.limits(own), level=level, bounds=bounds)
     return JudgeReport(
         judge_id=judge,
         num_votes=sum(vote.asked for vote in votes),
         num_unscored=sum(vote.unscored for vote in votes if vote.asked),
         num_na=sum(vote.na for vote in votes if vote.asked),
-        stability=_stability(own, draws_of(judge, verdicts, rule.criterion), votes, level, width=width),
+        mean=mean,
+        stability=_stability(own, draws_of(judge, verdicts, rule.criterion), votes, level, width=high - low),
+        score_without=_mean(others, level, lost, bounds=bounds),
+        change_without=_mean(others - panel, level, lost, bounds=(low - high, high - low)),
         num_lost=int((~np.isnan(panel) & np.isnan(others)).sum()),
-        unscored_bounds_of=MappingProxyType(led),
-        **means,
+        unscored_bounds=leading if rule.criterion.has_values else None,
     )
 
 
@@ -467,12 +458,10 @@ class PanelRule:
     Attributes:
         criterion: Whose options were voted on.
         rules: The rules.
-        weights: As they were given to `evenhand.aggregation.verdict.aggregate`.
     """
 
     criterion: Criterion
     rules: VoteRules
-    weights: Mapping[str, float] | None = None
 
     @property
     def name(self) -> str:
@@ -480,34 +469,27 @@ class PanelRule:
         return check_rule(self.rules.panel_rule(self.criterion.scale), self.criterion.scale)
 
     def of_panel(self, votes: Sequence[Vote]) -> Verdict | None:
-        """The verdict of several judges; None when there is no vote, or none that counts."""
-        if not any(self._weight(vote) > 0 for vote in votes):
+        """The verdict of several judges; None if there is no vote, or none that counts."""
+        if not any(self.name not in WEIGHTED_RULES or vote.weight > 0 for vote in votes):
             return None
-        return self.rules.aggregate(votes, self.criterion, weights=self.weights)
+        return self.rules.aggregate(votes, self.criterion)
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict | None:
-        """The verdict of one judge, to which no panel rule applies; None when there is no vote."""
+        """The verdict of one judge, to which no panel rule applies; None if there is no vote."""
         return self.rules.model_copy(update={"aggregation": None}).aggregate(votes, self.criterion) if votes else None
 
-    def limits(self, verdicts: Iterable[Verdict | None]) -> FloatArray:
-        """The least and the greatest score if every vote had been read, (n, 2); NaN where there is none in any case."""
-
-        def of(verdict: Verdict | None) -> tuple[float | None, float | None]:
-            if verdict is None or verdict.na:
-                return None, None
-            if verdict.bounds is not None:
-                return verdict.bounds
-            value = verdict.aggregated_value
-            if value is None and not verdict.read and verdict.unscored_reason != "no_value":
-                return self.criterion.score_range
-            return value, value
-
-        return as_array(limit for verdict in verdicts for limit in of(verdict)).reshape(-1, 2)
-
-    def _weight(self, vote: Vote) -> float:
-        if self.name not in WEIGHTED_RULES:
-            return 1.0
-        return vote.weight if self.weights is None else self.weights.get(vote.judge_id, 1.0)
+    def limits(self, verdicts: Iterable[Verdict | None]) -> list[tuple[float, float] | None]:
+        """The least and the greatest score if every vote had been scored; None if there is none in any case."""
+        found: list[tuple[float, float] | None] = []
+        for verdict in verdicts:
+            value = None if verdict is None or verdict.na else verdict.aggregated_value
+            limits = None if value is None else (value, value)
+            if verdict is not None and not verdict.na and verdict.bounds is not None:
+                limits = verdict.bounds
+            elif verdict is not None and not (verdict.na or verdict.read or value is not None):
+                limits = None if verdict.unscored_reason == "no_value" else self.criterion.score_range
+            found.append(limits)
+        return found
 
 
 def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:

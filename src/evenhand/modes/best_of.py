@@ -29,7 +29,7 @@ from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntArray, IntervalLevel, Level, UnscoredBounds, unscored_bounds
+from evenhand.statistics.intervals import IntervalLevel, Level, UnscoredBounds, unscored_bounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
@@ -63,8 +63,7 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     """
     if prompt is None:
         return CHOICE_PROMPTS["evaluate_first"] if flow == "one_step" else None
-    known: dict[str, PromptName] = dict(CHOICE_PROMPTS)
-    known.update({name: name for name in CHOICE_PROMPTS.values()})
+    known: dict[str, PromptName] = {**CHOICE_PROMPTS, **{name: name for name in CHOICE_PROMPTS.values()}}
     if "{{" in prompt:
         return prompt
     if prompt not in known:
@@ -255,23 +254,6 @@ class BestOfMode(ChoiceMode[Selection]):
         return summarize_selections(results, level=level)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """One judge on one instance.
-
-    Attributes:
-        shares: Over the answers; None without any, or when set aside.
-        low: Over all votes asked, the unscored ones counting for nobody.
-        consistent: Whether the orders that answered agree; None with fewer than two.
-        weight: In the panel.
-    """
-
-    shares: Shares | None
-    low: Shares
-    consistent: bool | None
-    weight: float
-
-
 def select(
     votes: Sequence[Vote],
     names: Sequence[str],
@@ -307,105 +289,73 @@ def select(
         whole = ((0.0, 1.0),) * len(names)
         return Selection(names, missing, None, None, None, None, whole, "missing_response", ())
     policy = on_position_bias or "average"
-    judges = [
-        _judged(own, len(names), policy, weighted=aggregation == "weighted_mode") for own in _by(votes, "judge_id")
-    ]
-    consistent = [judge.consistent for judge in judges if judge.consistent is not None]
-    shares = _panel_shares([(judge.shares, judge.weight) for judge in judges if judge.shares is not None])
+    by_judge: dict[str, list[Vote]] = {}
+    for vote in votes:
+        by_judge.setdefault(vote.judge_id, []).append(vote)
+    judged = [_judge_shares(own, len(names), policy) for own in by_judge.values()]
+    weights = np.array([own[0].weight if aggregation == "weighted_mode" else 1.0 for own in by_judge.values()])
+    known = [shares is not None for shares, _, _ in judged]
+    own_shares = [shares for shares, _, _ in judged if shares is not None]
+    shares: Shares | None = np.average(own_shares, axis=0, weights=weights[known]) if own_shares else None
     leader = None if shares is None else _leader(shares)
-    if aggregation == "unanimous" and leader is not None:
-        own_leaders = {None if judge.shares is None else _leader(judge.shares) for judge in judges}
-        leader = leader if own_leaders <= {leader} else None
+    if aggregation == "unanimous" and any(each is None or _leader(each) != leader for each, _, _ in judged):
+        leader = None
+    consistent = [orders for _, _, orders in judged if orders is not None]
+    # a judge set aside may have been for nobody or for everybody; so may the unscored part of another
+    counted = np.array(known) | (policy != "abstain")
+    low = np.array([least for _, least, _ in judged]) * counted[:, None]
+    low, spare = np.average(low, axis=0, weights=weights), np.average(1 - low.sum(axis=1), weights=weights)
+    ends = np.stack([low, low + spare])
+    if shares is not None:
+        ends = np.stack([np.minimum(ends[0], shares), np.maximum(ends[1], shares)])
+    unscored_reason: UnscoredReason | None = None
+    if leader is None and (shares is not None or (policy == "abstain" and not all(consistent))):
+        unscored_reason = "inconsistent"
+    elif leader is None:
+        reasons = [vote.unscored_reason or "no_match" for vote in votes if vote.selected_index is None]
+        unscored_reason = most_frequent_reason(reasons)
+    ahead = [] if shares is None else np.flatnonzero(shares >= shares.max() - TOLERANCE).tolist()
     return Selection(
         names=names,
         missing=missing,
         shares=None if shares is None else tuple(shares.tolist()),
         selected=None if leader is None else names[leader],
         position_consistent=all(consistent) if consistent else None,
-        agreement=None if shares is None else float(_counts(votes, len(names))[_ahead(shares)].max() / len(votes)),
-        bounds=_bounds(judges, shares, policy),
-        unscored_reason=None if leader is not None else _reason(votes, shares, policy, consistent),
+        agreement=max(
+            (sum(vote.selected_index == place for vote in votes) / len(votes) for place in ahead), default=None
+        ),
+        bounds=tuple(map(tuple, np.clip(ends, 0.0, 1.0).T.tolist())),
+        unscored_reason=unscored_reason,
         votes=tuple(votes),
     )
 
 
-def _by(votes: Sequence[Vote], field: str) -> list[list[Vote]]:
-    groups: dict[object, list[Vote]] = {}
+def _judge_shares(votes: Sequence[Vote], count: int, policy: str) -> tuple[Shares | None, Shares, bool | None]:
+    """Return one judge's shares over its answers, those over all votes asked, and whether its orders agree.
+
+    The first are None without an answer, and where the judge is set aside; the last is None with fewer than two orders
+    that were answered.
+    """
+    by_order: dict[tuple[int, ...], list[int | None]] = {}
     for vote in votes:
-        groups.setdefault(getattr(vote, field), []).append(vote)
-    return list(groups.values())
-
-
-def _judged(votes: Sequence[Vote], count: int, policy: str, *, weighted: bool) -> _Judged:
-    orders = sorted(_by(votes, "order"), key=lambda drawn: drawn[0].order)
-    answered = [_order_shares(drawn, count) for drawn in orders]
-    found = [shares for shares in answered if shares is not None]
-    leaders = {_leader(shares) for shares in found}
-    consistent = (len(leaders) == 1 and None not in leaders) if len(found) > 1 else None
+        by_order.setdefault(vote.order, []).append(vote.selected_index)
+    drawn = [by_order[order] for order in sorted(by_order)]
+    counts = np.array([[own.count(place) for place in range(count)] for own in drawn], dtype=float)
+    answered = counts.sum(axis=1) > 0
+    leaders = {_leader(own) for own in counts[answered]}
+    consistent = len(leaders) == 1 and None not in leaders if answered.sum() > 1 else None
     if policy == "first":
-        found, orders = [shares for shares in answered[:1] if shares is not None], orders[:1]
-    elif policy == "abstain" and len(orders) > 1 and (not consistent or len(found) < len(orders)):
-        found = []
-    low = np.mean([_counts(drawn, count) / len(drawn) for drawn in orders], axis=0)
-    return _Judged(
-        shares=np.mean(found, axis=0) if found else None,
-        low=low,
-        consistent=consistent,
-        weight=votes[0].weight if weighted else 1.0,
-    )
-
-
-def _counts(votes: Sequence[Vote], count: int) -> Shares:
-    chosen = [vote.selected_index for vote in votes if vote.selected_index is not None]
-    return np.bincount(np.array(chosen, dtype=np.int64), minlength=count).astype(float)
-
-
-def _order_shares(votes: Sequence[Vote], count: int) -> Shares | None:
-    counts = _counts(votes, count)
-    return counts / counts.sum() if counts.any() else None
-
-
-def _ahead(shares: Shares) -> IntArray:
-    """The candidates with the largest share."""
-    return np.flatnonzero(shares >= shares.max() - TOLERANCE)
+        drawn, counts, answered = drawn[:1], counts[:1], answered[:1]
+    aside = policy == "abstain" and len(drawn) > 1 and not (consistent and answered.all())
+    read = counts[answered]
+    shares = None if aside or not len(read) else (read / read.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares, (counts / [[len(own)] for own in drawn]).mean(axis=0), consistent
 
 
 def _leader(shares: Shares) -> int | None:
-    """The candidate whose share is larger than every other."""
-    ahead = _ahead(shares)
+    """Return the candidate whose share is larger than every other; None if there is none."""
+    ahead = np.flatnonzero(shares >= shares.max() - TOLERANCE)
     return int(ahead[0]) if len(ahead) == 1 else None
-
-
-def _panel_shares(judges: Sequence[tuple[Shares, float]]) -> Shares | None:
-    if not judges:
-        return None
-    mean: Shares = np.average([shares for shares, _ in judges], axis=0, weights=[weight for _, weight in judges])
-    return mean
-
-
-def _bounds(judges: Sequence[_Judged], shares: Shares | None, policy: str) -> tuple[tuple[float, float], ...]:
-    """A judge set aside may have been for nobody or for everybody; so may the missing part of another."""
-    low = np.zeros_like(judges[0].low)
-    open_share = 0.0
-    total = sum(judge.weight for judge in judges)
-    for judge in judges:
-        if judge.shares is None and policy == "abstain":
-            open_share += judge.weight
-        else:
-            low += judge.weight * judge.low
-            open_share += judge.weight * (1 - judge.low.sum())
-    pairs = [(least / total, (least + open_share) / total) for least in low.tolist()]
-    known = [None] * len(pairs) if shares is None else shares.tolist()
-    return tuple(
-        (max(0.0, min(least, greatest if share is None else share)), min(1.0, max(greatest, share or 0.0)))
-        for (least, greatest), share in zip(pairs, known, strict=True)
-    )
-
-
-def _reason(votes: Sequence[Vote], shares: Shares | None, policy: str, consistent: Sequence[bool]) -> UnscoredReason:
-    if shares is not None or (policy == "abstain" and not all(consistent)):
-        return "inconsistent"
-    return most_frequent_reason([vote.unscored_reason or "no_match" for vote in votes if vote.selected_index is None])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,9 @@ MOST_ANSWERS: Final = 6
 MOST_NAMED: Final = 8
 """The names that a sentence lists; of more, it gives their number."""
 
+OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "strength")
+"""The measures whose differences stand for those of a checklist's or a contest's score."""
+
 NOTE_TOPICS: Final = ("Judge", "Unscored", "Order", "Draws", "People")
 
 LEFT_OUT: Final = ("prompts", "reasoning")
@@ -129,15 +132,17 @@ def report_page(
     called = [""] if comparison is None else _run_names(names)
     shown: list[tuple[str, Any]] = [(called[0], found), *(("", each) for each in further)]
     runs = shown if isinstance(found, Results) else []
-    views = [list(each.verdict_views(data)) for _, each in runs]
+    views: list[Iterable[VerdictView]] = [each.verdict_views(data) for _, each in runs]
     if comparison is not None and isinstance(found, Results):
         runs.append((called[1], other))
-        views.append(list(_in_place(found, other, data)))  # type: ignore[arg-type] # as compare found
+        views.append(_views_in_place(found, other, data))  # type: ignore[arg-type] # as compare found
     if gold is not None:
         labels = read_gold(found, gold)  # type: ignore[arg-type] # a result, as checked above
-        views = [list(_with_labels(each, labels)) for each in views]
+        views = [_with_labels(each, labels) for each in views]
+    counts = [Counter[str]() for _ in views]
+    views = [_counted(each, count) for each, count in zip(views, counts, strict=True)]
     corrected = correct(found, gold, design=design).text_tables() if gold is not None or design is not None else ()  # type: ignore[arg-type] # as above
-    packed = pack([list(chain.from_iterable(views))] if further else views, leave_out=leave_out)
+    packed = pack([chain.from_iterable(views)] if further else views, leave_out=leave_out)
     named = [(name or (each.kind if further else ""), each) for name, each in runs]
     pictures = [picture for name, each in shown for picture in _pictures(each, name)]
     kinds = list(dict.fromkeys(picture["kind"] for picture in pictures))
@@ -153,7 +158,7 @@ def report_page(
         answers=_answers([comparison] if comparison else [each for _, each in runs]),
         headlines=_headlines(runs),
         bounds_note=_BOUNDS_NOTE if any(each.bounds for _, run in runs for each in run.findings()) else "",
-        notes=_notes(named, views, corrected=bool(corrected)),
+        notes=_notes(named, counts, corrected=bool(corrected)),
         facts=_facts(named, packed.index["lists"]),
         corrected=corrected,
         pictures=pictures,
@@ -209,7 +214,16 @@ def _with_labels(views: Iterable[VerdictView], labels: Labels) -> Iterator[Verdi
         yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
-def _in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
+def _counted(views: Iterable[VerdictView], counts: Counter[str]) -> Iterator[VerdictView]:
+    """Yield the verdicts, and count those asked in two orders, those that changed with it, and those with a label."""
+    for view in views:
+        counts["ordered"] += view.flipped is not None
+        counts["flipped"] += bool(view.flipped)
+        counts["labelled"] += view.gold is not None
+        yield view
+
+
+def _views_in_place(found: Results, other: Results, data: object) -> Iterator[VerdictView]:
     """Yield the verdicts of a second run under the names that the first has for these rows."""
     place = found.places_of(other)
     for view in other.verdict_views(data):
@@ -265,7 +279,7 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
     for name, scores in _leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]
         values = [f"{', '.join(each.of)} {each.written}".strip() for each in known[:MOST_NAMED]]
-        names = [f"{each}.difference" for each in (name, "pass_rate", "strength")]
+        names = [f"{each}.difference" for each in (name, *OTHER_SCALES)]
         of = (*known[0].of, *known[1].of) if len(known) > 1 else ()
         difference = next((findings[each, of] for each in names if (each, of) in findings), None)
         if not known:
@@ -358,11 +372,11 @@ def _card(score: Finding) -> dict[str, str]:
 
 
 def _notes(
-    runs: Sequence[tuple[str, Results]], views: Sequence[Sequence[VerdictView]], *, corrected: bool
+    runs: Sequence[tuple[str, Results]], counts: Sequence[Counter[str]], *, corrected: bool
 ) -> list[tuple[str, str]]:
     """Return what a reader must know, under five topics at most; a note that is not true of all runs names the run."""
     found: dict[str, dict[str, list[str]]] = {}
-    for (name, run), own in zip(runs, views, strict=True):
+    for (name, run), own in zip(runs, counts, strict=True):
         for topic, note in _notes_of(run, own, corrected=corrected):
             found.setdefault(topic, {}).setdefault(note, []).append(name)
     return [
@@ -371,7 +385,7 @@ def _notes(
     ]
 
 
-def _notes_of(results: Results, views: Sequence[VerdictView], *, corrected: bool) -> Iterator[tuple[str, str]]:
+def _notes_of(results: Results, counts: Counter[str], *, corrected: bool) -> Iterator[tuple[str, str]]:
     parameters, judges = results.parameters, results.parameters.get("judges", ())
     models = results.fingerprint.models
     for note in baseline_note(judges):
@@ -388,7 +402,7 @@ def _notes_of(results: Results, views: Sequence[VerdictView], *, corrected: bool
     if rates:
         more = "; …" if len(rates) > MOST_NAMED else ""
         yield "Unscored", visible_line(f"Parse rates below 100 %: {'; '.join(rates[:MOST_NAMED])}{more}.")
-    flipped, ordered = sum(bool(each.flipped) for each in views), sum(each.flipped is not None for each in views)
+    flipped, ordered = counts["flipped"], counts["ordered"]
     if flipped:
         changed = f"{format_count(flipped)} of {format_count(ordered)} verdicts ({format_percent(flipped / ordered)})"
         yield "Order", f"{changed} changed with the order of what was shown: there the judge has no opinion of its own."
@@ -396,7 +410,7 @@ def _notes_of(results: Results, views: Sequence[VerdictView], *, corrected: bool
         yield "Draws", note
     if parameters.get("grid", {}).get("samples") == 1:
         yield "Draws", "Each prompt was drawn once: how far judges contradict themselves when asked again is not known."
-    if not corrected and any(each.gold is not None for each in views):
+    if not corrected and counts["labelled"]:
         note = "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows "
         yield "People", f"{note}were chosen (design=…, in the shell --design)."
 
@@ -549,9 +563,9 @@ class _Packer:
         flags = {"na": view.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
         held.columns[run] = [
             self._place("labels", view.selected),
-            _written(view.score),
-            _written(view.spread),
-            _written(view.agreement, format_percent),
+            _with_text(view.score),
+            _with_text(view.spread),
+            _with_text(view.agreement, format_percent),
             sum(FLAGS[name] for name, holds in {**flags, "unscored": view.unscored}.items() if holds),
             self._place("reasons", view.unscored_reason),
             self._place("labels", view.gold),
@@ -577,13 +591,13 @@ class _Packer:
             *self._vote_names(vote),
             [visible_line(label) for label in vote.shown],
             vote.sample + 1,
-            _written(vote.value),
+            _with_text(vote.value),
             int(vote.na),
             *(self._text(each, texts) for each in (vote.error, vote.reasons, reply, reasoning)),
             read,
             visible_line(vote.how or "none"),
             visible_line(vote.model or ""),
-            _written(vote.cost, format_cost),
+            _with_text(vote.cost, format_cost),
             [[visible_line(label), format_percent(share)] for label, share in vote.probabilities.items()],
             [[visible_line(stage), *self._stage(sent, held)] for stage, sent in prompts.items()],
         ]
@@ -631,7 +645,7 @@ def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:
     ]
 
 
-def _written(value: float | None, write: Callable[[float], str] = format_number) -> tuple[float, str] | None:
+def _with_text(value: float | None, write: Callable[[float], str] = format_number) -> tuple[float, str] | None:
     return None if value is None else (value, write(value))
 
 

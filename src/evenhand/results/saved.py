@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self, overl
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
-from evenhand.data.files import PARQUET_HEADER, bounded_table, opened_parquet, parquet_file
+from evenhand.data.files import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
 from evenhand.data.rows import saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
@@ -319,7 +319,7 @@ def _header_text(path: Path) -> bytes | None:
     if not _is_parquet(path):
         with open_file(path) as file:
             return file.readline()
-    with opened_parquet(path) as parquet:
+    with open_parquet(path) as parquet:
         return (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
 
 
@@ -390,7 +390,7 @@ def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
 
     schemas = []
     for path in paths:
-        with reading(path), opened_parquet(path) as file:
+        with reading(path), open_parquet(path) as file:
             schemas.append(file.schema_arrow.remove_metadata())
     united = pyarrow.unify_schemas(schemas)
     return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))

@@ -80,7 +80,7 @@ def _are_mappings(data: object, needed: Collection[str], accepted: Collection[st
     )
 
 
-def _kept(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
+def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
     """Return the fields that are neither null nor empty."""
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
@@ -116,12 +116,12 @@ def _is_autorubric_part(data: object) -> bool:
     options = data.get("options")
     return options is None or (
         _are_mappings(options, {"label"}, {"label", "value", "na"})
-        and all(option.get("na") or _is_autorubric_value(option.get("value")) for option in options)
+        and all(
+            option.get("na") or (value is not None and (not isinstance(value, int | float) or 0 <= value <= 1))
+            for option in options
+            for value in [option.get("value")]
+        )
     )
-
-
-def _is_autorubric_value(value: object) -> bool:
-    return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
 
 
 def _is_autorubric_criterion(data: object) -> bool:
@@ -169,14 +169,14 @@ def _autorubric_criteria(rubric: Any, left_out: list[str], section: str = "") ->
         if "criteria" in part:
             yield from _autorubric_criteria(part["criteria"], left_out, part.get("name") or section)
         else:
-            yield {**_autorubric_criterion(part, left_out), **_kept(section=section)}
+            yield {**_autorubric_criterion(part, left_out), **_given(section=section)}
 
 
 def _autorubric_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict[str, Any]:
     if given.get("aggregation") is not None:
         left_out.append(f"aggregation: {given['aggregation']} (a panel's rule is that of the run: aggregation=…)")
     weight, scale = given.get("weight"), given.get("scale_type") or "ordinal"
-    document = _kept(name=given.get("name"), requirement=given["requirement"])
+    document = _given(name=given.get("name"), requirement=given["requirement"])
     document["weight"] = AUTORUBRIC_WEIGHT if weight is None else weight
     if given.get("options") is None:
         return {**document, "scale": "binary", "options": [dict(option) for option in AUTORUBRIC_OPTIONS]}
@@ -207,7 +207,7 @@ def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
                 f"{where} has the ground_truth {briefly(labels)}; give a list of {count}: one label per criterion"
             )
         reference = item.get("reference_submission")
-        row = _kept(
+        row = _given(
             prompt=item.get("prompt", data.get("prompt")),
             response=item.get("submission"),
             description=item.get("description"),
@@ -241,9 +241,9 @@ def _read_autochecklist(data: Any, _: str, left_out: list[str]) -> dict[str, Any
     items = []
     for given in fields["questions"] if "questions" in fields else fields["items"]:
         weight = given.get("weight")
-        item = _kept(name=given.get("id"), question=given["question"], category=given.get("category"))
+        item = _given(name=given.get("id"), question=given["question"], category=given.get("category"))
         items.append({**item, "weight": AUTOCHECKLIST_WEIGHT if weight is None else weight})
-    return {**_kept(description=fields.get("corpus_description")), "items": items}
+    return {**_given(description=fields.get("corpus_description")), "items": items}
 
 
 _EVALASSIST_FIELDS = {"name", "description", "options", "to_evaluate_field", "prediction_field", "context_fields"} | {
@@ -287,10 +287,10 @@ def _read_evalassist(data: Any, what: str, left_out: list[str]) -> dict[str, Any
             raise InvalidCriterionError(f"{where} has no options; each criterion of several needs some with scores")
         values = _evalassist_values(item, where, normalize=data.get("normalize_scores", True))
         options = [
-            _kept(label=option["name"], description=option.get("description")) | {"value": value}
+            _given(label=option["name"], description=option.get("description")) | {"value": value}
             for option, value in zip(given["options"], values, strict=True)
         ]
-        shared = _kept(name=given.get("name"), requirement=given.get("description"), **_evalassist_shared(given))
+        shared = _given(name=given.get("name"), requirement=given.get("description"), **_evalassist_shared(given))
         criteria.append({**shared, "options": options, "weight": _number(weight, f"the weight of {where}")})
     return {"criteria": criteria}
 
@@ -319,12 +319,17 @@ def _evalassist_criterion(given: Mapping[str, Any], left_out: list[str]) -> dict
     """Return the criterion as unitxt writes it."""
     if given.get("examples"):
         left_out.append("examples (give them to the run: examples=…)")
-    fields = _kept(name=given["name"], description=given["description"], **_evalassist_shared(given))
+    fields = _given(name=given["name"], description=given["description"], **_evalassist_shared(given))
     if not given.get("options"):
         return {"__type__": "criteria", **fields}
     options = [{"name": option["name"], "description": option.get("description") or ""} for option in given["options"]]
     scores = {option["name"]: option["score"] for option in given["options"] if option.get("score") is not None}
-    return {"__type__": "criteria_with_options", **fields, "options": options, **_kept(option_map=scores or None)}
+    return {
+        "__type__": "criteria_with_options",
+        **fields,
+        "options": options,
+        **_given(option_map=scores or None),
+    }
 
 
 def _evalassist_shared(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,7 +349,7 @@ def _read_healthbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # 
             raise InvalidCriterionError(f"rubric {number} of {what} has the criterion {briefly(text)}; give it a text")
         name = derived_name(text, criteria)
         points = _number(given["points"], f"the points of rubric {number} of {what}")
-        criteria[name] = {"name": name, "requirement": text, "weight": points, **_kept(tags=given.get("tags"))}
+        criteria[name] = {"name": name, "requirement": text, "weight": points, **_given(tags=given.get("tags"))}
     return {"clip": "mean", "criteria": list(criteria.values())}
 
 
@@ -361,13 +366,13 @@ def _read_paperbench(data: Any, what: str, _: list[str]) -> dict[str, Any]:  # n
     for node, within in _paperbench_nodes(data["sub_tasks"] or [data], "", what):
         named = {"name": node["id"], "weight": _number(node["weight"], f"the weight of {node['id']!r} in {what}")}
         if node["sub_tasks"]:
-            sections.append(named | _kept(within=within, description=node["requirements"]))
+            sections.append(named | _given(within=within, description=node["requirements"]))
         else:
             tags = [node[field] for field in ("task_category", "finegrained_task_category") if node.get(field)]
-            criteria.append(named | {"requirement": node["requirements"]} | _kept(section=within, tags=tags))
+            criteria.append(named | {"requirement": node["requirements"]} | _given(section=within, tags=tags))
     if not sections and any(each["weight"] < 0 for each in criteria):
         raise InvalidCriterionError(f"{what} has a negative weight; a tree of PaperBench has weights from 0 on")
-    return {**_kept(description=data["requirements"], sections=sections), "criteria": criteria}
+    return {**_given(description=data["requirements"], sections=sections), "criteria": criteria}
 
 
 def _paperbench_nodes(nodes: Any, within: str, what: str) -> Iterator[tuple[dict[str, Any], str]]:  # noqa: ANN401 - plain data
