@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import evenhand
 from evenhand import grade_scores
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
@@ -107,9 +106,6 @@ class TestByHand:
         assert "votes unscored (5 rows affected), 0 verdicts unscored: 5 refusal" in flat(table)
         assert "A Grade Score is that of the scored votes." in flat(table)
         assert "75 %" in flat(table)
-
-
-class TestFile:
 
 
 class TestRuns:
