@@ -111,9 +111,7 @@ def show(
 ) -> int:
     """Show a file and name the verbs that take it; of a saved result its tables, some verdicts, or one row whole."""
     listed = flips or disagreements or unscored or worst is not None
-    alone = (
-        row is None and data is None and not run_file and not listed and checks == NOTHING and expanded(file).exists()
-    )
+    alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
     if alone and not _is_saved(file):
         from evenhand.data.rows import read_file  # noqa: PLC0415 - seconds of import
 
