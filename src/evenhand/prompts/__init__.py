@@ -130,10 +130,6 @@ _NAMED = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLD
 """A placeholder of a template of ours."""
 
 
-def _read_source(name: str) -> str:
-    return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
-
-
 @cache
 def prompt_sources() -> bytes:
     """The texts of all our prompts, one after the other, as they stand in JSON."""
@@ -146,12 +142,9 @@ _INCLUDED = re.compile(r'\{% include "([^"]+)" %\}\n?')  # with the line's end, 
 
 @cache
 def whole_source(name: str) -> str:
-    """The text of a template (``selection.md``) with the parts that it includes in their places."""
-    return _with_parts(_read_source(name))
-
-
-def _with_parts(source: str) -> str:
-    return _INCLUDED.sub(lambda included: _with_parts(_read_source(included[1])), source)
+    """Return the text of a template (``selection.md``) with the parts that it includes in their places."""
+    source = resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return _INCLUDED.sub(lambda included: whole_source(included[1]), source)
 
 
 _AS_WRITTEN: Mapping[str, Any] = {
@@ -168,11 +161,12 @@ _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **
 
 def undeclared_placeholders(name: str) -> frozenset[str]:
     """The placeholders that a template and the parts that it includes name."""
-    return _placeholders_in(_read_source(name))
+    return _placeholders_in(whole_source(name))
 
 
 def _placeholders_in(source: str) -> frozenset[str]:
-    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(_with_parts(source))))
+    source = _INCLUDED.sub(lambda included: whole_source(included[1]), source)
+    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(source)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +186,9 @@ class _Loaded:
     own: tuple[str, ...]
 
 
+_SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
+
+
 @cache
 def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
     """The template of a stage.
@@ -202,8 +199,14 @@ def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
     if name not in get_args(PromptName):
         raise InvalidPromptError(f"there is no prompt {name!r}. {did_you_mean(name, get_args(PromptName))}")
     try:
-        parts = _in_two(_with_parts(_read_source(f"{name}.md")), behind)
-        (beginning, common), (rest, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
+        first, *marked = _SECTION.split(whole_source(f"{name}.md"))
+        sections = list(zip(marked[::2], marked[1::2], strict=True))
+        place = next((place for place, (section, _) in enumerate(sections) if section == "material"), len(sections))
+        before = [text for section, text in sections[:place] if section not in behind]
+        moved = [text for section, text in sections[:place] if section in behind]  # what the questions differ in
+        rest = [*(text for _, text in sections[place:]), "\n" if moved else "", *moved]
+        parts = "".join([first, *before]), "".join(rest)
+        (beginning, common), (last, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
     except TemplateSyntaxError as error:
         raise InvalidPromptError(
             f"the prompt {name!r} is not a valid template: line {error.lineno}: {error}"
@@ -215,21 +218,7 @@ def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
         )
     if known := sorted(common & ROW_PLACEHOLDERS):
         raise InvalidPromptError(f"the prompt {name!r} names {known[0]!r} before its section 'material'")
-    return _Loaded(beginning, tuple(sorted(common)), rest, tuple(sorted(own)))
-
-
-_SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
-
-
-def _in_two(source: str, behind: Behind) -> tuple[str, str]:
-    """The source up to what is judged, and the rest, which ends in what the questions about that differ in."""
-    first, *marked = _SECTION.split(source)
-    sections = list(zip(marked[::2], marked[1::2], strict=True))
-    place = next((place for place, (name, _) in enumerate(sections) if name == "material"), len(sections))
-    before = [text for name, text in sections[:place] if name not in behind]
-    moved = [text for name, text in sections[:place] if name in behind]
-    apart = "\n" if moved else ""
-    return "".join([first, *before]), "".join([*(text for _, text in sections[place:]), apart, *moved])
+    return _Loaded(beginning, tuple(sorted(common)), last, tuple(sorted(own)))
 
 
 @lru_cache(maxsize=256)
@@ -267,7 +256,7 @@ def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()
 @cache
 def describes_options(prompt: str) -> bool:
     """Whether a prompt of ours, by its name, or a user's own text lists the options."""
-    named = PLACEHOLDERS[prompt] if is_prompt_name(prompt) else _placeholders_in(own_template(prompt))  # type: ignore[index]
+    named = PLACEHOLDERS[prompt] if prompt in PLACEHOLDERS else _placeholders_in(own_template(prompt))
     return "options" in named
 
 
@@ -445,7 +434,10 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
-    shown, salt = _digits("\n".join((*data, *beside))), 0
+    text = "\n".join((*data, *beside))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    shown = plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)  # all hexadecimal digits
+    salt = 0
     while True:
         nonce = hashlib.blake2b(material, digest_size=4, key=b"%d %d" % (seed, salt)).hexdigest()
         if nonce.encode() not in shown:
@@ -454,16 +446,6 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
 
 
 _NO_DIGITS = bytes(byte for byte in range(256) if byte not in b"0123456789abcdef")
-
-
-def _digits(text: str) -> bytes:
-    """All hexadecimal digits of a text, whatever stands between them.
-
-    >>> _digits("<RESPONSE-AF88 \uff18\uff18c6>")
-    b'eeaf8888c6'
-    """
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
