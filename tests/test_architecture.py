@@ -70,7 +70,7 @@ def test_no_modules_import_each_other():
 
 BY_STRING = {
     "__init__.py": "the facade imports a name when it is first used",
-    "cli/verbs.py": "--mode MODULE:CLASS is a class of the user's",
+    "cli/run_file.py": "--mode MODULE:CLASS is a class of the user's",
 }
 
 

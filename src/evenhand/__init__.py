@@ -62,7 +62,7 @@ _HOMES = {
     "read_replies": "evenhand.raters",
     "register": "evenhand.metrics",
     "reliability": "evenhand.reliability_report",
-    "run": "evenhand.cli.run_verb",
+    "run": "evenhand.cli.run_file",
     "run_mode": "evenhand.functions",
     "to_label": "evenhand.labels.to_label",
     "winrates": "evenhand.functions",

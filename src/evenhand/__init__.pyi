@@ -2,7 +2,7 @@
 from evenhand.by_name import from_results as from_results
 from evenhand.by_name import open as open  # noqa: A004 - a public name
 from evenhand.catalog import catalog_path as catalog_path
-from evenhand.cli.run_verb import run as run
+from evenhand.cli.run_file import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion

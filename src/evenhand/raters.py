@@ -76,9 +76,7 @@ def _table_of_votes(
         "weights": weights,
     }
     header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
-    found = Results.of_cells(VoteAnalysis, header, cells)
-    found.analysis.entries  # noqa: B018 - weights that do not fit are found here
-    return found
+    return Results.of_cells(VoteAnalysis, header, cells)
 
 
 @remembers

@@ -159,11 +159,6 @@ _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **
 """For the texts of users: our own templates do without its checks, which take longer than all else in a prompt."""
 
 
-def undeclared_placeholders(name: str) -> frozenset[str]:
-    """The placeholders that a template and the parts that it includes name."""
-    return _placeholders_in(whole_source(name))
-
-
 def _placeholders_in(source: str) -> frozenset[str]:
     source = _INCLUDED.sub(lambda included: whole_source(included[1]), source)
     return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(source)))
@@ -203,10 +198,10 @@ def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
         sections = list(zip(marked[::2], marked[1::2], strict=True))
         place = next((place for place, (section, _) in enumerate(sections) if section == "material"), len(sections))
         before = [text for section, text in sections[:place] if section not in behind]
-        moved = [text for section, text in sections[:place] if section in behind]  # what the questions differ in
-        rest = [*(text for _, text in sections[place:]), "\n" if moved else "", *moved]
-        parts = "".join([first, *before]), "".join(rest)
-        (beginning, common), (last, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
+        moved = [text for section, text in sections[:place] if section in behind]
+        after = [*(text for _, text in sections[place:]), *(["\n"] if moved else []), *moved]
+        parts = "".join([first, *before]), "".join(after)
+        (beginning, common), (rest, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
     except TemplateSyntaxError as error:
         raise InvalidPromptError(
             f"the prompt {name!r} is not a valid template: line {error.lineno}: {error}"
@@ -218,32 +213,13 @@ def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
         )
     if known := sorted(common & ROW_PLACEHOLDERS):
         raise InvalidPromptError(f"the prompt {name!r} names {known[0]!r} before its section 'material'")
-    return _Loaded(beginning, tuple(sorted(common)), last, tuple(sorted(own)))
+    return _Loaded(beginning, tuple(sorted(common)), rest, tuple(sorted(own)))
 
 
 @lru_cache(maxsize=256)
 def _beginning(name: PromptName, behind: Behind, values: tuple[Hashable, ...]) -> str:
     prompt = load_prompt(name, behind)
     return prompt.beginning.render(zip(prompt.common, values, strict=True)).lstrip()
-
-
-def render_prompt(name: PromptName, behind: Behind = (), **values: object) -> str:
-    """The text of a prompt, filled in one pass.
-
-    Args:
-        name: Of the stage.
-        behind: The sections that stand behind what is judged.
-        values: What it is filled with; what is common to rows must be hashable.
-
-    Raises:
-        InvalidPromptError: If ``values`` are not exactly the stage's placeholders.
-    """
-    load_prompt(name, behind)
-    if values.keys() != PLACEHOLDERS[name]:
-        raise InvalidPromptError(
-            f"the prompt {name!r} was given {sorted(values)!r}; it takes {sorted(PLACEHOLDERS[name])!r}"
-        )
-    return fill_prompt(name, values, behind)
 
 
 def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()) -> str:
