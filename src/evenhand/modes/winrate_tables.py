@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, compare_with_gold
+from evenhand.judge_reliability.against_people import JudgedRow, Scale
 from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
 from evenhand.modes.contest import (
     TIE,
@@ -331,41 +330,15 @@ class WinrateAnalysis(Analysis):
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
         return ratio_intervals(sums, counts, level=self._level)[0] if hits else None
 
-    def against_gold(
-        self,
-        system: str | None = None,
-        *,
-        gold: Sequence[object] | None = None,
-        groups: Sequence[Hashable] | None = None,
-        resamples: int | None = None,
-    ) -> GoldComparison:
-        """The judges against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
-
-        The labels are which of the two systems of a contest is better, or tie; the score is 1 where the first is.
-
-        Args:
-            system: Only the contests of this system; all by default.
-            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none.
-            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
-                instance are a group, where there are several.
-            resamples: Draws for the intervals of kappas and balanced accuracy; as the table's by default.
-
-        Raises:
-            InvalidInputError: No such system, or gold that does not fit.
-        """
-        if system is not None and system not in self.systems:
-            raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
+    def with_gold(
+        self, system: str | None, criterion: str | None, *, numbers: bool
+    ) -> tuple[list[JudgedRow], Scale, str]:
+        """Return which side of each contest is better, for a comparison with people; the score is 1 for the first."""
+        del criterion, numbers
         sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
-        return compare_with_gold(
-            [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}],
-            Categories(self.criterion, (sides[0], sides[1])).scale,
-            title=f"{self.criterion.name}: {', '.join(self.parameters['judges'])} against gold",
-            level=self._level,
-            gold=gold,
-            groups=groups,
-            resamples=self.parameters["resamples"] if resamples is None else resamples,
-            seed=self.parameters["seed"],
-        )
+        rows = [_judged_contest(entry) for entry in self.entries if system in {None, entry.first, entry.second}]
+        scale = Categories(self.criterion, (sides[0], sides[1])).scale
+        return rows, scale, f"{self.criterion.name}: {', '.join(self.parameters['judges'])}"
 
     def rescored(self, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules, without a call.
