@@ -41,10 +41,10 @@ from evenhand.engines.base import (
     Request,
     Spoken,
     SpokenItem,
-    asked,
-    asked_items,
+    items_of,
     phrase,
     phrase_sheet,
+    question_of,
 )
 from evenhand.numbers import format_percent
 from evenhand.question import Presentation, Question
@@ -75,13 +75,13 @@ class BaselineEngine(FreeEngine):
         """
         await checkpoint()
         if request.stage in SHEET_STAGES:
-            items = asked_items(request, self.judge_id)
+            items = items_of(request, self.judge_id)
             answers = [
                 SpokenItem(item.number, _answer(item.question, item.presentation), _reasons(item.question))
                 for item in items
             ]
             return phrase_sheet(request, answers, model=self.judge_id)
-        question, presentation = asked(request, self.judge_id)
+        question, presentation = question_of(request, self.judge_id)
         reasons = _reasons(question, presentation.responses)
         return phrase(request, _answer(question, presentation), reasons, model=self.judge_id)
 
