@@ -106,7 +106,7 @@ def engine_of(given: object) -> object:
             raise ArtifactError(f"{name!r} is not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
         entry = json.loads(path.read_text(encoding="utf-8"))
         fields = {field: value for field, value in entry.items() if not field.startswith("__")}
-        return TYPES[entry["__type__"]](**{**fields, **read_brackets(name, bracket + rest)})
+        return TYPES[entry["__type__"]](**{**fields, **(read_brackets(name, bracket + rest) if bracket else {})})
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
 
     return fetch_engine(given)
@@ -202,7 +202,8 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
     if isinstance(engine, Sequence) and not isinstance(engine, str | list | tuple):
         return engine  # an open panel
     given = listed(engine)
-    return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
+    given = given if model is None else with_model(given, model)
+    return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
 
 
 def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
