@@ -48,26 +48,6 @@ def test_examples_are_balanced_and_never_the_instance_itself():
         assert all(case.response in prompt for case in cases)
 
 
-def test_each_instance_has_the_examples_of_its_own_criterion():
-    other = {
-        "name": "tone",
-        "description": "?",
-        "options": [{"label": "Warm", "value": 1}, {"label": "Cold", "value": 0}],
-    }
-    own = {"name": "level", "description": "?", "options": [option.model_dump() for option in LEVEL.options]}
-    rows = [{**row, "tone": "Warm"} for row in EXAMPLES]
-    engine = ScriptedJudge(lambda request: request.presentation.labels[0])
-    metric = direct(engine, criteria=None, criteria_field="criterion", context_fields=[], examples=rows)
-    metric.compute(
-        [{"prediction": "x", "references": [], "task_data": {"criterion": criterion}} for criterion in (own, other)]
-    )
-    labels = {
-        request.question.criterion.name: {case.label for case in request.question.examples}
-        for request in engine.requests
-    }
-    assert labels == {"level": {"High", "Mid", "Low"}, "tone": {"Warm"}}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -111,16 +91,3 @@ def test_a_panel_is_reported_under_the_scores_name():
     _, bare = compute(direct(panel, check_positional_bias=False, return_confidence_interval=False), ["0", "1", "2"])
     assert "level_krippendorff_alpha" in bare
     assert not [name for name in bare if "_ci_" in name]
-
-
-def test_criteria_of_the_instances_are_reported_each_under_its_name():
-    criteria = [
-        {"name": name, "description": "?", "options": [option.model_dump() for option in LEVEL.options]}
-        for name in ("depth", "tone")
-    ]
-    panel = [ScriptedJudge(chooses("High"), name=name) for name in "ab"]
-    metric = direct(panel, criteria=None, criteria_field="criterion", context_fields=[], check_positional_bias=False)
-    _, overall = metric.compute(
-        [{"prediction": "x", "references": [], "task_data": {"criterion": criterion}} for criterion in criteria]
-    )
-    assert overall["llm_as_judge_depth_num_votes"] == overall["llm_as_judge_tone_num_votes"] == 2

@@ -39,13 +39,6 @@ def picker_of_the_best(messages):
     return reply_for(None if min(qualities) < 0 else qualities.index(max(qualities)))
 
 
-@script
-def picker_swayed_by_place(messages):
-    """The first one, unless it is worse than the best by more than 2."""
-    qualities = shown_qualities(messages)
-    return reply_for(0 if qualities[0] >= max(qualities) - 2 else qualities.index(max(qualities)))
-
-
 def run(metric, predictions, **columns):
     task = Task(
         input_fields=dict.fromkeys(["question", *columns], Any),
@@ -111,23 +104,6 @@ def test_selections_and_rates_by_hand():
     assert scores["parse_rate"] == pytest.approx(4 / 6)
     assert scores["positional_bias"] == 0.0
     assert scores["calls"] == len(SENT) == 6
-
-
-def test_what_a_disagreement_between_orders_counts():
-    # Given order: 4 is not worse than 5 by more than 2, so the first; reversed: 5 is the first.
-    predictions = [quality(4, 1, 5), quality(1, 2, 9)]
-    scores, instances = run(best_of("picker_swayed_by_place"), predictions)
-    assert instances[0]["selections"] == ["1", "3"]
-    assert instances[0]["selected_candidate"] is None
-    assert instances[0]["unscored_reason"] == "inconsistent"
-    assert (instances[0]["1_selection_rate"], instances[0]["3_selection_rate"]) == (0.5, 0.5)
-    assert (scores["1_selection_rate"], scores["3_selection_rate"]) == (0.25, 0.75)
-    assert (scores["num_unscored"], scores["num_undecided"], scores["positional_bias"]) == (0, 1, 0.5)
-    scores, instances = run(best_of("picker_swayed_by_place", on_position_bias="abstain"), predictions)
-    assert math.isnan(instances[0]["score"])
-    assert (scores["1_selection_rate"], scores["3_selection_rate"], scores["num_unscored"]) == (0.0, 1.0, 1)
-    scores, _ = run(best_of("picker_swayed_by_place", on_position_bias="first"), predictions)
-    assert (scores["1_selection_rate"], scores["3_selection_rate"]) == (0.5, 0.5)
 
 
 def test_the_rate_of_a_simulated_judge_is_that_of_the_truth():

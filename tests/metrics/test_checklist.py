@@ -22,7 +22,6 @@ from tests.support.checklists import (
     sheet,
 )
 from tests.support.judges import ScriptedJudge, http_judge
-from tests.support.scripted import ScriptedInferenceEngine, script
 from tests.support.server import Fault, JudgeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -84,34 +83,6 @@ def test_a_checklist_that_is_called_like_a_score_is_refused_before_the_first_cal
     with pytest.raises(InvalidInputError, match=f"is called '{name}', and so is one of the scores"):
         checked(judge, checklist={"name": name, "items": ["Is it polite?"]})
     assert judge.requests == []
-
-
-def test_a_missing_response_is_unanswered_and_nobody_is_asked():
-    engine = scripted(sheet("Yes", "Yes", "Yes"))
-    instances, overall = checked(engine, "answer-0", None)
-    assert len(engine.requests) == 1
-    assert instances[1]["checklist_unscored_reason"] == "missing_response"
-    assert (overall["pass_rate"], overall["checklist_num_unscored"]) == (1.0, 1)
-    assert (overall["checklist_score_if_unscored_0"], overall["checklist_score_if_unscored_1"]) == (0.5, 1.0)
-
-
-def test_what_a_panel_says_about_itself():
-    """On answer-0 the judges agree, on answer-1 one of three differs on the first question."""
-
-    def judge(name):
-        def reply(request):
-            differs = name == "c" and request.items[0].question.responses[0] == "answer-1"
-            return sheet("No" if differs else "Yes", "No", "Yes")
-
-        return ScriptedJudge(reply, name=name)
-
-    instances, overall = checked([judge("a"), judge("b"), judge("c")], "answer-0", "answer-1")
-    assert [item["agreement"] for item in instances[1]["items"]] == pytest.approx([2 / 3, 1, 1])
-    # five verdicts on which all agree, and one on which two of three do
-    assert overall["agreement"] == pytest.approx((5 + 2 / 3) / 6)
-    assert overall["agreement_ci_low"] < overall["agreement"] < overall["agreement_ci_high"]
-    assert all(item["panel"] for item in overall["items"])
-    assert "panel" not in checked(scripted(sheet("Yes", "No", "Yes")))[1]["items"][0]
 
 
 @pytest.mark.parametrize(("mode", "judge"), [("item", calibrated_item_judge), ("batch", calibrated_sheet_judge)])
@@ -281,26 +252,3 @@ def test_every_catalog_entry_in_a_recipe(entry):
     items = results[0]["score"]["instance"]["items"]
     assert len(items) == 10
     assert all((item["reasoning"] is not None) == ("reasoned" in entry) for item in items)
-
-
-@script
-def says_yes(messages):
-    return sheet("Yes", "Yes")
-
-
-@script
-def denies(messages):
-    return sheet("No", "No")
-
-
-def test_two_checklists_in_one_recipe_keep_their_scores_apart():
-    def metric(name, said):
-        return ChecklistJudge(
-            inference_engine=ScriptedInferenceEngine(script=said),
-            checklist={"name": name, "items": ["A?", "B?"]},
-            progress=False,
-        )
-
-    overall = recipe([metric("first", "says_yes"), metric("second", "denies")], [{"topic": "t"}])[0]["score"]["global"]
-    assert (overall["first"], overall["second"]) == (1.0, 0.0)
-    assert (overall["first_pass_rate"], overall["second_pass_rate"]) == (1.0, 0.0)

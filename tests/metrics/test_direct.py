@@ -1,7 +1,5 @@
 """Direct assessment inside unitxt: recipes, names of scores, and the numbers beside unitxt's own judge."""
 
-import copy
-import json
 import math
 import re
 
@@ -10,12 +8,12 @@ from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import ArtifactError, DataClassificationError
+from evenhand.errors import ArtifactError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
-from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, fetch_artifact
-from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact, load_criterion
+from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
+from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
@@ -157,27 +155,6 @@ def test_a_row_may_only_name_a_criterion():
         )
 
 
-def test_the_policy_that_the_metric_names_reaches_the_engine():
-    direct(journal=None, data_classification=["pii", "proprietary"]).compute(
-        [
-            {
-                "prediction": "answer-1",
-                "references": [],
-                "task_data": {"question": "q"},
-            }
-        ]
-    )
-    assert {tuple(instance["data_classification_policy"]) for instance in SENT} == {("pii", "proprietary")}
-
-
-def test_an_engine_that_may_not_see_the_data_is_not_called():
-    engine = ScriptedInferenceEngine(script="content_judge", data_classification_policy=["public"])
-    metric = direct(inference_engine=engine, data_classification="pii")
-    with pytest.raises(DataClassificationError, match="pii"):
-        metric.compute([{"prediction": "answer-1", "references": [], "task_data": {"question": "q"}}])
-    assert SENT == []
-
-
 def test_a_missing_prediction_is_unscored_and_nobody_is_asked():
     stream = [
         {"prediction": prediction, "references": [], "task_data": {"question": "q"}}
@@ -225,20 +202,6 @@ def test_a_criterion_without_values_selects_but_does_not_score():
         )
     assert instances[0]["tone_selected_option"] == "Warm"
     assert math.isnan(overall["tone"])
-
-
-def test_a_metric_with_a_frozen_criterion_can_be_written_copied_and_used_in_a_recipe():
-    metric = direct("yes_judge", criteria=TONE)
-    again = fetch_artifact(json.loads(metric.to_json()))[0]
-    for found in (metric, again, copy.deepcopy(metric)):
-        assert load_criterion(found.criteria) == TONE
-    # "Yes" is no option of this criterion; the recipe runs all the same
-    assert global_scores(run(metric, count=2))["tone_num_unscored"] == 2
-
-
-@script
-def yes_judge(messages):
-    return "An assessment." if len(messages) == 1 else "Yes"
 
 
 TONE = Criterion(

@@ -130,34 +130,6 @@ def test_every_evaluation_judges_anew_and_keeps_nothing():
     assert calls[0] == calls[1]
 
 
-def test_an_evaluation_that_failed_leaves_no_votes_to_the_next(monkeypatch):
-    metric, predictions = judge("direct")
-    reduce = DirectJudge.reduce
-
-    def fails(self, intermediates):
-        if len(intermediates) < len(ROWS):
-            raise RuntimeError("in a group")
-        return reduce(self, intermediates)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(DirectJudge, "reduce", fails)
-        with pytest.raises(RuntimeError, match="in a group"):
-            evaluated(metric, ROWS, predictions, group_by=["kind", "all"])
-    once = len(ASKED)
-    results = evaluated(metric, ROWS, predictions, group_by=["kind", "all"])
-    assert len(ASKED) == 2 * once
-    assert same(results[0]["score"]["groups"]["all"]["x"], results[0]["score"]["global"])
-
-
-def test_two_metrics_in_one_recipe_keep_their_votes_apart():
-    first, predictions = judge("direct", score_prefix="first_")
-    second, _ = judge("direct", score_prefix="second_")
-    results = evaluated([first, second], ROWS, predictions, group_by=["all"])
-    overall = results[0]["score"]["global"]
-    assert overall["first_relevance"] != overall["second_relevance"]
-    assert same(results[0]["score"]["groups"]["all"]["x"], overall)
-
-
 def test_equal_rows_have_votes_of_their_own():
     metric, _ = judge("direct")
     rows = [{"question": "the same", "kind": "ab"[row % 2]} for row in range(8)]

@@ -55,17 +55,6 @@ def fair_judge(messages):
 
 
 @script
-def mumbling_comparer(messages):
-    """Names no option when the sum of the qualities is even."""
-    if len(messages) == 1:
-        return "They differ in quality."
-    first, second = qualities(messages)
-    if (first + second) % 2 == 0:
-        return "It depends on taste."
-    return named(messages, 0 if first > second else 1)
-
-
-@script
 def grading_judge(messages):
     """Much better from a difference of 3, slightly from 1."""
     if len(messages) == 1:
@@ -165,55 +154,6 @@ def test_policies_for_orders_that_disagree(policy, expected):
     assert shared["first_shown_preference"] == 1.0
     # four of four: 2 / 2⁴
     assert shared["first_shown_preference_p_value"] == pytest.approx(0.125)
-
-
-def test_global_scores_are_for_every_system_with_intervals():
-    predictions = [dict(zip(("a", "a b", "b"), responses(row), strict=True)) for row in range(10)]
-    results = run(pairwise(), predictions)
-    shared = global_scores(results)
-    for system in ("a", "a b", "b"):
-        for name in ("winrate", "mean_rank"):
-            value, low, high = (shared[f"{system}_{name}{bound}"] for bound in ("", "_ci_low", "_ci_high"))
-            assert low <= value <= high
-        instances = [scores[f"{system}_winrate"] for scores in instance_scores(results)]
-        # every contest is scored, so that the mean of the instances is the share of all contests
-        assert shared[f"{system}_winrate"] == pytest.approx(sum(instances) / 10)
-        # equals share the mean of their ranks: 1 + those above + half of the others beside
-        others = [
-            [scores[f"{other}_winrate"] - scores[f"{system}_winrate"] for other in ("a", "a b", "b") if other != system]
-            for scores in instance_scores(results)
-        ]
-        ranks = [1 + sum(0.5 * (gap > -1e-9) + 0.5 * (gap > 1e-9) for gap in gaps) for gaps in others]
-        assert shared[f"{system}_mean_rank"] == pytest.approx(sum(ranks) / 10)
-    assert (shared["score"], shared["score_name"]) == (shared["a_winrate"], "a_winrate")
-    assert (shared["score_ci_low"], shared["score_ci_high"]) == (
-        shared["a_winrate_ci_low"],
-        shared["a_winrate_ci_high"],
-    )
-    assert shared["num_contests"] == 30
-    assert shared["calls"] == 30 * 2 * 2
-    assert shared["parse_rate"] == 1.0
-
-
-def test_replies_that_name_no_option_are_counted_and_bounded():
-    # qualities 1, 2, 4: 1 and 2 meet (odd: 2 wins), 1 and 4 (odd: 4 wins), 2 and 4 (even: nothing)
-    given = ["quality 1 of a", "quality 2 of b", "quality 4 of c"]
-    results = run(pairwise("mumbling_comparer"), [given])
-    (scores,) = instance_scores(results)
-    assert scores["2_contest_scores"] == [1.0, None]
-    assert scores["2_contest_results"] == [True, None]
-    assert scores["2_unscored_reasons"] == [None, "no_match"]
-    assert [scores[f"{system}_winrate"] for system in "123"] == [0.0, 1.0, 1.0]
-    shared = global_scores(results)
-    # six votes, four of them read, and two replies more that led to a re-ask
-    assert shared["parse_rate"] == pytest.approx(4 / 8)
-    assert (shared["num_unscored"], shared["unscored_contests_no_match"], shared["unscored_votes_no_match"]) == (
-        1,
-        1,
-        2,
-    )
-    assert (shared["2_winrate_if_unscored_0"], shared["2_winrate_if_unscored_1"]) == (0.5, 1.0)
-    assert shared["reasks"] == 2
 
 
 def test_a_graded_scale_and_its_weighted_reduction():

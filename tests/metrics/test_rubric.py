@@ -111,19 +111,6 @@ def test_the_scores_by_hand():
     assert not [name for name, value in overall.items() if isinstance(value, float) and math.isnan(value)]
 
 
-def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason():
-    weightless = RUBRIC.model_copy(
-        update={"criteria": tuple(each.model_copy(update={"weight": 0}) for each in RUBRIC.criteria)}
-    )
-    instances, overall = compute(metric(rubric=weightless))
-    assert all(math.isnan(each["good_answer"]) for each in instances)
-    reasons = [each["good_answer_unscored_reason"] for each in instances]
-    assert reasons == ["no_value", "no_value", "no_match"]  # three: of one criterion nothing was read
-    assert math.isnan(overall["score"])
-    assert overall["good_answer_num_unscored"] == 3
-    assert overall["good_answer_clear"] == 0.75
-
-
 def test_expected_values_are_weighed_when_they_are_asked_for():
     # a judge that means Fair, with accuracy 0.8: 0.8·½ + 0.1·1 + 0.1·0
     judge = SimulatedEngine(quality={"r": 0.5}, accuracy=0.8)
@@ -147,30 +134,6 @@ def test_the_length_penalty():
     assert [each["good_answer_length_penalty"] for each in instances] == pytest.approx([0.0, 0.2])
     assert [each["score"] for each in instances] == pytest.approx([0.75, 0.55])
     assert overall["good_answer_length_penalty"] == pytest.approx(0.1)
-
-
-def test_a_rubric_that_does_not_apply_says_so():
-    engine = ScriptedJudge(lambda request: "N/A")
-    instances, overall = compute(metric(engine), ["one"])
-    assert math.isnan(instances[0]["score"])
-    assert instances[0]["good_answer_na"] is True
-    assert instances[0]["good_answer_unscored_reason"] is None
-    assert (overall["good_answer_num_na"], overall["good_answer_num_unscored"]) == (1, 0)
-    # under "zero" there is a score: 0 / 4
-    assert compute(metric(engine, na_strategy="zero"), ["one"])[0][0]["score"] == 0.0
-
-
-def test_both_orders_are_averaged():
-    engine = ScriptedJudge(lambda request: request.presentation.labels[0])
-    judge = metric(
-        engine,
-        rubric=Rubric(name="r", criteria=(RUDE.model_copy(update={"weight": 1.0}),)),
-        check_positional_bias=True,
-        auto_na_option=False,
-    )
-    instances, _ = compute(judge, ["one"])
-    assert instances[0]["r_rude"] == 0.5
-    assert instances[0]["r_rude_positional_bias"] is True
 
 
 @pytest.mark.parametrize(

@@ -49,17 +49,6 @@ def scores(metric, predictions, references=None):
     return instances, metric.annotate_scores(metric.reduce_and_bootstrap(mapped))
 
 
-def recipe(rows, metric, predictions=None, **fields):
-    task = Task(
-        input_fields={"question": str, **fields},
-        reference_fields={"gold": str},
-        prediction_type=Any,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    return evaluate(predictions=predictions, data=create_dataset(task=task, test_set=rows, split="test"))
-
-
 @pytest.mark.parametrize(("scale", "rule"), ENTRIES)
 def test_every_entry_aggregates_as_the_table_does(scale, rule):
     criterion = {"binary": SAFE, "ordinal": LEVELS, "nominal": KINDS}[scale]
@@ -174,30 +163,6 @@ def test_a_vote_or_a_reference_that_is_no_option_is_named():
         scores(metric, [["Good"]], [["Good", "Bad"]])
     with pytest.raises(InvalidInputError, match="the data set is empty"):
         scores(metric, [])
-
-
-def test_a_recipe_with_predictions_and_one_with_votes_in_the_data():
-    labels = fetch_artifact("criteria.evenhand.direct.relevance")[0].option_map
-    names = list(labels)
-    rows = [
-        {"question": str(row), "votes": [names[row % 5], None, names[(row + 1) % 5]], "gold": names[row % 5]}
-        for row in range(10)
-    ]
-    given = recipe(
-        rows,
-        f"metrics.evenhand.votes.ordinal.max[{RELEVANCE},reference_field=gold]",
-        [row["votes"] for row in rows],
-    )
-    read = recipe(
-        rows, f"metrics.evenhand.votes.ordinal.max[{RELEVANCE},prediction_field=votes,reference_field=gold]", votes=Any
-    )
-    # the higher of two neighbours in a cycle of 1, .75, .5, .25, 0: the vote itself, but 1 where it is the lowest
-    assert given.global_scores["relevance"] == pytest.approx((1 + 0.75 + 0.5 + 0.25 + 1) / 5)
-    assert given.global_scores["relevance_accuracy"] == pytest.approx(4 / 5)
-    for name, value in given.global_scores.items():
-        assert read.global_scores[name] == value
-    assert given[0]["score"]["instance"]["relevance_reference"] == names[0]
-    assert given.global_scores["relevance_num_abstentions"] == 10
 
 
 @pytest.mark.parametrize("postprocessors", [["processors.to_string_stripped"], []])

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-METHODS = ("by", "check", "correct", "plot", "summarize", "to_label")
+METHODS = ("against_gold", "by", "check", "correct", "plot", "summarize", "to_label")
 """The methods that need labels of people, checks or pictures: attached by :mod:`evenhand.result_methods`."""
 
 
