@@ -48,7 +48,7 @@ def assessments(count: int, criterion: Criterion, judge: DirectJudge) -> list[Ju
 
     given = tuple(range(len(criterion.options)))
     subjects = [Subject(row, {"response": "text"}, judged=criterion) for row in range(count)]
-    mode = judge.mode_of(subjects)
+    mode = judge.mode_of([criterion])
     return [
         JudgedInstance(
             score_name=criterion.name,

@@ -127,7 +127,7 @@ def python_pages():
 
 def command_line():
     """The verbs and their options, as cyclopts knows them."""
-    from evenhand.cli.command import command_line as made
+    from evenhand.cli.app import command_line as made
 
     text = made().generate_docs(output_format="markdown")
     head, _, verbs = text.partition("\n## Table of Contents\n")

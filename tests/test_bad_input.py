@@ -95,10 +95,10 @@ def test_what_the_shell_cannot_use_is_named(arguments, message, data, capsys):
         (["aggregate-votes", "--votes", "one", "two", "--weights", "0", "0"], "every judge has the weight 0"),
         (
             ["aggregate-votes", "--votes", "one", "two", "--weights", "x"],
-            "--weights is 'x'; give a list, a number each",
+            "weights is ['x']; give None, or a list, a number each",
         ),
         (
-            ["run-mode", "--mode", "../x:y", "--response-fields", "answer", *BASELINE],
+            ["judge", "--mode", "../x:y", "--response-fields", "answer", *BASELINE],
             "--mode is '../x:y', which cannot be",
         ),
         (["reliability", "--response-fields", "answer", *BASELINE], "no criterion was given; give a catalog id"),
@@ -127,7 +127,7 @@ def test_a_column_that_is_no_name_is_named_and_nobody_is_asked(setting, wrong):
     ("call", "message"),
     [
         (lambda: evenhand.judge(pd.Series(["x"]), "Is it so?", None, response_fields="answer"), "a row is a mapping"),
-        (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is 5; name at least one column"),
+        (lambda: evenhand.aggregate_votes(ROWS, 5), "votes is a int; with a data set it names the column"),
         (lambda: evenhand.agreement(ROWS, 5), "votes is 5; name at least one column"),
         (lambda: evenhand.open(None), "None is not the path of a file"),
         (lambda: evenhand.from_results(None), "the results hold no votes of evenhand"),

@@ -1,436 +1,566 @@
-"""The command line: its verbs, its files, and one clear message with exit code 2 for bad input."""
+"""The command line: a scenario for each verb; and for all verbs flags, help, missing options, files and exit codes."""
 
-import inspect
 import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from functools import wraps
-from typing import Literal
+from pathlib import Path
 
 import datasets
 import pytest
-from cyclopts import App
 
 import evenhand
+from evenhand import demo
 from evenhand.by_name import FUNCTIONS
+from evenhand.catalog import catalog_entries
 from evenhand.cli import main
-from evenhand.cli.command import LISTED
-from evenhand.cli.flags import Declared, model_options
-from evenhand.cli.verb_table import VERBS
-from evenhand.cli.verbs import command_of, demo_command
-from evenhand.errors import InvalidInputError
-from evenhand.options import RunOptions, option
+from evenhand.cli.app import FIRST, MOST_SHOWN, VERBS, command_line
+from evenhand.cli.flags import flag_of, value_of, words_of
+from evenhand.cli.jobs import JOBS, AgreementJob, ChecklistJob, JudgeJob, ReliabilityJob
+from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.reliability_report import ReliabilityReport
+from tests.judge_reliability.criteria import LEVELS
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
-ENGINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
+ROOT = Path(__file__).resolve().parents[1]
+BASELINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
 RELEVANCE = ["--criteria", "criteria.evenhand.direct.relevance"]
+QUALITY = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]
+SUMMARIES = "rubrics.evenhand.summarization"
+BOTH = ["--response-fields", "answer,other"]
+SHOWN = ["--response-fields", "answer", "--context-fields", "question"]
 ROWS = [
-    {"question": "How many legs has a spider?", "answer": "A spider has eight legs.", "other": "Cheese."},
-    {"question": "What is the capital of France?", "answer": "The capital of France is Paris.", "other": "No idea."},
+    {
+        "question": "How many legs has a spider?",
+        "answer": "A spider has eight legs.",
+        "other": "Cheese.",
+        "gold": "yes",
+    },
+    {"question": "What is the capital of France?", "answer": "It is Paris.", "other": "No idea.", "gold": "no"},
 ]
+VOTES = [
+    {"gpt": "Excellent", "llama": "Good", "qwen": "", "human": "Excellent", "second": "Good"},
+    {"gpt": "Good", "llama": "Good", "qwen": "Poor", "human": "Good", "second": "Good"},
+    {"gpt": "Poor", "llama": "Fair", "qwen": "Poor", "human": "Fair", "second": "Poor"},
+]
+RUBRIC = {"name": "mine", "criteria": ["Is correct.", {"requirement": "Is long-winded.", "weight": -1}]}
 
 
 @pytest.fixture
-def jsonl(tmp_path):
-    return write_rows(tmp_path / "answers.jsonl", ROWS)
+def rows(tmp_path):
+    return str(write_rows(tmp_path / "rows.jsonl", ROWS))
 
 
-def judge(path, *arguments):
-    return main(
-        [
-            "judge",
-            str(path),
-            *RELEVANCE,
-            *ENGINE,
-            "--response-fields",
-            "answer",
-            "--context-fields",
-            "question",
-            *arguments,
-        ]
+@pytest.fixture
+def votes(tmp_path):
+    return str(
+        write_rows(tmp_path / "votes.jsonl", [{name: cell or None for name, cell in row.items()} for row in VOTES])
     )
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "saved"])
-def test_judge_reads_every_kind_of_file(kind, tmp_path, jsonl, capsys):
-    data = datasets.Dataset.from_list(ROWS)
-    paths = {"jsonl": jsonl, "csv": tmp_path / "a.csv", "parquet": tmp_path / "a.parquet", "saved": tmp_path / "saved"}
-    if kind == "csv":
-        data.to_csv(str(paths[kind]))
-    elif kind == "parquet":
-        data.to_parquet(str(paths[kind]))
-    elif kind == "saved":
-        datasets.DatasetDict({"train": data.select([0]), "test": data}).save_to_disk(str(paths[kind]))
-    split = ["--split", "test"] if kind == "saved" else []
-    out = tmp_path / "verdicts.jsonl"
-    assert judge(paths[kind], "--out", str(out), *split) == 0
-    assert "2 verdicts written" in capsys.readouterr().out
-    table = evenhand.open(out)
-    assert [judgement.instance for judgement in table.judgements] == [0, 1]
-    assert table.parameters["judges"] == ["baseline-text-statistics"]
-
-
-def test_several_systems_and_renamed_context(jsonl, tmp_path, capsys):
-    out = tmp_path / "verdicts.jsonl"
-    columns = ["--response-fields", "answer", "other", "--context-fields", "task=question"]
-    assert main(["judge", str(jsonl), *RELEVANCE, *ENGINE, *columns, "--out", str(out)]) == 0
-    table = evenhand.open(out)
-    assert table.systems == ("answer", "other")
-    assert table.parameters["context_fields"] == {"task": "question"}
-    better, worse = (table.summaries[(system, "relevance")].score.estimate for system in table.systems)
-    assert better > worse
-
-
-def test_dry_run_makes_no_call(jsonl, capsys):
-    with JudgeServer() as server:
-        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        arguments = [
-            "judge",
-            str(jsonl),
-            *RELEVANCE,
-            "--engine",
-            engine,
-            "--response-fields",
-            "answer",
-            "--no-progress",
-        ]
-        assert main([*arguments, "--dry-run"]) == 0
-        assert len(server.requests) == 0
-        assert "calls: 8 " in capsys.readouterr().out
-        assert main(arguments) == 0
-        assert len(server.requests) == 8
-        capsys.readouterr()
-        assert main([*arguments, "--dry-run"]) == 0
-        assert "calls: 0 (and 8 answered by the journal)" in capsys.readouterr().out
-
-
-RUN_OPTIONS = [
-    (["--flow", "one_step"], "flow", "one_step"),
-    (["--batch"], "batch", True),
-    (["--model", "qwen3-8b"], "model", "qwen3-8b"),
-    (["--orders", "cyclic"], "orders", "cyclic"),
-    (["--shuffles", "3"], "shuffles", 3),
-    (["--check-positional-bias", "true"], "check_positional_bias", True),
-    (["--check-positional-bias", "false"], "check_positional_bias", False),
-    (["--check-positional-bias", "0.2"], "check_positional_bias", 0.2),
-    (["--samples", "4"], "samples", 4),
-    (["--max-reasks", "2"], "max_reasks", 2),
-    (["--generate-summaries"], "generate_summaries", True),
-    (["--no-include-prompts-in-result"], "include_prompts_in_result", False),
-    (["--aggregation", "median"], "aggregation", "median"),
-    (["--aggregation", "ordinal=median", "binary=any"], "aggregation", {"ordinal": "median", "binary": "any"}),
-    (["--scoring", "expected"], "scoring", "expected"),
-    (["--min-mass", "0.7"], "min_mass", 0.7),
-    (["--stop-early"], "stop_early", True),
-    (["--confidence", "none"], "confidence", None),
-    (["--confidence", "0.9"], "confidence", 0.9),
-    (["--prompt", "direct_verdict"], "prompt", "direct_verdict"),
-    (["--on-position-bias", "first"], "on_position_bias", "first"),
-    (["--judge-weights", "1", "2.5"], "judge_weights", [1.0, 2.5]),
-    (["--max-failure-rate", "0.5"], "max_failure_rate", 0.5),
-    (["--offline"], "offline", True),
-    (["--data-classification", "pii"], "data_classification", "pii"),
-    (["--data-classification", "pii", "secret"], "data_classification", ["pii", "secret"]),
-    (["--max-calls", "10"], "max_calls", 10),
-    (["--max-cost", "1.5"], "max_cost", 1.5),
-    (["--level", "0.9"], "level", 0.9),
-    (["--interval", "bootstrap"], "interval", "bootstrap"),
-    (["--cluster-field", "kind"], "cluster_field", "kind"),
-    (["--cluster-field", "false"], "cluster_field", False),
-    (["--cluster-field", "none"], "cluster_field", False),
-    (["--group-fields", "kind"], "group_fields", "kind"),
-    (["--group-fields", "kind", "question"], "group_fields", ["kind", "question"]),
-    (["--confidence", "predictive"], "confidence", "predictive"),
-    (["--seed", "7"], "seed", 7),
-    (["--journal", "none"], "journal", None),
-    (["--journal", "replies.sqlite3"], "journal", "replies.sqlite3"),
-    (["--no-progress"], "progress", False),
-]
-DATA_OPTIONS = [
-    (["--context-fields", "question"], "context_fields", {"question": "question"}),
-    (["--reference-field", "answer"], "reference_field", "answer"),
-    (["--id-field", "question"], "id_field", "question"),
-    (["--context-fields", "question", "task=title"], "context_fields", {"question": "question", "task": "title"}),
-    (["--reference-field", "answer"], "reference_field", "answer"),
-]
-
-
-class Shown(str):
-    __slots__ = ()
-
-    def to_html(self, path, **how):
-        """Nothing is judged, and nothing is written."""
+@pytest.fixture
+def levels(tmp_path):
+    path = tmp_path / "clear.json"
+    path.write_text(LEVELS.model_dump_json(), encoding="utf-8")
+    return str(path)
 
 
 @pytest.fixture
 def called(monkeypatch):
-    """What the verbs hand to the functions of the package; nothing is judged."""
+    """The calls of functions, whose names they begin with; nothing is judged."""
     calls = []
 
     def fake(name):
-        @wraps(FUNCTIONS[name])
-        def call(*arguments, **options):
-            calls.append((name, arguments, options))
-            return Shown("the table")
+        return wraps(FUNCTIONS[name])(lambda *given, **options: calls.append((name, given, options)) or "")
 
-        return call
-
-    for name in ("judge", "winrates"):
+    for name in FUNCTIONS:
         monkeypatch.setitem(FUNCTIONS, name, fake(name))
     return calls
 
 
-def test_every_option_of_a_run_has_one_in_the_shell_and_what_is_not_given_is_not_passed_on(jsonl, called, capsys):
-    assert main(["judge", str(jsonl), "--criteria", "a", "--engine", "one", "--response-fields", "answer"]) == 0
-    [(_, _, options)] = called
-    assert options.keys() == {"response_fields"}
-    assert main(["judge", "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert all(f"--{name.replace('_', '-')}" in shown for name in RunOptions.model_fields)
-    assert {name for _, name, _ in RUN_OPTIONS} == RunOptions.model_fields.keys()
+def served(server):
+    return f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
 
 
-@pytest.mark.parametrize(("arguments", "name", "value"), [*RUN_OPTIONS, *DATA_OPTIONS])
-def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
-    engine = ["--engine", "one", "two"]
-    assert main(["judge", str(jsonl), "--criteria", "a", "b", *engine, "--response-fields", "answer", *arguments]) == 0
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "saved"])
+def test_judge_reads_every_kind_of_file(kind, tmp_path, rows, capsys):
+    data, path = datasets.Dataset.from_list(ROWS), tmp_path / f"a.{kind}"
+    if kind == "saved":
+        datasets.DatasetDict({"train": data.select([0]), "test": data}).save_to_disk(str(path))
+        capsys.readouterr()
+        assert main(["judge", str(path), *RELEVANCE, *BASELINE, *SHOWN]) == 2
+        assert "say which with split=…, in the shell --split" in capsys.readouterr().err
+    elif kind != "jsonl":
+        getattr(data, f"to_{kind}")(str(path))
+    split, out = ["--split", "test"] if kind == "saved" else [], tmp_path / "verdicts.jsonl"
+    given = rows if kind == "jsonl" else str(path)
+    renamed = ["--response-fields", "answer", "other", "--context-fields", "task=question"]
+    assert main(["judge", given, *RELEVANCE, *BASELINE, *renamed, *split, "--out", str(out)]) == 0
+    assert "4 verdicts written" in capsys.readouterr().out
+    table = evenhand.open(out)
+    assert table.systems == ("answer", "other")
+    assert table.parameters["context_fields"] == {"task": "question"}
+    summary = json.loads(out.read_text(encoding="utf-8").splitlines()[0])["summaries"][0]
+    assert summary["score"]["estimate"] == table.summaries["answer", "relevance"].score.estimate
+
+
+def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
+    path, out = tmp_path / "rubric.json", tmp_path / "verdicts.jsonl"
+    path.write_text(json.dumps(RUBRIC), encoding="utf-8")
+    own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
+    assert main(["judge", rows, "--rubric", str(path), *BASELINE, *SHOWN, *own, "--out", str(out)]) == 0
+    table = evenhand.open(out)
+    assert (table.rubric.name, table.rubric.na_strategy, table.parameters["calls"]) == ("mine", "zero", "per_item")
+    assert main(["judge", rows, "--rubric", RELEVANCE[1], *BASELINE, *SHOWN]) == 2
+    assert "which is not a rubric" in capsys.readouterr().err
+    assert main(["judge", rows, "--mode", "best_of", *QUALITY, *BASELINE, *BOTH, "--out", str(out)]) == 0
+    assert evenhand.open(out).run_file["mode"] == "best_of"
+    assert main(["judge", rows, "--mode", "best_of", "--calls", "per_item", *BASELINE, *BOTH]) == 2
+    assert "there is no option 'calls'" in capsys.readouterr().err
+
+
+def test_winrates_of_wide_and_long_data_and_of_names_with_commas(rows, tmp_path, capsys):
+    out = tmp_path / "contests.jsonl"
+    options = ["--design", "baseline:other", "--scale", "graded", "--context-fields", "task=question", "--level", "0.9"]
+    assert main(["winrates", rows, *QUALITY, *BASELINE, *BOTH, *options, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head", "2 contests written"):
+        assert part in printed
+    table = evenhand.open(out)
+    expected = {"design": "baseline:other", "scale": "graded", "context_fields": {"task": "question"}, "level": 0.9}
+    assert expected.items() <= table.parameters.items()
+    long = [
+        {"prompt": number, "model": name, "text": row[column]}
+        for number, row in enumerate(ROWS)
+        for name, column in (("a", "answer"), ("no, b", "other"))
+    ]
+    path = str(write_rows(tmp_path / "long.jsonl", long))
+    fields = ["--systems-field", "model", "--response-fields", "text", "--id-field", "prompt", "--out", str(out)]
     assert (
-        main(["winrates", str(jsonl), "--criteria", "a", *engine, "--response-fields", "answer,other", *arguments]) == 0
+        main(["winrates", path, "--criteria", "Which is better?", *BASELINE, *fields, "--systems", "no, b", "a"]) == 0
     )
+    assert evenhand.open(out).systems == ("no, b", "a")
+
+
+def test_checklist_of_a_file_and_of_each_row(rows, tmp_path, capsys):
+    path, out = tmp_path / "checks.yaml", tmp_path / "checked.jsonl"
+    path.write_text("name: x\nitems:\n  - Is it right?\n  - {question: Is it short?, weight: 3}\n", encoding="utf-8")
+    assert main(["checklist", rows, "--checklist", str(path), *BASELINE, *BOTH, "--out", str(out)]) == 0
+    assert "4 checked responses written" in capsys.readouterr().out
+    assert [item.weight for item in evenhand.open(out).checklists[0].items] == [1.0, 3.0]
+    own = str(write_rows(tmp_path / "own.jsonl", [{"response": "A cat sat.", "checks": ["Is it a sentence?"]}]))
+    assert main(["checklist", own, "--checklist-field", "checks", *BASELINE]) == 0
+    assert "Is it a sentence?" in capsys.readouterr().out
+    assert main(["checklist", rows, "--checklist", str(path), *BASELINE, *BOTH, "--flow", "one_step"]) == 2
+    assert "does not belong to a checklist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["json", "md", "html"])
+def test_reliability_is_printed_and_written(kind, rows, tmp_path, capsys):
+    out = tmp_path / f"report.{kind}"
+    judges = ["--engine", "engines.evenhand.simulated", "engines.evenhand.baseline", "--no-progress"]
+    both = [*QUALITY, "criteria.evenhand.direct.clarity", *BOTH, "--context-fields", "question"]
+    assert main(["reliability", rows, *judges, *both, "--samples", "3", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    for part in ("position consistency", "Assessments on 'clarity'", f"the report was written to {out}"):
+        assert part in printed
+    assert "How far the judges agree on 'clarity'" in printed
+    if kind == "json":
+        assert ReliabilityReport.load(out).results[0].num_samples == 3
+    else:
+        assert "position consistency" in out.read_text(encoding="utf-8")
+
+
+def test_aggregate_votes_and_read_replies(votes, levels, tmp_path, capsys):
+    out, judges = tmp_path / "verdicts.jsonl", ["--votes", "gpt", "llama", "qwen", "--criteria", levels]
+    how = ["--rule", "median", "--gold-fields", "human", "--out", str(out)]
+    assert main(["aggregate-votes", votes, *judges, *how]) == 0
+    assert "clear: median of gpt, llama, qwen" in capsys.readouterr().out
+    header, *lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert header["summary"]["scores"]["score"]["estimate"] == pytest.approx(1.875 / 3)  # .875, .75 and .25
+    assert [line["selected_option"] for line in lines] == ["Good", "Good", "Poor"]
+    assert (
+        main(
+            [
+                "aggregate-votes",
+                votes,
+                *judges,
+                "--rule",
+                "weighted_mean",
+                "--weights",
+                "2",
+                "1",
+                "1",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
+    values = [json.loads(line)["aggregated_value"] for line in out.read_text(encoding="utf-8").splitlines()[1:]]
+    assert values == pytest.approx([(2 + 0.75) / 3, (1.5 + 0.75 + 0.25) / 4, (0.5 + 0.5 + 0.25) / 4])
+    assert main(["read-replies", votes, "--replies", "gpt,llama", "--criteria", levels, "--out", str(out)]) == 0
+    assert len(evenhand.open(out)) == 3
+
+
+def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
+    out = tmp_path / "agreement.jsonl"
+    columns = ["--votes", "gpt", "llama", "qwen", "--gold-fields", "human", "second", "--criteria", levels]
+    assert main(["agreement", votes, *columns, "--resamples", "50", "--out", str(out)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for part in ("human – gpt", "gpt – llama", "Krippendorff's alpha of the 3 judges", "10 pairs written"):
+        assert part in printed
+    assert json.loads(out.read_text(encoding="utf-8").splitlines()[0])["pairs"][0]["accuracy"]["estimate"] == 2 / 3
+    people = [{"judge": "a", "p": "a", "q": "a" if n % 5 else "b", "r": "a" if n % 4 else "b"} for n in range(60)]
+    path = str(write_rows(tmp_path / "people.jsonl", people))
+    asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p,q,r"]
+    assert main([*asked, "--annotator-test", "expert"]) == 0
+    expected = evenhand.alternative_annotator_test(path, ["judge"], ["p", "q", "r"], epsilon="expert")
+    assert str(expected) in capsys.readouterr().out
+    assert main([*asked, "--annotator-test", "export"]) == 2
+    assert "annotator_test is 'export'" in capsys.readouterr().err
+
+
+WORDS = [
+    (JudgeJob, "flow", "one_step", "one_step"),
+    (JudgeJob, "batch", True, True),
+    (JudgeJob, "check_positional_bias", "false", False),
+    (JudgeJob, "check_positional_bias", "0.2", 0.2),
+    (JudgeJob, "samples", "4", 4),
+    (JudgeJob, "samples", "many", "many"),
+    (JudgeJob, "aggregation", ["median"], "median"),
+    (JudgeJob, "aggregation", ["ordinal=median", "binary=any"], {"ordinal": "median", "binary": "any"}),
+    (JudgeJob, "confidence", "none", None),
+    (JudgeJob, "confidence", "0.9", 0.9),
+    (JudgeJob, "confidence", "predictive", "predictive"),
+    (JudgeJob, "judge_weights", ["1", "0.5"], [1.0, 0.5]),
+    (JudgeJob, "data_classification", ["pii", "public"], ["pii", "public"]),
+    (JudgeJob, "max_calls", "none", None),
+    (JudgeJob, "cluster_field", "none", False),
+    (JudgeJob, "cluster_field", "page", "page"),
+    (JudgeJob, "group_fields", ["kind", "question"], ["kind", "question"]),
+    (JudgeJob, "journal", "none", None),
+    (JudgeJob, "context_fields", ["question", "task=title"], {"question": "question", "task": "title"}),
+    (JudgeJob, "context_fields", ["question"], "question"),
+    (JudgeJob, "gold_fields", ["a=b", "c=d"], {"a": "b", "c": "d"}),
+    (JudgeJob, "length_penalty", ["max_cap=300", "sections=output"], {"max_cap": 300.0, "sections": "output"}),
+    (JudgeJob, "require", ["a > 1", "b > 2"], ["a > 1", "b > 2"]),
+    (JudgeJob, "criteria", ["a"], "a"),
+    (JudgeJob, "mode_options", ["rounds=3", "name=x"], {"rounds": 3.0, "name": "x"}),
+    (ChecklistJob, "use_logprobs", False, False),
+    (ReliabilityJob, "prompts", ["grade", "select"], ["grade", "select"]),
+    (AgreementJob, "annotator_test", "0.15", 0.15),
+]
+
+
+@pytest.mark.parametrize(("model", "name", "words", "value"), WORDS)
+def test_words_of_the_shell_become_values(model, name, words, value):
+    found = value_of(name, model.model_fields[name], words)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize("verb", JOBS)
+def test_every_option_of_a_job_is_a_flag_under_its_name(verb, capsys):
+    model = JOBS[verb]
+    assert words_of(model).model_fields.keys() == model.model_fields.keys() - model.not_flags
+    assert main([verb, "--help-all"]) == 0
+    shown = capsys.readouterr().out
+    assert all(flag_of(name) in shown for name in words_of(model).model_fields)
+
+
+def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, tmp_path):
+    house = tmp_path / "house.md"
+    house.write_text("Dates must be exact.", encoding="utf-8")
+    options = ["--samples", "3", "--guidelines", str(house), "--gold-fields", "relevance=gold", "--no-shuffle-options"]
+    assert main(["judge", rows, "--criteria", "a", "b", "--engine", "one", "two", *SHOWN, *options]) == 0
+    assert main(["winrates", rows, "--criteria", "a", "--engine", "one", *BOTH]) == 0
     (first, given, judged), (second, _, compared) = called
-    assert (first, second) == ("judge", "winrates")
-    assert given == (ROWS, ["a", "b"], ["one", "two"])
-    assert (judged["response_fields"], compared["response_fields"]) == (["answer"], ["answer", "other"])
-    assert (compared["criteria"], compared["engine"]) == ("a", ["one", "two"])
-    for options in (judged, compared):
-        assert options[name] == value
-        assert {each for each in options if each in RunOptions.model_fields} <= {name}
-        assert type(options[name]) is type(value)
+    assert (first, second, given) == ("judge", "winrates", (ROWS,))
+    assert judged == {
+        "criteria": ("a", "b"),
+        "engine": ("one", "two"),
+        "response_fields": "answer",
+        "context_fields": "question",
+        "samples": 3,
+        "guidelines": "Dates must be exact.",
+        "gold_fields": {"relevance": "gold"},
+        "shuffle_options": False,
+    }
+    assert compared == {"criteria": "a", "engine": "one", "response_fields": ["answer", "other"]}
 
 
-# no rule of aggregation other than the default fits both parts of the demo; the defaults take no weights and no model
-@pytest.mark.parametrize(
-    ("arguments", "name", "value"),
-    [case for case in RUN_OPTIONS if case[1] not in {"aggregation", "judge_weights", "model", "batch"}],
-)
-def test_an_option_of_the_demo_reaches_both_functions(arguments, name, value, called, monkeypatch):
-    checklist = FUNCTIONS["checklist"]  # it is really filled in, for two rows instead of all
-    fewer = wraps(checklist)(lambda rows, *given, **options: checklist(rows[:2], *given, **options))
-    monkeypatch.setitem(FUNCTIONS, "checklist", fewer)
-    assert main(["demo", *arguments]) == 0
-    assert [verb for verb, _, _ in called] == ["judge", "winrates"]
-    assert all(
-        {each: options[each] for each in options if each in RunOptions.model_fields} == {name: value}
-        for _, _, options in called
-    )
+@pytest.mark.parametrize("verb", ["judge", "winrates", "checklist", "reliability"])
+def test_a_dry_run_makes_no_call_and_counts_those_of_the_run(verb, rows, capsys):
+    judged = {"judge": RELEVANCE, "checklist": ["--checklist", "checklists.evenhand.summary"]}.get(verb, QUALITY)
+    with JudgeServer(reply=lambda _: "Yes") as server:
+        asked = [verb, rows, *judged, "--engine", served(server), *BOTH, "--context-fields", "document=question"]
+        asked += ["--no-progress", "--dry-run", *(["--context-fields", "question"] if verb != "checklist" else [])][:2]
+        assert main(asked) == 0
+        assert server.seen == 0
+    assert re.search(r"calls: [1-9]\d* \(and 0 answered by the journal\)", capsys.readouterr().out)
 
 
-def test_the_gold_columns_reach_the_function(jsonl, called):
-    assert judge(jsonl, "--gold-fields", "relevance=gold_relevance", "clarity=gold_clarity") == 0
-    assert called[0][2]["gold_fields"] == {"relevance": "gold_relevance", "clarity": "gold_clarity"}
-
-
-def test_an_interruption_ends_in_exit_code_130(jsonl, monkeypatch, capsys):
-    @wraps(FUNCTIONS["judge"])
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(FUNCTIONS, "judge", interrupted)
-    assert judge(jsonl) == 130
-    assert "goes on where it stopped" in capsys.readouterr().err
-
-
-def test_one_verdict_is_singular(tmp_path, capsys):
-    path, out = tmp_path / "one.jsonl", tmp_path / "out.jsonl"
-    path.write_text(json.dumps(ROWS[0]) + "\n", encoding="utf-8")
-    assert judge(path, "--out", str(out)) == 0
-    assert "1 verdict written" in capsys.readouterr().out
-    assert compare(path, "--response-fields", "answer,other", "--out", str(out)) == 0
-    assert "1 contest written" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("verb", ["judge", "winrates"])
 @pytest.mark.parametrize("spelling", ["same", "relative", "symlink", "hard link", "criterion", "journal", "folder"])
-def test_nothing_that_was_given_is_overwritten(verb, spelling, jsonl, capsys, called):
-    folder = jsonl.parent
-    criterion, journal, link = folder / "own.json", folder / "replies.sqlite3", folder / "link.jsonl"
+def test_nothing_that_was_given_is_overwritten(spelling, rows, tmp_path, capsys, called):
+    criterion, journal, link = tmp_path / "own.json", tmp_path / "replies.sqlite3", tmp_path / "link.jsonl"
     criterion.write_text("{}", encoding="utf-8")
     journal.write_text("", encoding="utf-8")
     if spelling == "hard link":
-        os.link(jsonl, link)
+        os.link(rows, link)
     else:
-        link.symlink_to(jsonl)
-    outs = {
-        "same": jsonl,
-        "relative": os.path.relpath(jsonl),
-        "symlink": link,
-        "hard link": link,
-        "criterion": criterion,
-        "journal": journal,
-        "folder": folder,
-    }
-    before = jsonl.read_text(encoding="utf-8")
-    arguments = ["--criteria", str(criterion), "--journal", str(journal), "--out", str(outs[spelling])]
-    code = (
-        judge(jsonl, *arguments) if verb == "judge" else compare(jsonl, "--response-fields", "answer,other", *arguments)
-    )
-    assert code == 2
+        link.symlink_to(rows)
+    named = {"same": rows, "relative": os.path.relpath(rows), "symlink": link, "hard link": link}
+    out = {**named, "criterion": criterion, "journal": journal, "folder": tmp_path}[spelling]
+    before = Path(rows).read_text(encoding="utf-8")
+    given = ["--criteria", str(criterion), "--journal", str(journal), *BASELINE, *SHOWN]
+    assert main(["judge", rows, *given, "--out", str(out)]) == 2
     error = capsys.readouterr().err
     assert ("which is a folder" if spelling == "folder" else "the same file as the input") in error
-    assert called == []
-    assert jsonl.read_text(encoding="utf-8") == before
-
-
-def test_another_file_that_exists_is_written_anew(jsonl, tmp_path):
-    out = tmp_path / "out.jsonl"
-    out.write_text("old\n", encoding="utf-8")
-    assert judge(jsonl, "--out", str(out)) == 0
-    assert len(evenhand.open(out).judgements) == 2
-
-
-def test_the_file_has_the_summary_in_its_first_line(jsonl, tmp_path):
-    out = tmp_path / "out.jsonl"
-    assert judge(jsonl, "--out", str(out)) == 0
-    first = json.loads(out.read_text(encoding="utf-8").splitlines()[0])
-    (summary,) = first["summaries"]
-    expected = evenhand.open(out).summaries["answer", "relevance"]
-    assert (summary["system"], summary["criterion"], summary["num_instances"]) == ("answer", "relevance", 2)
-    assert summary["score"]["estimate"] == expected.score.estimate
-    assert (summary["score"]["low"], summary["score"]["high"]) == (expected.score.low, expected.score.high)
-    assert summary["gold_agreement"] is None
-    assert summary["usage"] == expected.usage.model_dump()
-
-
-def test_a_data_set_with_splits_asks_for_the_option(tmp_path, capsys):
-    data = datasets.Dataset.from_list(ROWS)
-    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(tmp_path / "saved"))
-    capsys.readouterr()
-    assert judge(tmp_path / "saved") == 2
-    assert "has the splits ['train', 'test']; say which with split=…, in the shell --split" in capsys.readouterr().err
-
-
-def test_a_setting_that_unitxt_refuses_is_one_message():
-    environment = {**os.environ, "UNITXT_USE_ONLY_LOCAL_CATALOGS": "1"}
-    command = [sys.executable, "-m", "evenhand", "unitxt", "--help"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("evenhand: unitxt refuses the environment variable UNITXT_USE_ONLY_LOCAL_CATALOGS")
-    assert done.stderr.count("\n") == 1
+    assert (called, Path(rows).read_text(encoding="utf-8")) == ([], before)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--response-fields", "anwser"], "no field 'anwser', which response_fields names. Did you mean 'answer'?"),
-        (["--context-fields", "questoin"], "no field 'questoin', which context_fields names. Did you mean 'question'?"),
-        (["--criteria", "criteria.evenhand.direct.relevence"], "Did you mean 'criteria.evenhand.direct.relevance'?"),
-        (["--engine", "engines.evenhand.nothing"], "engines.evenhand.nothing"),
-        (["--flow", "three_step"], "'three_step'"),
-        (["--aggregation", "medain"], "Did you mean 'median'?"),
-        (["--check-positional-bias", "often"], "'often'"),
-        (["--check-positional-bias", "1.5"], "between 0 and 1"),
-        (["--gold-fields", "correctness=gold"], "'correctness'"),
-        (["--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
-        (["--split", "test"], "without splits"),
+        (["judge"], "judge needs DATA, a file of rows, which is missing"),
+        (["judge", "ROWS", *RELEVANCE, *SHOWN], "judge needs --engine (engine in a run file), which is missing"),
+        (["judge", "ROWS", *BASELINE, *SHOWN], "judge needs --criteria or --rubric or --rubric-field, one of them"),
+        (["judge", "ROWS", *BASELINE, *SHOWN, *RELEVANCE, "--rubric", "r"], "--criteria and --rubric are given"),
+        (["checklist", "ROWS", *BASELINE, *SHOWN], "checklist needs --checklist or --checklist-field"),
+        (["winrates", "ROWS", *QUALITY, *BOTH], "winrates needs --engine or --votes, one of them, and none is given"),
+        (["aggregate-votes", "ROWS"], "aggregate-votes needs --votes (votes in a run file), which is missing"),
+        (["read-labels", "x.json"], "read-labels needs --draw, which is missing"),
+        (["correct"], "correct needs RUN, which is missing"),
+        (["run"], "run needs FILE"),
+        (["judge", "ROWS", "--engine"], "--engine requires at least 1 element"),
+        (["judgement"], 'Unknown command "judgement"'),
+        (["judge", "ROWS", "--sampels", "3"], "Unknown option: --sampels. Did you mean --samples?"),
+        (["judge", "ROWS", "--gold", "x"], "Unknown option: --gold"),
     ],
 )
-def test_bad_input_ends_in_one_message_and_exit_code_2(arguments, message, jsonl, capsys):
-    assert judge(jsonl, *arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.startswith("evenhand: ")
-    assert "Traceback" not in error
+def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
+    try:
+        code = main([rows if each == "ROWS" else each for each in arguments])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("verb", "name", "message"),
+    ("verb", "arguments", "message"),
     [
-        (verb, name, "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)")
-        for verb in ("judge", "winrates", "checklist", "aggregate-votes", "agreement")
-        for name in ("out.csv", "out")
+        (
+            "judge",
+            ["--response-fields", "anwser"],
+            "which response_fields names. Did you mean 'answer'",
+        ),
+        ("judge", ["--context-fields", "questoin"], "no field 'questoin', which context_fields names"),
+        ("judge", ["--id-field", "ids"], "no field 'ids', which id_field names"),
+        (
+            "judge",
+            ["--criteria", "criteria.evenhand.direct.relevence"],
+            "Did you mean 'criteria.evenhand.direct.relevance'",
+        ),
+        ("judge", ["--engine", "baselne"], "no catalog holds the engine 'baselne'"),
+        ("judge", ["--flow", "three_step"], "flow is 'three_step'. Did you mean 'two_step'"),
+        ("judge", ["--samples", "0"], "samples is 0; give a whole number of at least 1"),
+        ("judge", ["--check-positional-bias", "1.5"], "between 0 and 1"),
+        ("judge", ["--gold-fields", "correctness=gold"], "'correctness'"),
+        ("judge", ["--label-fields", "level"], "give a mapping from the name of a criterion to a column"),
+        ("judge", ["--num-examples", "2"], "there are no examples"),
+        ("judge", ["--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
+        ("judge", ["--out", "out.csv"], "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"),
+        ("judge", ["--split", "test"], "without splits"),
+        ("judge", ["--mode", "../x:y"], "--mode is '../x:y', which cannot be imported"),
+        ("winrates", ["--response-fields", "answer"], "name at least two"),
+        ("winrates", ["--systems-field", "question", "--response-fields", "answer"], "must be named too"),
+        ("winrates", ["--design", "swiss"], "is not a number of rounds"),
+        ("winrates", ["--reduction", "weighted_win_rate"], "set scale='graded' too"),
+        ("winrates", ["--gold-fields", "best"], "no field 'best', which gold_fields names"),
+        ("checklist", ["--checklist", "criteria.evenhand.direct.relevance"], "not a checklist"),
+        ("reliability", ["--out", "report.txt"], "Accepted: '.json', '.md', '.html'"),
+        ("reliability", ["--aggregation", "mean"], "every judge is reported by itself"),
+        ("reliability", ["--require", "x > 1"], "which takes no --require"),
     ],
 )
-def test_a_name_that_nothing_is_saved_under_is_refused_before_the_run(verb, name, message, jsonl, capsys):
-    recorded, asked = ["--votes", "answer", "other"], [*RELEVANCE, *ENGINE]
-    given = {
-        "judge": [*asked, "--response-fields", "answer"],
-        "winrates": [*asked, "--response-fields", "answer,other"],
-        "checklist": ["--checklist", "checklists.evenhand.summary", *ENGINE, "--response-fields", "answer"],
-    }
-    assert main([verb, str(jsonl), *given.get(verb, recorded), "--out", str(jsonl.with_name(name))]) == 2
-    captured = capsys.readouterr()
-    assert message in captured.err
-    assert captured.out == ""  # the table is printed when the run has ended
+def test_bad_input_is_one_message_and_exit_code_2_before_the_first_call(verb, arguments, message, rows, capsys):
+    judged = {"judge": RELEVANCE, "checklist": ["--checklist", "checklists.evenhand.summary"]}.get(verb, QUALITY)
+    given = dict(zip(judged[::2], judged[1::2], strict=True)) | {"--response-fields": "answer,other"}
+    given |= {"--engine": "engines.evenhand.baseline"} | dict(zip(arguments[::2], arguments[1::2], strict=True))
+    with_mode = [] if "--mode" not in given else ["--criteria"]
+    flags = [part for name, value in given.items() if name not in with_mode for part in (name, value)]
+    assert main([verb, rows, *flags, "--no-progress"]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert (said.err.startswith("evenhand: "), said.out, "Traceback" in said.err) == (True, "", False)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("broken.jsonl", '{"question": "q", "answer": "a"}\n{"question": \n', "not JSONL at line 2"),
-        ("list.jsonl", "[1, 2]\n", "not JSONL at line 1: it holds a list"),
         ("empty.jsonl", "\n", "is empty"),
         ("ragged.csv", "question,answer\nq\n", "in line 2"),
         ("table.parquet", "no parquet", "not a Parquet file"),
         ("table.xlsx", "", "'.xlsx'"),
+        ("nothing.jsonl", None, "there is no file"),
     ],
 )
 def test_files_that_are_not_what_they_promise(name, content, message, tmp_path, capsys):
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
-    assert judge(path) == 2
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert main(["judge", str(tmp_path / name), *RELEVANCE, *BASELINE, *SHOWN]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_missing_file(tmp_path, capsys):
-    assert judge(tmp_path / "nothing.jsonl") == 2
-    assert "there is no file" in capsys.readouterr().err
-
-
-def test_a_duplicate_label_in_a_criterion_file(jsonl, tmp_path, capsys):
-    option = {"__type__": "criteria_option", "name": "Good", "description": ""}
-    criterion = {
-        "__type__": "evenhand_criterion",
-        "name": "twice",
-        "description": "Is it good?",
-        "options": [option, {**option, "name": " good"}],
-        "option_map": {"Good": 1.0},
-    }
-    path = tmp_path / "twice.json"
-    path.write_text(json.dumps(criterion), encoding="utf-8")
-    assert judge(jsonl, "--criteria", str(path)) == 2
-    assert "twice" in capsys.readouterr().err
-
-
-def test_too_many_failures_end_in_exit_code_1(jsonl, capsys):
+def test_a_run_that_fails_ends_in_1_and_one_that_is_interrupted_in_130(rows, monkeypatch, capsys):
     with JudgeServer(faults=[{"kind": "status", "status": 401}]) as server:
-        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        assert judge(jsonl, "--engine", engine) == 1
+        assert main(["judge", rows, *RELEVANCE, "--engine", served(server), "--no-progress", *SHOWN]) == 1
     assert "votes failed" in capsys.readouterr().err
 
+    @wraps(FUNCTIONS["judge"])
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
 
-def test_catalog_list_show_path(capsys):
+    monkeypatch.setitem(FUNCTIONS, "judge", interrupted)
+    assert main(["judge", rows, *RELEVANCE, *BASELINE, *SHOWN]) == 130
+    assert "goes on where it stopped" in capsys.readouterr().err
+
+
+def test_the_help_has_four_groups_and_shows_what_most_runs_need(capsys):
+    assert main(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    verbs = [verb for named in VERBS.values() for verb in named]
+    assert [*VERBS] == ["Judge", "Inspect", "Labels", "Maintenance"]
+    assert len({*verbs, "unitxt"}) == len(verbs) + 1 <= 21
+    assert all(f"─ {group} ─" in shown for group in VERBS)
+    assert all(f"│ {verb} " in shown for verb in [*verbs, "unitxt"])
+    assert "Exit codes: 0 done; 1 the run failed" in shown
+    assert {verb for verb in verbs if verb.replace("-", "_") in FUNCTIONS} == {*JOBS}
+    for verb in verbs:
+        main([verb, "--help"])
+        printed = capsys.readouterr().out
+        assert len({*re.findall(r"^│ \*?\s*(--[\w-]+)", printed, re.MULTILINE)} - {"--help", "--version"}) <= MOST_SHOWN
+    main(["judge", "--help"])
+    printed = capsys.readouterr().out
+    needed = ("--criteria", "--engine", "--response-fields", "--out", "--dry-run")
+    assert all(flag in FIRST and flag in printed for flag in needed)
+    assert "--min-mass" not in printed
+
+
+@pytest.mark.parametrize("arguments", [[], ["judge"], ["catalog"]])
+def test_help_waits_for_no_heavy_import(arguments):
+    code = (
+        "import sys; from evenhand.cli import main; code = main(sys.argv[1:]); "
+        "print(sorted({'unitxt', 'litellm', 'datasets'} & sys.modules.keys())); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments, "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_without_a_verb_five_jobs_are_shown_with_a_command_that_can_be_run(capsys):
+    assert main([]) == 2
+    printed = capsys.readouterr().out.replace("\\\n", " ")
+    commands = [shlex.split(line) for line in printed.splitlines() if line.startswith("    evenhand ")]
+    for words in commands:
+        command_line().parse_args(words[1:], print_error=False, exit_on_error=False)
+    assert [words[1] for words in commands] == ["demo", "judge", "winrates", "reliability", "correct"]
+
+
+MISTYPED = [
+    ("judge", "--criteria", "criteria.evenhand.direct.relevnce", "criteria.evenhand.direct.relevance"),
+    ("judge", "--rubric", "rubrics.evenhand.safty", "rubrics.evenhand.safety"),
+    ("checklist", "--checklist", "checklists.evenhand.sumary", "checklists.evenhand.summary"),
+    ("catalog", "show", "rubrics.evenhand.sumarization", "rubrics.evenhand.summarization"),
+]
+TYPES = """
+import sys
+import evenhand
+from evenhand.cli import main
+from tests.support.judges import ScriptedJudge
+
+for verb, option, mistyped, _ in MISTYPED:
+    asked = ["rows.jsonl", "--engine", "engines.evenhand.baseline", "--response-fields", "a"]
+    rows = [] if verb == "catalog" else asked
+    assert main([verb, *rows, option, mistyped]) == 2, mistyped
+try:
+    evenhand.judge([{"response": "Eight."}], "criteria.evenhand.direct.relevnce", engine=ScriptedJudge([]))
+except evenhand.EvenhandError as error:
+    print(error, file=sys.stderr)
+print(sorted({"unitxt", "datasets", "litellm"} & sys.modules.keys()))
+"""
+
+
+def test_a_mistyped_id_of_ours_is_told_with_the_nearest_one_without_unitxt(tmp_path, monkeypatch):
+    for name in ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "rows.jsonl").write_text('{"a": "Eight.", "b": "Six."}\n', encoding="utf-8")
+    code = TYPES.replace("MISTYPED", repr(MISTYPED))
+    command, path = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    nearest = re.findall(r"Did you mean '([\w.]+)'", done.stderr)
+    assert nearest == [*(each[-1] for each in MISTYPED), "criteria.evenhand.direct.relevance"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("judge", {"criteria": "mistypd"}, "no local catalog holds the entry 'mistypd'"),
+        ("judge", {"respons_field": "a"}, "there is no option 'respons_field'. Did you mean 'response_fields'"),
+        ("judge", {"orders": "bth"}, "orders is 'bth'. Did you mean 'both'"),
+        ("winrates", {"response_fields": ["a", "old"]}, "no field 'old', which response_fields names"),
+    ],
+)
+def test_what_is_mistyped_in_python_is_told(name, given, message):
+    rows = {"data": [{"a": "Eight.", "b": "Six."}], "criteria": "polite?", "engine": "engines.evenhand.baseline"}
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        getattr(evenhand, name)(**(rows | given))
+
+
+def test_an_id_of_our_form_may_lie_in_a_catalog_that_unitxt_is_told_of(tmp_path):
+    place = tmp_path / "criteria" / "evenhand"
+    place.mkdir(parents=True)
+    (place / "mine.json").write_text(catalog_entries()["criteria.evenhand.direct.relevance"].read_text("utf-8"))
+    code = "import evenhand; print(evenhand.load('criteria.evenhand.mine').name)"
+    command, told = [sys.executable, "-c", code], {**os.environ, "UNITXT_CATALOGS": str(tmp_path)}
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["relevance"]
+    with pytest.raises(ArtifactError, match=r"no local catalog holds the criterion 'criteria\.evenhand\.mine'"):
+        evenhand.load("criteria.evenhand.mine")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_verbs_and_options(tmp_path):
+    script = command_line().generate_completion(shell="bash")
+    typed = """
+for words in 'reli' 'winrates rows.jsonl --on-p'; do
+  COMP_WORDS=(evenhand $words); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _evenhand; echo ${COMPREPLY[@]}
+done
+"""
+    told = subprocess.run(["bash", "-c", script + typed], capture_output=True, text=True, check=True).stdout.split()
+    assert told == ["reliability", "--on-position-bias"]
+
+
+def test_catalog_list_show_path_and_check(tmp_path, capsys):
     assert main(["catalog", "list", "direct.relevance"]) == 0
     assert capsys.readouterr().out.startswith("criteria.evenhand.direct.relevance ")
     assert main(["catalog", "show", "criteria.evenhand.direct.relevance"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "relevance"
     assert main(["catalog", "path"]) == 0
     assert capsys.readouterr().out.strip().endswith("catalog")
-    assert main(["catalog", "show", "criteria.evenhand.direct.relevant"]) == 2
-    assert "Did you mean" in capsys.readouterr().err
-
-
-def test_catalog_check(capsys):
     assert main(["catalog", "check"]) == 0
     done, _, rest = capsys.readouterr().out.partition(" of ")
     assert int(done) == int(rest.split()[0]) >= 80
-
-
-def test_catalog_check_of_one_entry(tmp_path, capsys):
-    assert main(["catalog", "check", "criteria.evenhand.direct.relevance"]) == 0
-    assert capsys.readouterr().out == "1 of 1 entry is sound\n"
     entry = tmp_path / "own.json"
     entry.write_text(json.dumps({"__type__": "criteria", "name": "x", "description": "y"}), encoding="utf-8")
     assert main(["catalog", "check", str(entry)]) == 1
@@ -459,21 +589,13 @@ def test_catalog_check_of_what_is_no_entry(name, content, message, tmp_path, cap
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"name": "tone", "description": "d", "options": [], "sacle": "binary"}', "Did you mean 'scale'?"),
-        (b'{"__type__": "evenhand_criterion", "name": "tone"}', "has the description None"),
-        (b'{"name": "\xe9"}', "is not UTF-8 text"),
-    ],
-)
-def test_a_faulty_criterion_file_is_one_message(content, message, jsonl, tmp_path, capsys):
-    path = tmp_path / "own.json"
-    path.write_bytes(content)
-    assert judge(jsonl, "--criteria", str(path)) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+def test_a_setting_that_unitxt_refuses_is_one_message():
+    environment = {**os.environ, "UNITXT_USE_ONLY_LOCAL_CATALOGS": "1"}
+    command = [sys.executable, "-m", "evenhand", "unitxt", "--help"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("evenhand: unitxt refuses the environment variable UNITXT_USE_ONLY_LOCAL_CATALOGS")
+    assert done.stderr.count("\n") == 1
 
 
 def test_demo_shows_the_whole_job_and_writes_a_report_that_holds_every_verdict(capsys, tmp_path, monkeypatch):
@@ -485,197 +607,25 @@ def test_demo_shows_the_whole_job_and_writes_a_report_that_holds_every_verdict(c
     assert "alder" in page
     assert "default-src 'none'" in page
     words = ["alder", "birch", "cedar", "relevance", "correctness", "agrees with gold", "engines.evenhand.litellm"]
-    for word in [*words, "Winrates on 'overall_quality'", "Agrees with the gold preferences in", "Head to head"]:
+    words += ["Winrates on 'overall_quality'", "Agrees with the gold preferences in", "Head to head"]
+    words += ["Checked by the checklist 'demo'", "agrees_with_reference", "Pass rate of each category"]
+    for word in words:
         assert word in out
 
 
-@pytest.fixture
-def _quick_demo(monkeypatch, called):
-    monkeypatch.setitem(FUNCTIONS, "checklist", wraps(FUNCTIONS["checklist"])(lambda *_, **__: "the checklist"))
-
-
-@pytest.mark.usefixtures("_quick_demo")
-def test_the_report_of_the_demo_goes_where_it_is_said_and_elsewhere_where_it_cannot_be(tmp_path, monkeypatch, capsys):
+def test_the_demo_refuses_before_its_first_part(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for arguments, message in (
+        (["--aggregation", "median"], "'median' is not a rule for the scale 'pairwise'"),
+        (["--out", "mine.pdf"], "Accepted: '.html'"),
+        (["--out", "nowhere/mine.html"], "its folder does not exist"),
+    ):
+        assert main(["demo", "--no-progress", *arguments]) == 2
+        captured = capsys.readouterr()
+        assert message in captured.err
+        assert "Direct assessment" not in captured.out
     (tmp_path / "evenhand-demo.html").mkdir()  # in the way
-    assert main(["demo"]) == 0
+    few = demo.load_rows()[:2]
+    monkeypatch.setattr(demo, "load_rows", lambda: few)
+    assert main(["demo", "--no-progress"]) == 0
     assert f"{tempfile.gettempdir()}{os.sep}evenhand-" in capsys.readouterr().out
-    assert main(["demo", "--out", "mine.html"]) == 0
-    assert "every verdict: mine.html" in capsys.readouterr().out
-    assert main(["demo", "--out", "mine.pdf"]) == 2
-    assert main(["demo", "--out", "nowhere/mine.html"]) == 2
-    assert "its folder does not exist" in capsys.readouterr().err
-
-
-QUALITY = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]
-LONG = [
-    {"prompt": f"p{number}", "model": name, "text": row[name], "question": row["question"]}
-    for number, row in enumerate(ROWS)
-    for name in ("answer", "other")
-]
-
-
-def compare(path, *arguments):
-    return main(["winrates", str(path), *QUALITY, *ENGINE, *arguments])
-
-
-@pytest.mark.parametrize("systems", [["answer,other"], ["answer", "other"], ["answer,", "other"]])
-def test_compare_prints_the_table_and_the_matrix_and_writes_the_contests(systems, jsonl, tmp_path, capsys):
-    out = tmp_path / "contests.jsonl"
-    assert compare(jsonl, "--response-fields", *systems, "--out", str(out)) == 0
-    printed = capsys.readouterr().out
-    for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head", "2 contests written"):
-        assert part in printed
-    table = evenhand.open(out)
-    assert table.systems == ("answer", "other")
-    assert table.winrate("answer").estimate == 1
-
-
-def test_compare_reads_long_data_and_names_with_commas(tmp_path, capsys):
-    rows = [{**row, "model": row["model"].replace("other", "no, other")} for row in LONG]
-    path, out = tmp_path / "long.parquet", tmp_path / "contests.jsonl"
-    datasets.Dataset.from_list(rows).to_parquet(str(path))
-    long = ["--systems-field", "model", "--response-fields", "text", "--id-field", "prompt", "--out", str(out)]
-    assert compare(path, *long) == 0
-    assert evenhand.open(out).systems == ("answer", "no, other")
-    assert compare(path, *long, "--systems", "no, other", "answer") == 0
-    assert evenhand.open(out).systems == ("no, other", "answer")
-    assert compare(path, *long, "--systems", "nobody,answer") == 2
-    assert "names no system 'nobody'" in capsys.readouterr().err
-
-
-def test_compare_takes_the_options_of_the_function(jsonl, tmp_path):
-    out = tmp_path / "contests.jsonl"
-    options = ["--design", "baseline:other", "--scale", "graded", "--reduction", "weighted_win_rate", "--seed", "5"]
-    options += [
-        "--on-position-bias",
-        "abstain",
-        "--context-fields",
-        "task=question",
-        "--level",
-        "0.9",
-        "--resamples",
-        "20",
-    ]
-    assert compare(jsonl, "--response-fields", "answer,other", *options, "--out", str(out)) == 0
-    expected = {
-        "design": "baseline:other",
-        "scale": "graded",
-        "reduction": "weighted_win_rate",
-        "seed": 5,
-        "on_position_bias": "abstain",
-        "context_fields": {"task": "question"},
-        "level": 0.9,
-        "resamples": 20,
-    }
-    assert expected.items() <= evenhand.open(out).parameters.items()
-    assert compare(jsonl, "--response-fields", "answer,other", "--allow-ties", "--out", str(out)) == 0
-    assert evenhand.open(out).parameters["allow_ties"] is True
-
-
-def test_compare_dry_run_makes_no_call(jsonl, capsys):
-    with JudgeServer() as server:
-        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        assert compare(jsonl, "--response-fields", "answer,other", "--engine", engine, "--dry-run") == 0
-        assert len(server.requests) == 0
-    # 2 prompts, 1 pair, 2 orders; an assessment and a selection each.
-    assert "calls: 8 " in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no systems were given"),
-        (["--response-fields", "answer"], "name at least two"),
-        (["--response-fields", "answer,ohter"], "no field 'ohter', which response_fields names. Did you mean 'other'?"),
-        (["--response-fields", "answer,other", "--systems", "answer,other"], "data with one row per response"),
-        (["--systems-field", "answer"], "must be named too"),
-        (["--response-fields", "answer,other", "--design", "swiss"], "is not a number of rounds"),
-        (["--response-fields", "answer,other", "--on-position-bias", "abstane"], "'abstane'"),
-        (["--response-fields", "answer,other", "--scale", "grade"], "Did you mean 'graded'"),
-        (["--response-fields", "answer,other", "--reduction", "weighted_win_rate"], "set scale='graded' too"),
-        (["--response-fields", "answer,other", "--gold-fields", "best"], "no field 'best', which gold_fields names"),
-        (["--response-fields", "answer,other", "--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
-    ],
-)
-def test_compare_ends_bad_input_in_one_message_and_exit_code_2(arguments, message, jsonl, capsys):
-    assert compare(jsonl, *arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.startswith("evenhand: ")
-    assert "Traceback" not in error
-
-
-def test_the_demo_refuses_what_only_its_second_part_refuses_before_the_first(capsys):
-    assert main(["demo", "--no-progress", "--aggregation", "median"]) == 2
-    captured = capsys.readouterr()
-    assert "'median' is not a rule for the scale 'pairwise'" in captured.err
-    assert "Direct assessment" not in captured.out
-
-
-def test_unknown_verbs_and_abbreviations_are_refused(capsys):
-    for arguments in (["judgement"], ["judge", "x.jsonl", "--crit", "y"]):
-        with pytest.raises(SystemExit) as caught:
-            main(arguments)
-        assert caught.value.code == 2
-
-
-@pytest.mark.parametrize("arguments", [[], ["judge"], ["catalog"]])
-def test_help_waits_for_no_heavy_import(arguments):
-    code = (
-        "import sys; from evenhand.cli import main; code = main(sys.argv[1:]); "
-        "print(sorted({'unitxt', 'litellm', 'datasets'} & sys.modules.keys())); sys.exit(code)"
-    )
-    command = [sys.executable, "-c", code, *arguments, "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_help_lists_every_verb_with_the_first_sentence_of_its_own():
-    commands = {"demo": demo_command(), **{verb.name: command_of(verb) for verb in VERBS}}
-    sentences = {name: inspect.getdoc(command).partition("\n\n")[0] for name, command in commands.items()}
-    assert {name: " ".join(sentence.split()) for name, sentence in sentences.items()} == LISTED
-
-
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_what_is_read_of_a_function_is_its_signature(verb):
-    function = FUNCTIONS[verb.function]
-    parameters = inspect.signature(function).parameters
-    declared = Declared.of(verb.function)
-    further = {name for model in declared.models for name in model.model_fields}
-    assert [*declared.own] == [name for name in parameters if name in declared.own]
-    assert further == parameters.keys() - declared.own.keys()
-    for name, info in declared.own.items():
-        default = parameters[name].default
-        assert info.is_required() if default is inspect.Parameter.empty else info.default == default
-
-
-def test_an_option_is_declared_in_its_model_and_nowhere_else(capsys):
-    class WithMore(RunOptions):
-        tea_breaks: int = option(0, "How many ``samples`` are drawn between two cups.", ge=0)
-        leaf: Literal["assam", "sencha"] = option("assam", "Which tea.")
-
-    called = []
-
-    def brew(**given):
-        """Brew."""
-        called.append(given)
-
-    brew.__signature__ = inspect.Signature(list(model_options(WithMore, [*WithMore.model_fields])))
-    app = App(result_action="return_value", print_error=False, exit_on_error=False)
-    app.default(brew)
-    app(["--help"])
-    printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "--tea-breaks N How many --samples are drawn between two cups. [default: 0]" in printed
-    assert "--leaf NAME Which tea. One of assam, sencha. [default: assam]" in printed
-    app(["--tea-breaks", "3"])
-    assert called == [{"tea_breaks": 3}]
-    with pytest.raises(InvalidInputError, match="--tea-breaks is 'many'; give a whole number of at least 0"):
-        app(["--tea-breaks", "many"])
-
-
-def test_an_option_given_again_replaces_what_was_given_before(jsonl, called):
-    assert judge(jsonl, "--criteria", "a", "b", "--samples", "3", "--samples", "5", "--criteria", "c", "d") == 0
-    assert called[0][1][1] == ["c", "d"]
-    assert called[0][2]["samples"] == 5

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.by_name import open as open_results
-from evenhand.cli import main, verbs
+from evenhand.cli import main
+from evenhand.cli.jobs import JOBS
 from evenhand.data.rows import KINDS
 from tests.support.processes import Running
 from tests.support.rows import write_rows
@@ -31,16 +32,6 @@ VERBS = {
     "winrates": ["--criteria", "Which is better?", *BASELINE, "--response-fields", "answer,other"],
     "checklist": ["--checklist", "checklists.evenhand.summary", *BASELINE, "--response-fields", "answer"],
     "reliability": ["--criteria", "Is it so?", *BASELINE, "--response-fields", "answer"],
-    "run-mode": [
-        "--mode",
-        "best_of",
-        "--criteria",
-        "Which is best?",
-        *BASELINE,
-        "--response-fields",
-        "answer",
-        "other",
-    ],
     "aggregate-votes": ["--votes", "one", "two"],
     "read-replies": ["--replies", "one", "two", "--criteria", "Is it so?"],
     "agreement": ["--votes", "one", "two"],
@@ -64,7 +55,7 @@ def data(tmp_path):
 
 
 def test_every_verb_that_saves_is_here():
-    assert {verb.name for verb in verbs.VERBS} == set(VERBS)
+    assert set(JOBS) == set(VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -101,7 +92,7 @@ def test_what_is_printed_alone_ends_as_programs_in_pipes_do(arguments, data, mon
 
 
 def test_a_result_that_cannot_be_saved_is_shown_at_least(data, monkeypatch, capsys):
-    from evenhand.result_methods import Results  # noqa: PLC0415 - seconds of import
+    from evenhand.results.results import Results  # noqa: PLC0415 - seconds of import
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
@@ -128,7 +119,8 @@ CALL = "import os, sys; {}; from evenhand.cli import main; sys.exit(main(sys.arg
 )
 def test_streams_that_do_not_take_what_is_said(change, data):
     out = data.with_name("out.jsonl")
-    arguments = ["judge", data, *VERBS["judge"], "--progress", "--out", out]
+    asked = [each for each in VERBS["judge"] if each != "--no-progress"]
+    arguments = ["judge", data, *asked, "--out", out]
     running = Running(CALL.format(change), *arguments, output=data.with_name("told.txt"))
     assert running.wait() == 0, running.told
     assert open_results(out)

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import evenhand
-from evenhand.cli.command import command_line, main
-from evenhand.cli.contents import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
+from evenhand.cli import main
+from evenhand.cli.app import command_line
+from evenhand.cli.result_verbs import LABEL_VERBS, RESULT_VERBS, ROW_VERBS
 from evenhand.engines.simulated import SimulatedEngine
 
 ROWS = [{"id": f"p{n}", "judge": ["yes", "no"][n % 2], "answer": "It is long enough to be cut here"} for n in range(4)]

@@ -2,62 +2,24 @@
 
 import json
 import re
-import string
 import time
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from evenhand.errors import InvalidInputError
 from evenhand.parsing import match_closest_option
 from evenhand.parsing.labels import compile_labels
-from evenhand.votes import Match
 from tests.support.renamed_cases import renamed_cases
 
 LEVELS = ["Excellent", "Very Good", "Good", "Bad"]
 YES_NO = ["Yes", "No"]
 GRADES = ["1", "2", "3", "4", "5"]
-SCALES = [
-    LEVELS,
-    ["Yes", "No"],
-    ["1", "2", "3", "4", "5"],
-    ["A", "B", "Tie"],
-    ["Output (a)", "Output (b)"],
-    ["Met", "Not met"],
-]
 HARD_CASES = [
     json.loads(line) for line in Path(__file__).with_name("parsing_hard_cases.jsonl").read_text("utf-8").splitlines()
 ]
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "{} or {}.",
-        "It is {} or {} or maybe something else.",
-        "It is {} or {} depending on the reader",
-        "It is {} or perhaps {}, who knows.",
-        "Verdict: {} or {} depending on taste",
-        "Verdict: {} (or {}, if one is strict)",
-        "Verdict: {}. Or {}.",
-        "My answer is {}, or maybe {}.",
-        "Final answer: {}/{}",
-        "Selected option: {}|{}",
-        "**{}** or **{}**, hard to say",
-    ],
-)
-@pytest.mark.parametrize(
-    "labels",
-    [("Yes", "No"), ("Yes", "No", "N/A"), ("High", "Low"), ("All", "None", "Some"), ("1", "2", "3"), ("A", "B")],
-    ids="/".join,
-)
-def test_one_of_two_is_no_verdict(reply, labels):
-    for first, second in (labels[:2], labels[1::-1]):
-        assert match_closest_option(reply.format(first, second), labels).index is None
 
 
 FORMS_ONLY = {"empty", "content_filter"}
@@ -77,13 +39,6 @@ def test_a_hard_case_is_read_right_or_unscored(case):
     reverse = read_case(case, case["labels"][::-1])
     index = None if reverse.index is None else len(case["labels"]) - 1 - reverse.index
     assert (index, reverse.reason) == (match.index, match.reason)
-
-
-def test_most_hard_cases_with_a_verdict_in_one_of_the_forms_are_read():
-    """The others state their verdict in prose."""
-    stated = [case for case in HARD_CASES if case["index"] is not None]
-    read = [case for case in stated if read_case(case, case["labels"]).index == case["index"]]
-    assert (len(stated), len(read) >= 110) == (349, True)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +90,6 @@ def test_a_tag_or_a_line_that_the_judge_was_shown_is_not_its_own(form):
 
 
 @pytest.mark.parametrize(
-    "reply", ["Good", "**good**", '{"verdict": "Good"}', '```json\n{"selected_option": "Good"}\n```']
-)
-def test_a_whole_reply_is_the_judges_own_whatever_it_was_shown(reply):
-    assert match_closest_option(reply, LEVELS, shown=[f"I win. {reply}", "Good"]).index == LEVELS.index("Good")
-
-
-@pytest.mark.parametrize(
     ("reply", "reason"),
     [
         ("[[A]] and also [[B]]", "ambiguous"),
@@ -180,11 +128,6 @@ def test_a_quoted_end_of_thinking_ends_no_thinking(marker):
 def test_a_near_miss_never_differs_by_a_negation(label, reply):
     for offered, said in ((label, reply), (reply, label)):
         assert match_closest_option(said, [offered, "Something else"]).index is None
-
-
-def test_the_hard_cases_are_many_and_distinct():
-    assert len(HARD_CASES) >= 120
-    assert len({case["desc"] for case in HARD_CASES}) == len(HARD_CASES)
 
 
 @pytest.mark.parametrize(
@@ -229,26 +172,6 @@ def test_not_applicable_is_read_in_its_usual_spellings(reply, label):
     assert match_closest_option(reply, ["Yes", "No"]).index is None
 
 
-def test_a_label_that_may_be_a_name_is_not_read_from_not_applicable():
-    assert match_closest_option("Not applicable", ["NA", "EU"]).index is None
-    assert match_closest_option("NA", ["N/A", "NA"]).index == 1
-
-
-def test_a_match_is_a_frozen_value_that_survives_json():
-    match = match_closest_option("Answer: Bad", LEVELS)
-    assert Match.model_validate_json(match.model_dump_json()) == match
-    with pytest.raises(FrozenInstanceError):
-        match.index = 0
-    with pytest.raises(ValidationError):
-        Match(index=0, kind="exact", certainty=1.0)
-
-
-@pytest.mark.parametrize("finish_reason", [None, "stop", "tool_calls", "something new"])
-def test_other_finish_reasons_change_nothing(finish_reason):
-    assert match_closest_option("Good", LEVELS, finish_reason=finish_reason).index == 2
-    assert match_closest_option("", LEVELS, finish_reason=finish_reason).reason == "empty"
-
-
 def test_a_cut_off_reply_keeps_the_verdict_that_it_states():
     assert match_closest_option("It misses the point.\n\nVerdict: Bad", LEVELS, finish_reason="length").index == 3
     assert match_closest_option('{"verdict": "Bad", "reasons": "It mis', LEVELS, finish_reason="length").index == 3
@@ -289,127 +212,6 @@ def test_a_long_hostile_reply_is_read_in_linear_time(repeated, labels):
     match = match_closest_option(reply, labels)
     assert time.process_time() - started < 5
     assert match.index is None or match.index in range(len(labels))
-
-
-WORDS = st.text(alphabet=string.ascii_letters + "äßñéжя好ا", min_size=2, max_size=9)
-LABELS = st.lists(WORDS, min_size=1, max_size=6, unique_by=lambda word: word.casefold())
-REPLY_PIECES = st.sampled_from(
-    [
-        "Good",
-        "Bad",
-        "Excellent",
-        "A",
-        "B",
-        "Yes",
-        "No",
-        "4",
-        "5",
-        "not",
-        "than",
-        "and",
-        "or",
-        "is",
-        "better",
-        "the",
-        "answer:",
-        "verdict",
-        "[[A]]",
-        "[[B]]",
-        "{",
-        "}",
-        '"',
-        "'",
-        "**",
-        ">",
-        "```",
-        "\n",
-        ".",
-        ",",
-        "!",
-        "?",
-        "Therefore",
-        "I",
-        "choose",
-        "tie",
-        "neither",
-        "both",
-        "Output",
-        "(a)",
-        "Output",
-        "(b)",
-        "</think>",
-        "<think>",
-        "<verdict>",
-        "</verdict>",
-        "out",
-        "of",
-        "5",
-        "-",
-        "/",
-        "sorry",
-        "cannot",
-    ]
-)
-
-
-@given(
-    reply=st.one_of(st.text(), st.lists(REPLY_PIECES, max_size=40).map(" ".join)),
-    labels=st.one_of(st.sampled_from(SCALES), LABELS),
-)
-@settings(max_examples=60, deadline=None)
-def test_any_text_is_read_and_the_result_is_coherent(reply, labels):
-    match = match_closest_option(reply, labels)
-    assert match.index is None or 0 <= match.index < len(labels)
-    assert (match.index is None) == (match.kind == "none") == (match.reason is not None)
-    assert match_closest_option(reply, labels) == match
-
-
-@given(data=st.data(), reply=st.one_of(st.text(), st.lists(REPLY_PIECES, max_size=25).map(" ".join)))
-@settings(max_examples=60, deadline=None)
-def test_the_order_of_the_labels_does_not_matter(data, reply):
-    labels = data.draw(st.sampled_from(SCALES))
-    order = data.draw(st.permutations(range(len(labels))))
-    match = match_closest_option(reply, labels)
-    shown = match_closest_option(reply, [labels[position] for position in order])
-    assert (shown.kind, shown.reason) == (match.kind, match.reason)
-    assert (None if shown.index is None else order[shown.index]) == match.index
-
-
-@given(labels=LABELS, data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_every_label_as_the_whole_reply_is_itself(labels, data):
-    index = data.draw(st.integers(0, len(labels) - 1))
-    assert match_closest_option(labels[index], labels) == Match(index=index, kind="exact")
-
-
-WRAPPERS = [
-    "**{}**", "*{}*", "_{}_", "__{}__", "`{}`",
-    "# {}", "### {}", "- {}", '"{}"', "'{}'", "“{}”", "„{}“", "«{}»", "« {} »",
-    "「{}」", "『{}』", "{}.",
-    "{}!", "{}。", "{}！", "¡{}!", "{}؟", "({})", "[{}]", "**{}.**", "\n\n{}\n", "```\n{}\n```",
-    '**"{}"**.', "<b>{}</b>", "Answer: {}", "**Answer:** {}", "Final verdict: {}", "Final verdict: **{}**.", "[[{}]]",
-    "<verdict>{}</verdict>", "<answer>\n{}\n</answer>", "The selected option is {}.", "\\boxed{{{}}}",
-    '{{"verdict": "{}"}}', '```json\n{{"reasoning": "", "selected_option": "{}"}}\n```', "<think>hm</think>{}",
-    "Verdict:\n\n{}",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-@pytest.mark.parametrize("labels", SCALES, ids=lambda labels: labels[0])
-def test_wrapping_a_label_does_not_change_it(wrapper, labels):
-    for index, label in enumerate(labels):
-        assert match_closest_option(wrapper.format(label), labels).index == index, wrapper.format(label)
-
-
-@given(
-    words=st.lists(st.text(alphabet="cdfghjklmpqrtuvwxz", min_size=2, max_size=8), max_size=60),
-    labels=st.sampled_from(SCALES),
-)
-@settings(max_examples=60, deadline=None)
-def test_a_reply_without_any_word_of_the_labels_names_none(words, labels):
-    of_labels = {word for label in labels for word in label.casefold().replace("(", " ").replace(")", " ").split()}
-    assume(not of_labels & set(words))
-    assert match_closest_option(" ".join(words), labels).index is None
 
 
 OPTIONS_SHOWN = ["Option 1", "Option 2", "Option 3"]
@@ -459,20 +261,8 @@ def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
         assert match.index is None or 0 <= match.index < len(labels)
 
 
-@pytest.mark.parametrize(
-    ("reply", "labels", "index"),
-    [
-        ("İYİ", ["İyi", "Kötü"], 0),
-        ("Off topıc", ["On topic", "Off topic"], 1),
-        ("Verdict: café", ["Cafe\N{COMBINING ACUTE ACCENT}", "Bar"], 0),
-        (json.dumps({"selected_option": "\N{GRINNING FACE}"}), ["\N{GRINNING FACE}", "\N{POUTING FACE}"], 0),
-        ("x\N{SUPERSCRIPT TWO}", ["x\N{SUPERSCRIPT TWO}", "x2"], 0),
-    ],
-)
-def test_both_sides_of_a_look_up_are_spelled_alike(reply, labels, index):
-    assert match_closest_option(reply, labels).index == index
-
-
-def test_two_forms_of_one_label_are_one_label():
-    with pytest.raises(InvalidInputError, match="equal but for case and space"):
-        match_closest_option("x", ["Caf\N{LATIN SMALL LETTER E WITH ACUTE}", "Cafe\N{COMBINING ACUTE ACCENT}"])
+def test_most_hard_cases_with_a_verdict_in_one_of_the_forms_are_read():
+    """The others state their verdict in prose."""
+    stated = [case for case in HARD_CASES if case["index"] is not None]
+    read = [case for case in stated if read_case(case, case["labels"]).index == case["index"]]
+    assert (len(stated), len(read) >= 110) == (349, True)

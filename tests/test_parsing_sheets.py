@@ -1,12 +1,10 @@
 import json
-import random
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.errors import InvalidInputError
 from evenhand.parsing import SheetAnswer, match_closest_option, read_sheet
 
 YES_NO = ("Yes", "No")
@@ -63,25 +61,12 @@ def test_every_form_of_a_sheet_is_read(text):
     assert outcomes(text) == [0, 1, 0]
 
 
-def test_reasons_are_kept_and_never_read():
-    text = '{"answers": [{"index": 1, "reasoning": "2. No. Answer: no {\\"index\\": 2}", "answer": "Yes"}]}'
-    assert read_sheet(text, [YES_NO] * 2)[0].reasoning == '2. No. Answer: no {"index": 2}'
-    assert outcomes(text, 2) == [0, "no_match"]
-    lines = read_sheet("1. It says so.\nAnswer: Yes\n2. It is rude.\nAnswer: No", [YES_NO] * 2)
-    assert [answer.reasoning for answer in lines] == ["It says so.", "It is rude."]
-
-
 @pytest.mark.parametrize(
     "text",
     ["1. The response says yes.\n2. It is correct", "1. Reasoning: the reply was no", "1. The critic answered: yes"],
 )
 def test_sentences_are_no_answers(text):
     assert outcomes(text, 2) == ["no_match", "no_match"]
-
-
-def test_a_missing_number_is_unanswered_and_the_rest_is_read():
-    assert outcomes(sheet((1, "Yes"), (3, "No"))) == [0, "no_match", 1]
-    assert outcomes("1. Yes\n3. No") == [0, "no_match", 1]
 
 
 @pytest.mark.parametrize(
@@ -104,11 +89,6 @@ def test_a_sheet_that_is_contradicted_anywhere_is_ambiguous_as_a_whole(text):
     assert outcomes(text, 2) == ["ambiguous", "ambiguous"]
 
 
-@pytest.mark.parametrize("text", ["1. Yes\nAnswer: No\n2. No", "1. Yes\nNo\n2. No", "1. It is polite.\nYes\nNo\n2. No"])
-def test_a_line_with_two_answers_is_unanswered(text):
-    assert outcomes(text, 2) == ["ambiguous", 1]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -122,33 +102,6 @@ def test_a_line_with_two_answers_is_unanswered(text):
 def test_a_number_that_was_not_asked_for_voids_the_reply(text):
     """Who counts from 0 has shifted every answer: 8 of 18 were of another item."""
     assert outcomes(text) == ["ambiguous"] * 3
-
-
-def test_a_reply_that_numbers_all_items_its_own_way_answers_none():
-    assert outcomes(sheet((0, "Yes"), (1, "No"), (2, "No")), 3) == ["ambiguous"] * 3  # the second "No" is for item 2
-    assert outcomes('{"0": "yes", "1": "no"}', 2) == ["ambiguous"] * 2
-    again = read_sheet(sheet((1, "Yes"), (2, "No")), [["Yes", "No"]] * 2, numbers=[2, 5])
-    assert [answer.match.reason for answer in again] == ["ambiguous"] * 2
-
-
-def test_what_is_neither_yes_nor_no():
-    text = sheet((1, "maybe"), (2, "yes and no"), (3, ""))
-    assert outcomes(text) == ["no_match", "no_match", "empty"]
-    assert outcomes("1. maybe\n2. yes and no\n3. Yes, but no") == ["no_match"] * 3
-    assert outcomes('{"1": null, "2": ["Yes"], "3": 1}') == ["no_match"] * 3
-
-
-def test_not_applicable_is_an_answer_only_where_it_is_offered():
-    text = '{"1": "N/A", "2": "n/a", "3": "NA"}'
-    assert outcomes(text, offered=WITH_NA) == [2, 2, 2]
-    assert outcomes(text) == ["no_match"] * 3
-    assert outcomes("1. Not applicable\n2. N.A.\n3. yes", offered=WITH_NA) == [2, 2, 0]
-
-
-def test_truth_values_are_yes_and_no_only_where_those_are_the_answers():
-    assert outcomes('{"1": true, "2": false}', 2, ("true", "false")) == [0, 1]
-    assert outcomes('{"1": true, "2": false}', 2, ("Met", "Unmet")) == ["no_match", "no_match"]
-    assert outcomes('{"1": "true"}', 2) == ["no_match", "no_match"]
 
 
 WHOLE = sheet((1, "Yes"), (2, "No"), (3, "Yes"))
@@ -165,16 +118,6 @@ def test_the_complete_entries_of_json_that_breaks_off_count():
 def test_wherever_it_breaks_off_no_other_answer_is_read(end):
     read = outcomes(WHOLE[:end], finish_reason="length")
     assert all(found in {expected, "truncated"} for found, expected in zip(read, [0, 1, 0], strict=True))
-
-
-def test_a_missing_item_before_the_last_entry_is_not_truncated():
-    assert outcomes(sheet((1, "Yes"), (3, "No")), 4, finish_reason="length") == [0, "no_match", 1, "truncated"]
-
-
-def test_a_line_that_is_cut_off_may_go_on():
-    offered = ("Yes", "No", "No idea")
-    assert outcomes("1. Yes\n2. No\n3. No", offered=offered, finish_reason="length") == [0, 1, "truncated"]
-    assert outcomes("1. Yes\n2. No\n3. No", offered=offered) == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -196,29 +139,11 @@ def test_a_reply_without_entries_has_one_reason(text, finish_reason, reason):
     assert outcomes(text, 2, finish_reason=finish_reason) == [reason, reason]
 
 
-def test_the_filter_stopped_the_reply_after_some_entries():
-    assert outcomes('{"1": "yes", "2": "n', 2, finish_reason="content_filter") == [0, "content_filter"]
-
-
 def test_only_the_numbers_asked_for_again_are_read():
     whole = sheet((2, "Yes"), (5, "No"), (1, "No"))
     assert outcomes(whole, 2, numbers=(5, 2), known=range(1, 6)) == [1, 0]
     assert outcomes(whole, 2, numbers=(5, 2), known=(2, 5)) == ["ambiguous"] * 2  # 1 is on no sheet
     assert outcomes(whole, 2, numbers=(5, 3), known=range(1, 6)) == ["ambiguous"] * 2  # 3 of them, counted how?
-
-
-@pytest.mark.parametrize("text", ["No", "no.", '{"answer": "No"}', sheet((3, "No")), "3. No", "Answer: No"])
-def test_a_reply_about_one_item_need_not_number_it(text):
-    assert outcomes(text, 1, numbers=(3,)) == [1]
-
-
-def test_another_number_than_the_one_asked_for_is_not_read():
-    assert outcomes(sheet((7, "No")), 1, numbers=(3,)) == ["ambiguous"]
-
-
-def test_text_inside_strings_is_no_structure():
-    text = '{"answers": [{"index": 1, "reasoning": "\\"index\\": 2, \\"answer\\": \\"No\\"}, {", "answer": "Yes"}]}'
-    assert outcomes(text, 2) == [0, "no_match"]
 
 
 def test_the_span_is_where_the_words_stand():
@@ -281,29 +206,6 @@ def test_a_sheet_that_the_judge_quotes_is_never_believed(own, foreign, answers, 
     assert outcomes(within, len(answers), nonce="0123abcd") == expected
 
 
-@pytest.mark.parametrize("own", [OWN_FORMS[name] for name in ("lines", "reasons", "table")])
-def test_a_sheet_that_the_judge_was_shown_is_not_its_own(own):
-    text = own(["Yes", "No"])
-    assert outcomes(text, 2) == [0, 1]
-    assert outcomes(text, 2, shown=["A pen.", f"Mine:\n{text}"]) == ["quoted"] * 2
-    assert outcomes(sheet((1, "Yes"), (2, "No")), 2, shown=[sheet((1, "Yes"), (2, "No"))]) == [0, 1]  # a whole reply
-
-
-def test_half_characters_are_replaced():
-    [answer] = read_sheet('{"index": 1, "reasoning": "cut \\ud83d", "answer": "Yes"}', [YES_NO])
-    assert answer.reasoning == "cut \ufffd"
-
-
-@pytest.mark.parametrize("numbers", [(1,), (1, 1), (1, 2, 3)])
-def test_numbers_that_do_not_fit(numbers):
-    with pytest.raises(InvalidInputError, match="a number of its own"):
-        read_sheet("", [YES_NO] * 2, numbers=numbers)
-
-
-def test_a_sheet_of_no_items():
-    assert read_sheet("1. Yes", []) == ()
-
-
 @pytest.mark.parametrize("opening", ["[", "{", '{"', '{"a":', '{"a": [{', "1. ", "| 1 ", "1: yes, ", '{"1": "', "{'a"])
 def test_hostile_replies_take_time_in_proportion(opening):
     read = read_sheet(opening * 20_000, [YES_NO] * 2)
@@ -340,15 +242,6 @@ def test_it_never_fails(text, finish):
         assert isinstance(answer, SheetAnswer)
         assert (answer.match.index is None) == (answer.match.reason is not None)
         assert answer.span is None or 0 <= answer.span[0] <= answer.span[1] <= len(text)
-
-
-@given(answers=st.lists(st.sampled_from(YES_NO), min_size=1, max_size=8), seed=st.integers(0, 1000))
-def test_the_order_of_the_entries_does_not_matter(answers, seed):
-    entries = list(enumerate(answers, 1))
-    random.Random(seed).shuffle(entries)
-    expected = [YES_NO.index(answer) for answer in answers]
-    assert outcomes(sheet(*entries), len(answers)) == expected
-    assert outcomes("\n".join(f"{index}. {answer}" for index, answer in entries), len(answers)) == expected
 
 
 @given(

@@ -6,11 +6,9 @@ import pytest
 
 import evenhand
 from evenhand.errors import InvalidInputError, InvalidPromptError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import ChecklistJudge
-from evenhand.options import SCORERS, ChecklistOptions
-from evenhand.prompts import check_first_prompt, own_template, render_own_prompt
-from evenhand.unitxt.bases import fetch_artifact
+from evenhand.options import ChecklistOptions
+from evenhand.prompts import check_first_prompt, own_template
 from tests.support.judges import ScriptedJudge
 
 ITEM = 'History:\n{history}\nInput:\n{input}\nTarget:\n{target}\nReply {{"answer": "YES"}} to: {question}'
@@ -60,19 +58,6 @@ def test_a_prompt_for_all_items():
     assert "2. Is it short?" in sent[0]
 
 
-def test_our_own_templates_stay_as_they_are():
-    ours = 'Judge {{ response }} like {"target": {target}}.'
-    assert own_template(ours) == ours
-    assert own_template("No placeholder but {question}.") == "No placeholder but {question}."
-
-
-def test_a_template_of_ours_may_name_one_context():
-    values = {"response": "r", "context": {"a": "first", "b": "second"}, "nonce": "n", "guidelines": ""}
-    values |= {"criterion_name": "c", "criterion_description": "d", "options": (), "codes": False, "answers": ()}
-    with pytest.raises(InvalidPromptError, match="names the context 'd', which is not shown"):
-        render_own_prompt('{{ context["d"] }} {{ response }}', "response", "assessment", values)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -101,20 +86,6 @@ def test_a_scorer_by_its_name(scorer, options):
     judge = ChecklistJudge(checklist=["?"], inference_engine=ScriptedJudge(lambda _: "Yes"), scorer=scorer)
     for given in (ChecklistOptions(scorer=scorer), judge.mode_of().options):
         assert (given.mode, given.primary_metric, given.capture_reasoning) == options
-
-
-def test_every_scorer_is_known():
-    assert set(SCORERS) == {"batch", "item", "weighted", "normalized", "rlcf", "rocketeval"}
-
-
-@pytest.mark.parametrize("scorer", ["rlcf", "rocketeval"])
-def test_a_scorer_in_the_catalog(scorer):
-    register()
-    artifact, _ = fetch_artifact(
-        f"metrics.evenhand.checklist.{scorer}[checklist=checklists.evenhand.summary,"
-        "inference_engine=engines.evenhand.baseline]"
-    )
-    assert artifact.mode_of().options.scorer == scorer
 
 
 def test_a_scorer_and_another_option_that_it_is_not():

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import evenhand
 import evenhand.demo
 from evenhand.cli import main
-from evenhand.cli.run_file import PREFIX, RunFile, fields_of, settled, verb_named
-from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
-from evenhand.cli.verb_table import VERBS
+from evenhand.cli.jobs import JOBS, PREFIX, RunFile
+from evenhand.cli.run_file import TEMPLATES, schema, template
 from evenhand.data.plain import parse_yaml
 from evenhand.errors import CheckFailedError, InvalidInputError
 from evenhand.options import RunOptions
-from evenhand.results.made_by import JOBS, absolute, relative, run_yaml
+from evenhand.results import made_by
+from evenhand.results.made_by import absolute, relative, run_yaml
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
 
@@ -54,7 +54,7 @@ def write(folder, name="run.yaml", **changes):
 
 def said(path, **call):
     file = RunFile.read(path)
-    return settled(verb_named(file), file, call)
+    return file.job.settled(call, file).given
 
 
 def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead(folder, capsys):
@@ -65,20 +65,19 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
     assert not (folder / "result.parquet").exists()
 
 
-@pytest.mark.parametrize("arguments", [["run", "FILE"], ["judge", "--config", "FILE"]])
 def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
     path = write(folder, job=None, criteria=None)
     out = folder / "out.jsonl"
     monkeypatch.setenv(PREFIX + "RUBRIC", "rubrics.evenhand.dialogue")
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "many")
-    given = ["--config", str(path), "--limit", "2", "--quiet", "--max-calls", "9", "--out", str(out)]
+    given = ["--config", str(path), "--limit", "2", "--quiet", "--out", str(out)]
     assert main(["judge", *given, "--criteria", "Is it short?"]) == 2
-    assert "EVENHAND_RUN_MAX_CALLS: --max-calls is 'many'" in capsys.readouterr().err
+    assert "max_calls is 'many'" in capsys.readouterr().err
     monkeypatch.delenv(PREFIX + "MAX_CALLS")
     assert main(["judge", *given, "--criteria", "Is it short?"]) == 0
     assert [each.name for each in evenhand.open(out).criteria] == ["is_it_short"]
     assert main(["winrates", "--config", str(write(folder))]) == 2
-    assert "line 2: job is 'judge', and this is compare: evenhand run FILE" in capsys.readouterr().err
+    assert "line 2: job is 'judge', and this is winrates: evenhand run FILE" in capsys.readouterr().err
 
 
 def test_a_run_file_is_read_from_a_pipe(folder, monkeypatch, capsys):
@@ -109,7 +108,7 @@ def test_the_same_run_in_each_notation(name, folder):
 
 
 def test_the_call_counts_before_the_environment_and_that_before_the_file(folder, monkeypatch):
-    path = write(folder, samples=3, max_calls=5, seed=1, gold={"a": "b"}, rubric=None)
+    path = write(folder, samples=3, max_calls=5, seed=1, gold_fields={"a": "b"}, rubric=None)
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "20")
     monkeypatch.setenv(PREFIX + "SEED", "2")
     monkeypatch.setenv(PREFIX + "ENGINE", "one 'and two'")
@@ -124,21 +123,24 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sampels": 3}, "run.yaml, line 7: sampels is not an option of judge. Did you mean 'samples'?"),
+        ({"sampels": 3}, "run.yaml, line 7: sampels is not an option. Did you mean 'samples'?"),
         ({"samples": "many"}, "run.yaml, line 7: samples is 'many'; give a whole number of at least 1"),
         ({"samples": 0}, "run.yaml, line 7: samples is 0; give a whole number of at least 1"),
         ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None for all rows"),
         ({"orders": "bth"}, "run.yaml, line 7: orders is 'bth'. Did you mean 'both'?"),
         ({"check_positional_bias": 2}, "line 7: check_positional_bias is 2; give True, False, or a share"),
-        ({"response_fields": 5}, "run.yaml, line 4: response_fields is 5; give a text, or a list, a text each"),
+        (
+            {"response_fields": 5},
+            "run.yaml, line 4: response_fields is 5; give the name of a column",
+        ),
         ({"job": "jugde"}, "run.yaml, line 2: job is 'jugde'. Did you mean 'judge'?"),
         ({"job": None}, "has no job"),
         (
             {"engine": None},
-            "judge needs 'engine', which neither the run file nor an option says (in the shell --engine)",
+            "judge needs --engine (engine in a run file), which is missing",
         ),
-        ({"criteria": None}, "judge needs one of 'criteria' and 'rubric' and 'rubric_field', and not several"),
-        ({"labels": {"desing": "random"}}, "desing is nothing that labels take. Did you mean 'design'?"),
+        ({"criteria": None}, "judge needs --criteria or --rubric or --rubric-field, one of them, and none is given"),
+        ({"labels": {"desing": "random"}}, "there is no option 'desing'. Did you mean 'design'?"),
         ({"guidelines": "house.md"}, "guidelines is 'house.md', which looks like the name of a file that is not there"),
     ],
 )
@@ -151,7 +153,7 @@ def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_acce
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- a\n- b\n", "is no mapping of names to values"),
+        ("- a\n- b\n", "is not a mapping of names to values"),
         ("job: judge\njob: judge\n", 'found duplicate key "job"'),
         ("job: !!python/object/apply:os.system [ls]\n", "is not valid YAML (line 1"),
     ],
@@ -171,7 +173,7 @@ def test_a_mistyped_variable_of_the_environment_is_refused(folder, monkeypatch):
         said(write(folder))
     monkeypatch.delenv(PREFIX + "MAX_CALS")
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "several")
-    with pytest.raises(InvalidInputError, match=r"^EVENHAND_RUN_MAX_CALLS: .*is 'several'"):
+    with pytest.raises(InvalidInputError, match="max_calls is 'several'"):
         said(write(folder))
 
 
@@ -193,14 +195,14 @@ def test_a_run_of_python_gives_the_result_and_takes_objects(folder):
     table = evenhand.run(write(folder), data=ROWS[:2], engine=evenhand.BaselineEngine())
     assert len(table) == 2
     assert table.run_file["left_out"] == ["data", "engine"]
-    with pytest.raises(InvalidInputError, match="there is no option 'sampels' of judge"):
+    with pytest.raises(InvalidInputError, match="there is no option 'sampels'"):
         evenhand.run(write(folder), sampels=3)
 
 
 def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_path, monkeypatch, capsys):
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        path = write(folder, judges=engine, journal="journal.db", seed=7, flow="verdict_only")
+        path = write(folder, engine=engine, journal="journal.db", seed=7, flow="verdict_only")
         first = folder / "first.parquet"
         assert (
             main(["run", str(path), "--out", str(first), "--run-file", str(tmp_path / "again.yaml"), "--limit", "3"])
@@ -240,7 +242,7 @@ def test_a_result_of_python_gives_its_run_where_its_data_are_a_path(folder):
     in_memory = evenhand.judge(ROWS, "Is it true?", **made)
     assert "# data: left out" in in_memory.to_run_file()
     in_memory.save(folder / "memory.jsonl")
-    with pytest.raises(InvalidInputError, match="does not say the data of the run that made it"):
+    with pytest.raises(InvalidInputError, match="does not hold the data of the run that made it"):
         evenhand.run(folder / "memory.jsonl")
     assert len(evenhand.run(folder / "memory.jsonl", data=folder / "rows.jsonl")) == len(ROWS)
     with pytest.raises(InvalidInputError, match="no run is known that makes this result"):
@@ -273,7 +275,7 @@ def test_what_is_written_is_read_as_it_was(tmp_path_factory, text, number):
     assert absolute(relative(run, folder / "y"), folder / "y") == run
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", sorted(path.stem for path in TEMPLATES.glob("*.yaml")))
 def test_each_template_runs_as_it_is_and_its_schema_accepts_it(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--template", name]) == 0
@@ -281,25 +283,23 @@ def test_each_template_runs_as_it_is_and_its_schema_accepts_it(name, tmp_path, m
     (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
     assert main(["run", "run.yaml", "--limit", "1", "--quiet"]) == 0
     assert capsys.readouterr().out
-    jsonschema.Draft202012Validator(json.loads(run_schema())).validate(parse_yaml(text, "the template"))
-    verb = next(verb for verb in VERBS if verb.name == TEMPLATES[name].job)
-    assert all(f"{option}: " in text for model in verb.models for option in model.model_fields if option != "progress")
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(parse_yaml(text, "the template"))
+    assert text.count("\n") <= 30
+    assert name in template("list")
 
 
 def test_the_schema_refuses_what_the_reader_refuses():
-    validator = jsonschema.Draft202012Validator(json.loads(run_schema()))
-    validator.check_schema(json.loads(run_schema()))
-    run = parse_yaml(run_template("direct"), "the template")
+    validator = jsonschema.Draft202012Validator(json.loads(schema()))
+    validator.check_schema(json.loads(schema()))
+    run = parse_yaml(template("judge"), "the template")
     for change in ({"sampels": 3}, {"samples": 0}, {"samples": "3"}, {"orders": "bth"}, {"job": "jugde"}, {"level": 2}):
         assert not validator.is_valid(run | change), change
-    described = json.loads(run_schema())["$defs"]["judge"]["properties"]
+    described = json.loads(schema())["$defs"]["JudgeJob"]["properties"]
     assert all(described[name]["description"] for name in RunOptions.model_fields)
 
 
-def test_every_verb_has_a_name_in_python_and_every_option_stands_in_its_run_file():
-    assert {verb.function: verb.name for verb in VERBS} == JOBS
-    for verb in VERBS:
-        assert {name for model in verb.models for name in model.model_fields} <= set(fields_of(verb))
+def test_every_job_is_that_of_a_function():
+    assert {job.function: verb for verb, job in JOBS.items()} | {"run_mode": "judge"} == made_by.JOBS
 
 
 LONG = [{**row, "system": name, "response": row[name]} for name in ("answer", "other") for row in ROWS]
@@ -307,18 +307,18 @@ LONG = [{**row, "system": name, "response": row[name]} for name in ("answer", "o
 
 def test_a_limit_counts_prompts_where_these_have_several_rows_and_says_so(folder, capsys):
     data = write_rows(folder / "long.jsonl", LONG)
-    columns = ["--systems-field", "system", "--response-field", "response", "--id-field", "id"]
+    columns = ["--systems-field", "system", "--response-fields", "response", "--id-field", "id"]
     criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality", "--engine", BASELINE]
     out = folder / "long.parquet"
     assert main(["winrates", str(data), *columns, *criteria, "--no-progress", "--limit", "2", "--out", str(out)]) == 0
-    assert "the first 2 of 6 prompts, told apart by 'id', are taken (--limit 2)" in capsys.readouterr().err
+    assert "the first 2 of 6 prompts, named by 'id', are taken (--limit 2)" in capsys.readouterr().err
     assert [contest.prompt_id for contest in evenhand.open(out)] == ["r0", "r1"]
 
 
 def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(folder, capsys):
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        path = write(folder, judges=engine, journal="journal.db", flow="verdict_only", check_positional_bias=False)
+        path = write(folder, engine=engine, journal="journal.db", flow="verdict_only", check_positional_bias=False)
         out = folder / "out.parquet"
         run = ["run", str(path), "--max-calls", "2", "--out", str(out), "--quiet"]
         assert main(run) == 3
@@ -356,8 +356,8 @@ def test_the_help_names_every_exit_code(capsys):
 def test_labels_of_people_and_what_is_written_beside_a_result_lie_where_the_file_does(folder, capsys):
     gold = [{"id": row["id"], "label": "Yes" if number % 2 else "No"} for number, row in enumerate(ROWS)]
     write_rows(folder / "gold.jsonl", gold)
-    written = {"out": "out.parquet", "tables": "tables.md", "report": "report.html", "run-file": "again.yaml"}
-    path = write(folder, ids="id", labels={"gold": "gold.jsonl", "design": "random"}, **written)
+    written = {"out": "out.parquet", "tables": "tables.md", "report": "report.html", "run_file": "again.yaml"}
+    path = write(folder, id_field="id", labels={"gold": "gold.jsonl", "design": "random"}, **written)
     assert main(["run", str(path), "--no-progress"]) == 0
     printed = capsys.readouterr().out
     corrected = evenhand.correct(evenhand.open(folder / "out.parquet"), folder / "gold.jsonl", design="random")
@@ -384,7 +384,7 @@ def test_labels_of_people_and_what_is_written_beside_a_result_lie_where_the_file
 def test_what_cannot_be_written_is_refused_before_the_first_call(changes, message, folder, capsys):
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        assert main(["run", str(write(folder, judges=engine, **changes))]) == 2
+        assert main(["run", str(write(folder, engine=engine, **changes))]) == 2
         assert message in capsys.readouterr().err
         assert server.seen == 0
 

@@ -34,7 +34,7 @@ _HOMES = {
     "Plan": "evenhand.labels.plan",
     "Question": "evenhand.question",
     "ReliabilityReport": "evenhand.reliability_report",
-    "Results": "evenhand.result_methods",
+    "Results": "evenhand.results.results",
     "Rubric": "evenhand.criteria",
     "RubricJudge": "evenhand.metrics.judge_metrics",
     "SimulatedEngine": "evenhand.engines.simulated",
@@ -62,20 +62,24 @@ _HOMES = {
     "read_replies": "evenhand.raters",
     "register": "evenhand.metrics",
     "reliability": "evenhand.reliability_report",
-    "run": "evenhand.cli.run_verb",
+    "run": "evenhand.cli.run_file",
     "run_mode": "evenhand.functions",
     "to_label": "evenhand.labels.to_label",
     "winrates": "evenhand.functions",
 }
 """The public names, and their modules; ``__init__.pyi`` says the same to type checkers."""
 
+_METHODS = {"ResultMethods": "evenhand.result_methods"}
+"""The methods of results that need labels, checks, pictures or pages: imported when one is used."""
+
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 - a type checker reads the stub
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    home = _HOMES.get(name) or _METHODS.get(name)
+    if home is None:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 from evenhand.by_name import from_results as from_results
 from evenhand.by_name import open as open  # noqa: A004 - a public name
 from evenhand.catalog import catalog_path as catalog_path
-from evenhand.cli.run_verb import run as run
+from evenhand.cli.run_file import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion
@@ -49,7 +49,7 @@ from evenhand.raters import alternative_annotator_test as alternative_annotator_
 from evenhand.raters import read_replies as read_replies
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.reliability_report import reliability as reliability
-from evenhand.result_methods import Results as Results
+from evenhand.result_methods import ResultMethods
 from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
@@ -57,4 +57,5 @@ from evenhand.votes import Match as Match
 from evenhand.votes import Verdict as Verdict
 from evenhand.votes import Vote as Vote
 
+Results = ResultMethods
 __version__: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError
@@ -12,9 +12,13 @@ from evenhand.functions import checklist, grade_scores, judge, run_mode, winrate
 from evenhand.modes.analyses import ANALYSES
 from evenhand.raters import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
-from evenhand.result_methods import Results
 from evenhand.results.saved import cell_of
 from evenhand.results.vote_columns import Cell
+
+if TYPE_CHECKING:
+    from evenhand.result_methods import ResultMethods as Results
+else:
+    from evenhand.results.results import Results
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "aggregate_votes": aggregate_votes,

@@ -18,7 +18,7 @@ from evenhand.options import (
     WinratesArguments,
     takes,
 )
-from evenhand.result_methods import Results
+from evenhand.results.results import Results
 from evenhand.row_runs import call
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal, overload
 
 from evenhand.judging.estimate import RunEstimate
-from evenhand.result_methods import Results
+from evenhand.result_methods import ResultMethods as Results
 
 @overload
 def judge(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from inspect import signature
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.aggregation.verdict import WEIGHTED_RULES, check_rule
 from evenhand.criteria import Criterion
@@ -35,13 +35,17 @@ from evenhand.options import (
 from evenhand.parsing import compile_pattern, match_closest_option, match_pattern
 from evenhand.question import swapped_index
 from evenhand.read_votes import IN_ORDER, SWAPPED, RecordedVotes, read_assessments
-from evenhand.result_methods import Results
 from evenhand.results.made_by import remembers
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.agreement import Similarity
 from evenhand.unitxt.loading import load_criterion
 from evenhand.version import __version__
 from evenhand.votes import Completion, Match, Vote, is_missing
+
+if TYPE_CHECKING:
+    from evenhand.result_methods import ResultMethods as Results
+else:
+    from evenhand.results.results import Results
 
 
 def _named_columns(**fields: str | None) -> dict[str, str]:
@@ -72,9 +76,7 @@ def _table_of_votes(
         "weights": weights,
     }
     header = {"criterion": criterion, "notes": list(notes), "parameters": parameters}
-    found = Results.of_cells(VoteAnalysis, header, cells)
-    found.analysis.entries  # noqa: B018 - weights that do not fit are found here
-    return found
+    return Results.of_cells(VoteAnalysis, header, cells)
 
 
 @remembers

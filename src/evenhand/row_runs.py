@@ -76,8 +76,8 @@ from evenhand.options import (
     WinratesArguments,
 )
 from evenhand.read_votes import answer_of, read_votes, refuse_vote_columns
-from evenhand.result_methods import Results
 from evenhand.results.made_by import JOBS, run_record
+from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.streams import Job, judge_stream
 from evenhand.unitxt.loading import (

@@ -2,7 +2,6 @@
 
 import pytest
 
-import evenhand
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import yes_no_criterion
 from evenhand.question import comparison_criterion
@@ -42,32 +41,9 @@ def test_yes_needs_more_than_half_of_all_who_were_asked(votes, majority, of_all)
     assert aggregate(cast(*votes), ASKED, "absolute_majority").selected_label == of_all
 
 
-def test_where_nobody_chose_nothing_is_selected():
-    assert aggregate(cast(None, None), ASKED, "absolute_majority").unscored_reason == "abstained"
-    assert aggregate(cast(NA, NA), ASKED, "absolute_majority").na
-
-
-def test_what_was_not_read_could_have_been_anything():
-    assert aggregate(cast(YES, YES, None, None), ASKED, "absolute_majority").bounds == (0.0, 1.0)
-    assert aggregate(cast(YES, None, None, None), ASKED, "absolute_majority").bounds == (0.0, 1.0)
-    assert aggregate(cast(NO, NO, None), ASKED, "absolute_majority").bounds == (0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("votes", "value"), [((0, 0, 1), 1.0), ((0, None, None), 0.5), ((1, 1, None), 0.0), ((0, 0, 1, None), 0.5)]
 )
 def test_a_response_wins_with_more_than_half_of_all(votes, value):
     criterion = comparison_criterion("better", "")
     assert aggregate(cast(*votes), criterion, "absolute_majority").aggregated_value == value
-
-
-def test_recorded_votes_of_every_kind_take_the_rule():
-    rows = [{"gpt": "yes", "llama": None, "ann": None}, {"gpt": "yes", "llama": "yes", "ann": None}]
-    judges = ["gpt", "llama", "ann"]
-    table = evenhand.aggregate_votes(rows, judges)
-    assert table.summary.scores.score.estimate == 1.0
-    of_all = table.rescore(rule="absolute_majority")
-    assert [verdict.selected_label for verdict in of_all.verdicts] == ["No", "Yes"]
-    pairs = [{"gpt": "small", "llama": None, "ann": None}]
-    won = evenhand.winrates(pairs, systems=["small", "large"], votes=judges)
-    assert (won[0].score, won.rescore(aggregation="absolute_majority")[0].score) == (1.0, 0.5)

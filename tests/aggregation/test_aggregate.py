@@ -2,8 +2,8 @@
 
 import pytest
 
-from evenhand.aggregation.verdict import AggregationWarning, aggregate
-from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.aggregation.verdict import aggregate
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
@@ -140,42 +140,6 @@ class TestBinaryPanels:
         assert aggregate(panel(0, 1), bare).selected_index == 1
         assert aggregate(panel(0, 1), criterion_of([None, None], scale="binary", weight=-1)).selected_index == 0
         assert aggregate(panel(0, 1, 1), bare, "any").selected_index == 0
-
-
-class TestNominalPanels:
-    def test_mode_and_weighted_mode(self):
-        three = criterion_of([0, 1, 0.5], scale="nominal")
-        assert aggregate(panel(1, 1, 2), three).selected_index == 1
-        assert aggregate(panel(1, 1, 2, weights=[1, 1, 3]), three, "weighted_mode").selected_index == 2
-
-    def test_ties_go_to_the_worst(self):
-        assert aggregate(panel(1, 2), criterion_of([0, 1, 0.5], scale="nominal")).selected_index == 2
-        assert aggregate(panel(1, 2), criterion_of([0, 1, 0.5], scale="nominal", weight=-1)).selected_index == 1
-
-    def test_ties_without_values_go_to_the_lowest_index(self):
-        assert aggregate(panel(2, 1), criterion_of([None] * 3, scale="nominal")).selected_index == 1
-
-    def test_unanimous(self):
-        with_na = criterion_of([0, 1, None], scale="nominal", na=[2])
-        assert chosen(aggregate(panel(1, 1), with_na, "unanimous")) == (1, 1.0)
-        split = aggregate(panel(1, 0), with_na, "unanimous")
-        assert (split.selected_index, split.na, split.value, split.agreement) == (2, True, None, 0.0)
-        assert split.unscored_reason is None
-
-    def test_judges_that_select_alike_are_unanimous_though_one_contradicts_itself(self):
-        # j: the worse of o1 and o0 is o0, at (1 + 0) / 2; k: o0 at 0; together (.5 + 0) / 2
-        with_na = criterion_of([0, 1, None], scale="nominal", na=[2])
-        assert chosen(aggregate([*orders(0, 1), vote("k", 0)], with_na, "unanimous")) == (0, 0.25)
-
-    def test_unanimous_without_na_option_falls_back_to_mode_and_says_so(self):
-        with pytest.warns(AggregationWarning, match="falling back to 'mode'"):
-            verdict = aggregate(panel(1, 1, 0), criterion_of([0, 1], scale="nominal"), "unanimous")
-        assert chosen(verdict) == (1, 1.0)
-
-    def test_averaged_orders_select_an_option_that_was_chosen(self):
-        # 0 and 1 average to .5, but nobody chose the option of value .5: the worse of the two
-        verdict = aggregate(orders(0, 2), criterion_of([0, 0.5, 1], scale="nominal"))
-        assert chosen(verdict) == (0, 0.5)
 
 
 class TestSamples:
@@ -414,32 +378,6 @@ class TestMissing:
         assert chosen(aggregate(panel(1, 1), criterion_of([0, 0.5, None]))) == (1, 0.5)
 
 
-class TestAssessment:
-    def reasoned(self, judge, option, text, order=(0, 1)):
-        return Vote(judge_id=judge, order=order, selected_index=option, assessment=text)
-
-    def test_it_is_that_of_a_vote_for_the_final_choice(self):
-        votes = [self.reasoned("a", 0, "bad"), self.reasoned("b", 4, "good"), self.reasoned("c", 4, "fine")]
-        assert aggregate(votes, FIVE, "mode").assessment == "good"
-
-    def test_the_given_order_comes_first(self):
-        votes = [self.reasoned("a", 4, "swapped", (1, 0)), self.reasoned("b", 4, "given")]
-        assert aggregate(votes, FIVE).assessment == "given"
-
-    def test_the_nearest_vote_where_none_selected_the_final_choice(self):
-        # (0 + 1 + 1) / 3 = .67 -> the option of value .75, which nobody selected; 1 is nearer than 0
-        votes = [self.reasoned("a", 0, "bad"), self.reasoned("b", 4, "good"), self.reasoned("c", 4, "good too")]
-        verdict = aggregate(votes, FIVE)
-        assert (verdict.selected_index, verdict.assessment) == (3, "good")
-
-    def test_none_where_no_reason_was_given(self):
-        assert aggregate(panel(1, 1), FIVE).assessment is None
-        assert (
-            aggregate([Vote(judge_id="a", order=(0, 1), assessment="?", unscored_reason="empty")], FIVE).assessment
-            is None
-        )
-
-
 class TestBadInput:
     def test_no_votes(self):
         with pytest.raises(InvalidInputError, match="no votes on 'c'"):
@@ -489,16 +427,6 @@ def test_the_votes_are_kept_and_nothing_is_changed():
     assert verdict == aggregate(votes, FIVE)
     assert [one.model_dump() for one in votes] == before
     assert list(verdict.votes) == votes
-
-
-def test_an_na_option_between_the_others_is_never_snapped_to():
-    criterion = Criterion(
-        name="c",
-        description="",
-        options=(Option(label="low", value=0), Option(label="n/a", na=True), Option(label="high", value=1)),
-    )
-    # (0 + 1) / 2 = .5, as far from 0 as from 1
-    assert aggregate(panel(0, 2), criterion).selected_label == "low"
 
 
 class TestBounds:

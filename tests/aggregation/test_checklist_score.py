@@ -5,20 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.aggregation.checklist_score import (
-    category_pass_rates,
     confidence_level,
     confident_answer,
     item_results,
     met_answers,
-    relative_confidence,
-    score_answers,
-    verdict_answer,
     verdict_confidence,
     verdict_covered_mass,
 )
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Vote
 from tests.aggregation.builders import checklist_scores, possible_scores
 
 YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
@@ -98,11 +94,6 @@ def test_the_items_of_a_checklist_with_reasons():
     assert (score.yes, score.no, score.unanswered) == (0, 2, 2)
 
 
-def test_confidence_is_relative_to_yes_and_no():
-    # P(yes) .6 of the .8 that yes and no have
-    assert verdict_confidence(verdict_of(vote("yes", probabilities=(0.6, 0.2)), item=YES_NO)) == pytest.approx(0.75)
-
-
 def test_below_the_least_mass_the_answer_counts():
     votes = [vote("yes", probabilities=(0.1, 0.3)), vote("yes", sample=1, probabilities=(0.6, 0.2))]
     verdict = verdict_of(*votes, item=YES_NO)
@@ -111,30 +102,11 @@ def test_below_the_least_mass_the_answer_counts():
     assert verdict_covered_mass(verdict) == pytest.approx((0.4 + 0.8) / 2)
 
 
-def test_what_na_takes_is_not_covered():
-    verdict = verdict_of(vote("yes", order=(0, 1, 2), probabilities=(0.3, 0.1, 0.6)))
-    assert verdict_confidence(verdict) is None  # .4 is too little, and one answer alone is no probability
-    assert verdict_covered_mass(verdict) == pytest.approx(0.4)
-
-
 def test_without_probabilities_the_share_of_yes_among_draws():
     assert verdict_confidence(verdict_of("yes", "no", "yes", "yes", None)) == pytest.approx(3 / 4)
     assert verdict_confidence(verdict_of("yes")) is None
     assert verdict_confidence(verdict_of("yes", None)) is None
     assert verdict_confidence(verdict_of(None)) is None
-
-
-def test_a_panel_counts_judges_and_not_votes():
-    # a says yes in 1 of 3 draws, b in 1 of 1: (1/3 + 1) / 2
-    votes = [vote("yes"), vote("no", sample=1), vote("no", sample=2), vote("yes", judge="b")]
-    assert verdict_confidence(verdict_of(*votes, item=YES_NO)) == pytest.approx(2 / 3)
-
-
-def test_orders_count_alike_however_many_draws_they_had():
-    votes = [vote("yes"), vote("yes", sample=1), vote("yes", sample=2), vote("no", order=(1, 0))]
-    assert verdict_confidence(verdict_of(*votes, item=YES_NO)) == pytest.approx(1 / 2)
-    first = VoteRules(on_position_bias="first")
-    assert verdict_confidence(verdict_of(*votes, item=YES_NO), rules=first) == 1.0
 
 
 def test_weights_count_where_the_rule_is_weighted():
@@ -171,15 +143,6 @@ def test_the_scores_that_missing_answers_leave_open():
     assert possible_scores([verdict_of("na")] * 3, checklist) is None
 
 
-def test_a_missing_prerequisite_leaves_open_what_needs_it():
-    # item 1 needs item 0, which has no answer: both no, or both yes
-    verdicts = [verdict_of(None), verdict_of("yes")]
-    checklist = checklist_of(2, prerequisites={1: [0]}.items())
-    assert possible_scores(verdicts, checklist) == (0.0, 1.0)
-    # the confidences are those of the answers: 0 and 0, or 1 and that of a single yes
-    assert possible_scores(verdicts, checklist, primary="normalized_score") == (0.0, 1.0)
-
-
 def test_a_missing_vote_leaves_open_what_the_others_would_say():
     # two yes of three: a third no would not change the answer, but the mean probability
     verdict = verdict_of(vote("yes"), vote("yes", judge="b"), vote(None, judge="c"), item=YES_NO)
@@ -201,54 +164,6 @@ def answered(draw):
 def scored(answers, weights, needed, primary="pass_rate"):
     checklist = checklist_of(len(answers), weights, needed.items())
     return checklist, [verdict_of(answer) for answer in answers], primary
-
-
-SCORES = ("pass_rate", "weighted_score", "normalized_score", "yes", "no", "na", "unanswered")
-
-
-@settings(deadline=None)
-@given(answered(), st.randoms())
-def test_the_order_of_the_items_does_not_matter(given_answers, random):
-    checklist, verdicts, _ = scored(*given_answers)
-    before = checklist_scores(verdicts, checklist)
-    order = list(range(len(verdicts)))
-    random.shuffle(order)
-    shuffled = checklist.model_copy(update={"items": tuple(checklist.items[place] for place in order)})
-    after = checklist_scores([verdicts[place] for place in order], shuffled)
-    for name in SCORES:
-        assert getattr(after, name) == pytest.approx(getattr(before, name))
-
-
-@settings(deadline=None)
-@given(answered())
-def test_names_do_not_matter(given_answers):
-    checklist, verdicts, _ = scored(*given_answers)
-    renamed = checklist.model_copy(
-        update={
-            "items": tuple(
-                item.model_copy(
-                    update={
-                        "name": f"other {item.name}",
-                        "prerequisites": tuple(f"other {needed}" for needed in item.prerequisites),
-                    }
-                )
-                for item in checklist.items
-            )
-        }
-    )
-    assert checklist_scores(verdicts, renamed) == checklist_scores(verdicts, checklist)
-
-
-@settings(deadline=None)
-@given(answered())
-def test_an_unanswered_item_changes_no_score(given_answers):
-    answers, weights, needed = given_answers
-    checklist, verdicts, _ = scored(answers, weights, needed)
-    longer, more, _ = scored([*answers, None], [*weights, 7], needed)
-    before, after = checklist_scores(verdicts, checklist), checklist_scores(more, longer)
-    for name in SCORES[:-1]:
-        assert getattr(after, name) == getattr(before, name)
-    assert after.unanswered == before.unanswered + 1
 
 
 @settings(deadline=None)
@@ -335,43 +250,6 @@ def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unsco
         assert item.answer == "no"  # nobody's no becomes a yes
 
 
-def test_scores_are_over_the_answered_items():
-    # answered: yes (3), no (1), yes (2): 2 / 3, and (3 + 2) / 6
-    score = score_answers(["yes", "no", "yes", None, "na"], [3, 1, 2, 50, 50])
-    assert (score.yes, score.no, score.na, score.unanswered, score.answered) == (2, 1, 1, 1, 3)
-    assert score.pass_rate == pytest.approx(2 / 3)
-    assert score.weighted_score == pytest.approx(5 / 6)
-    assert score.scaled_score_1_5 == pytest.approx(11 / 3)  # 4 · 2/3 + 1
-    assert score.normalized_score == pytest.approx(2 / 3)  # no confidences: the pass rate
-
-
-def test_confidence_where_it_is_known():
-    # (.9 + .2 + 1) / 3: the third item has no confidence and counts as its yes; the unanswered one does not count
-    score = score_answers(["yes", "no", "yes", None], confidences=[0.9, 0.2, None, 0.5])
-    assert score.normalized_score == pytest.approx(2.1 / 3)
-
-
-def test_nothing_answered_is_no_score():
-    score = score_answers([None, "na"])
-    assert (score.pass_rate, score.weighted_score, score.normalized_score) == (None, None, None)
-    assert (score.scaled_score_1_5, score.primary_score, score.unanswered, score.na) == (None, None, 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("primary", "value"), [("pass_rate", 0.5), ("weighted_score", 0.75), ("normalized_score", 0.6)]
-)
-def test_the_primary_score_is_the_one_named(primary, value):
-    # pass 1 / 2, weighted 3 / 4, normalized (.8 + .4) / 2
-    score = score_answers(["yes", "no"], [3, 1], confidences=[0.8, 0.4], primary=primary)
-    assert score.primary_score == pytest.approx(value)
-
-
-def test_an_undefined_primary_score_is_missing():
-    # only items of weight 0 are answered
-    score = score_answers(["yes", "no", None], [0, 0, 1], primary="weighted_score")
-    assert (score.weighted_score, score.primary_score, score.pass_rate) == (None, None, 0.5)
-
-
 CHECKLIST = Checklist(
     name="l",
     items=(
@@ -390,47 +268,6 @@ def verdict(item, index, *probabilities, reason=None):
     return aggregate(votes, CHECKLIST.items[item].as_criterion())
 
 
-def test_from_verdicts():
-    verdicts = [verdict(0, 0), verdict(1, 2), verdict(2, None, reason="truncated")]
-    score = checklist_scores(verdicts, CHECKLIST)
-    assert (score.yes, score.no, score.na, score.unanswered) == (1, 0, 1, 1)
-    assert (score.pass_rate, score.weighted_score) == (1.0, 1.0)
-
-
-def test_confidence_from_the_votes():
-    # (.6 / .8 + .3 / .6) / 2 = (.75 + .5) / 2
-    one = verdict(0, 0, (0.6, 0.2), (0.3, 0.3))
-    assert verdict_confidence(one) == pytest.approx(0.625)
-    score = checklist_scores([one, verdict(1, 2), verdict(2, 1)], CHECKLIST, primary="normalized_score")
-    assert score.primary_score == pytest.approx(0.3125)  # (.625 + 0) / 2
-
-
-def test_an_unscored_vote_has_no_confidence():
-    assert verdict_confidence(verdict(0, None, (0.9, 0.1), reason="ambiguous")) is None
-    assert verdict_confidence(verdict(0, 0, (0.0, 0.0))) is None
-
-
-def test_answers_of_verdicts():
-    assert verdict_answer(Verdict(na=True)) == "na"
-    assert verdict_answer(Verdict(unscored_reason="empty")) is None
-    assert [verdict_answer(Verdict(value=value)) for value in (1.0, 0.0)] == ["yes", "no"]
-
-
-def test_rates_per_category():
-    rates = category_pass_rates(["yes", "no", "no", None, "na"], ["a", "a", None, "b", ""])
-    assert rates == {"a": 0.5, "ungrouped": 0.0, "b": None}
-
-
-@given(st.lists(st.sampled_from(["yes", "no", "na", None]), max_size=8), st.data())
-def test_an_item_without_an_answer_changes_no_score(answers, data):
-    weights = data.draw(st.lists(st.integers(0, 5), min_size=len(answers), max_size=len(answers)))
-    before = score_answers(answers, weights)
-    after = score_answers([*answers, None], [*weights, 7])
-    for name in ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "primary_score"):
-        assert getattr(after, name) == getattr(before, name)
-    assert after.unanswered == before.unanswered + 1
-
-
 @pytest.mark.parametrize(
     ("confidence", "level", "answer"),
     [
@@ -444,11 +281,3 @@ def test_an_item_without_an_answer_changes_no_score(answers, data):
 )
 def test_levels_begin_at_their_lower_bound(confidence, level, answer):
     assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)
-
-
-@given(st.floats(1e-6, 1), st.floats(1e-6, 1))
-def test_yes_and_no_are_treated_alike(yes, no):
-    there, back = relative_confidence(yes, no), relative_confidence(no, yes)
-    assert there is not None
-    assert back is not None
-    assert there + back == pytest.approx(1)

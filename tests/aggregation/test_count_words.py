@@ -1,8 +1,6 @@
 """Words in every script: boundaries of Unicode (UAX 29, section 4), worked by hand."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evenhand.aggregation.rubric_score import LengthPenalty, count_words
 
@@ -28,16 +26,6 @@ from evenhand.aggregation.rubric_score import LengthPenalty, count_words
 )
 def test_words_are_counted(text, words):
     assert count_words(text) == words
-
-
-@given(st.lists(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["Z", "C"]), min_size=1)))
-def test_scripts_with_spaces_count_as_they_did(pieces):
-    assert count_words(" ".join(pieces)) == len(pieces)
-
-
-@given(st.text(), st.text())
-def test_two_texts_apart_have_the_words_of_both(first, second):
-    assert count_words(f"{first}\n{second}") == count_words(first) + count_words(second)
 
 
 def test_a_long_chinese_answer_is_penalised():

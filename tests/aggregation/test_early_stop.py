@@ -1,7 +1,6 @@
 """When further draws are not needed: held against trying everything that they could still say."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from evenhand.aggregation.verdict import (
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
-from evenhand.votes import EarlyStop, Vote, unselected_draws
+from evenhand.votes import EarlyStop, Vote
 from tests.aggregation.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
 from tests.support.shared import shared_path
 
@@ -98,39 +97,11 @@ def test_worked_examples_of_yes_and_no(made, remaining, settled):
     assert draws_are_settled(draws(made, criterion), criterion, remaining) is settled
 
 
-def test_a_median_is_settled_when_neither_end_of_the_scale_can_move_it():
-    criterion = scaled("ordinal")
-    # 3, 3, 3 of five: the median of 3, 3, 3, x, y is 3 whatever x and y
-    assert draws_are_settled(draws([3, 3, 3], criterion), criterion, 2)
-    # 0, 3, 3 of five: with 0, 0 the median is 0
-    assert not draws_are_settled(draws([0, 3, 3], criterion), criterion, 2)
-
-
 @pytest.mark.parametrize(("leading", "runner_up"), [(1, 0), (4, 0), (5, 2), (20, 11), (3, 3)])
 def test_the_posterior_of_the_lead_is_that_of_a_beta_distribution(leading, runner_up):
     assert posterior_of_lead(leading, runner_up) == pytest.approx(
         stats.beta(leading + 1, runner_up + 1).sf(0.5), abs=1e-12
     )
-
-
-def test_unanimous_draws_stop_at_a_confidence():
-    # P(theta > 1/2) after k equal draws is 1 - (1/2)^(k+1): 0.9375 for 3, 0.96875 for 4
-    criterion = CRITERIA["binary"]
-    assert not draws_are_settled(draws([0] * 3, criterion), criterion, 30, confidence=0.95)
-    assert draws_are_settled(draws([0] * 4, criterion), criterion, 30, confidence=0.95)
-    assert not draws_are_settled(draws([0] * 4, criterion), criterion, 30)
-
-
-def test_the_option_drawn_most_does_not_stop_draws_whose_median_is_another():
-    criterion = Criterion(
-        name="c",
-        description="d",
-        options=tuple(Option(label=str(level), value=level / 10) for level in range(11)),
-    )
-    made = [10] * 6 + [0, 1, 2, 3, 4, 5, 6]  # the mode is 10, the median 6
-    assert math.isclose(aggregate(draws(made, criterion), criterion).aggregated_value, 0.6)
-    assert posterior_of_lead(6, 1) > 0.95
-    assert not draws_are_settled(draws(made, criterion), criterion, 20, confidence=0.95)
 
 
 DISTINCT = {
@@ -183,13 +154,6 @@ def test_the_default_comes_to_what_all_draws_come_to(accuracy, planned):
     assert calls < expected(Stopping(CRITERIA["binary, a fault"], None), [accuracy, 1 - accuracy], planned)[0] + 1e-12
 
 
-@pytest.mark.parametrize("criterion", [levels(5), levels(4, "nominal")], ids=["five levels", "four kinds"])
-@pytest.mark.parametrize("accuracy", [0.5, 0.7, 0.97])
-def test_so_it_does_among_several_options(criterion, accuracy):
-    others = [(1 - accuracy) / (len(criterion.options) - 1)] * (len(criterion.options) - 1)
-    assert expected(Stopping(criterion, "predictive"), [accuracy, *others], 7)[1] >= 0.97
-
-
 def test_the_default_saves_two_calls_of_five_on_recorded_draws():
     cells = recorded_cells(shared_path(RECORDED))
     some = type(cells)(dict(itertools.islice(cells.items(), 0, None, 8)))
@@ -226,14 +190,6 @@ def test_draws_come_to_nothing_under_a_criterion_that_they_do_not_settle():
     assert aggregate(stopped([3, 3, 3, 3, 0], ordinal, 7), nominal).selected_index == 3
 
 
-def test_every_panel_rule_reads_what_was_settled():
-    criterion = levels(5)
-    votes = [*stopped([4, 4, 4], criterion, 5, judge="a"), *stopped([0, 0, 0], criterion, 5, judge="b")]
-    values = {rule: aggregate(votes, criterion, rule).aggregated_value for rule in ("mean", "min", "max", "median")}
-    assert values == {"mean": 0.5, "min": 0.0, "max": 1.0, "median": 0.5}
-    assert aggregate(votes, criterion, "weighted_mean", weights={"a": 3, "b": 1}).aggregated_value == 0.75
-
-
 def test_bounds_hold_what_unmade_draws_could_still_have_said():
     criterion = CRITERIA["binary"]
     # 4 yes and 2 unscored of seven: with two no, 4 : 2 is settled, for one no more is 4 : 3
@@ -241,16 +197,6 @@ def test_bounds_hold_what_unmade_draws_could_still_have_said():
     # under a posterior 4 yes end nine draws; with two no in place of the unscored ones nothing is certain
     unsure = aggregate(stopped([0, None, 0, None, 0, 0], criterion, 9, 0.95), criterion)
     assert (unsure.aggregated_value, unsure.bounds) == (1.0, (0.0, 1.0))
-
-
-@pytest.mark.parametrize(
-    ("planned", "confidence", "first"), [(5, None, 2), (5, "predictive", 2), (2, None, 1), (5, 0.7, 1), (5, 0.8, 2)]
-)
-def test_the_draws_that_no_stop_selects(planned, confidence, first):
-    votes = stopped([0, 1, 0], CRITERIA["binary"], planned, confidence)[:planned]
-    assert [vote.sample for vote in unselected_draws(votes)] == list(range(first))
-    free = draws([0, 1, 0], CRITERIA["binary"])
-    assert unselected_draws(free) == free
 
 
 def test_agreement_under_a_stop_is_that_of_all_draws_on_average():

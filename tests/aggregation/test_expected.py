@@ -15,11 +15,6 @@ def test_the_mean_of_a_whole_distribution():
     assert expected_value([0.1, 0.3, 0.6], [0.0, 0.5, 1.0]) == pytest.approx(0.75)
 
 
-def test_mass_that_names_no_option_is_left_out_of_the_divisor():
-    # The sum is 0.2 * 0.5 + 0.4 * 1, the covered mass 0.6.
-    assert expected_value([0.0, 0.2, 0.4], [0.0, 0.5, 1.0]) == pytest.approx(0.5 / 0.6)
-
-
 def test_na_counts_in_neither_sum_and_covers_nothing():
     assert expected_value([0.3, 0.3, 0.4], [0.0, 1.0, None]) == pytest.approx(0.5)
     assert expected_value([0.2, 0.2, 0.6], [0.0, 1.0, None]) is None
@@ -30,11 +25,6 @@ def test_the_least_mass_is_enough_and_less_is_not():
     assert expected_value([0.25, 0.24], [0.0, 1.0]) is None
     assert expected_value([0.1] * 5, [1.0] * 5) == 1.0  # a sum of 0.5 up to rounding
     assert expected_value([0.01, 0.03], [0.0, 1.0], min_mass=0.0) == pytest.approx(0.75)
-
-
-@pytest.mark.parametrize(("masses", "values"), [([], []), ([0.0, 0.0], [0.0, 1.0]), ([1.0], [None])])
-def test_nothing_covered_is_none_even_without_a_least_mass(masses, values):
-    assert expected_value(masses, values, min_mass=0.0) is None
 
 
 @given(st.lists(st.tuples(MASSES, VALUES), min_size=1, max_size=6), st.floats(0.01, 1))

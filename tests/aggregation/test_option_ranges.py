@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.aggregation.verdict import ON_POSITION_BIAS, RULES, Scoring, aggregate
 from evenhand.criteria import Criterion, Option, Rubric
-from evenhand.errors import InvalidCriterionError
 from evenhand.modes.rubric import rubric_result
 from evenhand.results.vote_columns import VerdictColumns
 from evenhand.scoring import summarize
@@ -30,20 +28,6 @@ def test_the_range_of_scores():
     assert criterion_of([0.25, 0.75]).units == (0.0, 1.0)
     assert criterion_of([0.25, 0.75]).share_of_range(0.25) == 0.25
     assert [LIKERT.share_of_range(value) for value in (1, 2, 5)] == [0, 0.25, 1]
-
-
-@pytest.mark.parametrize(
-    ("values", "scale", "message"),
-    [
-        ([5, 5], "ordinal", "have values from 5.0 to 5.0; .* give at least two that differ"),
-        ([5, None], "ordinal", "have values from 5.0 to 5.0"),
-        ([-1e308, 1e308], "ordinal", "that differ, by a finite number"),
-        ([2, 1], "pairwise", "'o0' of the pairwise criterion 'c' has the value 2.0; it lies in \\[0, 1\\]: 1 where"),
-    ],
-)
-def test_a_range_in_which_no_score_can_lie_is_refused(values, scale, message):
-    with pytest.raises(InvalidCriterionError, match=message):
-        criterion_of(values, scale=scale)
 
 
 def test_verdicts_by_hand():
@@ -70,46 +54,8 @@ def test_verdicts_by_hand():
     assert unscored.limits(np.array([(0, 1), SENTIMENT.score_range])).tolist() == [[0, 100], [-1, 1]]
 
 
-def test_scores_by_hand():
-    verdicts = [aggregate(panel(place), LIKERT) for place in (4, 3, 3, 0)] + [Verdict(unscored_reason="empty")]
-    found = summarize(verdicts, [LIKERT.score_range] * 5)
-    assert found.score.estimate == pytest.approx((5 + 4 + 4 + 1) / 4)
-    assert 1 <= found.score.low < found.score.estimate < found.score.high <= 5
-    assert (found.score_if_unscored_0, found.score_if_unscored_1) == pytest.approx((15 / 5, 19 / 5))
-    assert (found.unscored_bounds.low, found.unscored_bounds.high) == pytest.approx((3, 3.8))
-    # all at the best value: the limit is that of four of four
-    certain = summarize([aggregate(panel(2), SENTIMENT)] * 4, [SENTIMENT.score_range] * 4).score
-    assert (certain.estimate, certain.high, certain.method) == (1.0, 1.0, "beta")
-    shares = summarize([aggregate(panel(1), criterion_of([0, 1]))] * 4).score
-    assert certain.low == pytest.approx(2 * shares.low - 1)
-
-
 def verdict_of(value):
     return Verdict(selected_index=0, value=value, aggregated_value=value)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "score"),
-    # Likert 4 is 3/4 of its range, the sentiment (weight 2) 1/2; a fault (weight -1) of 25 of 100 counts a quarter
-    [("skip", (3 / 4 + 2 / 2 - 1 / 4) / 3), ("zero", (3 / 4 + 1 - 1 / 4) / 3)],
-)
-def test_rubrics_count_shares_of_ranges(strategy, score):
-    named = {"likert": (LIKERT, 1), "sentiment": (SENTIMENT, 2), "fault": (PERCENT, -1)}
-    criteria = tuple(each.model_copy(update={"name": name, "weight": w}) for name, (each, w) in named.items())
-    rubric = Rubric(name="r", criteria=criteria, na_strategy=strategy)
-    assert rubric_score([verdict_of(4), verdict_of(0), verdict_of(25)], rubric).score == pytest.approx(score)
-
-
-def test_what_does_not_apply_counts_a_share_too():
-    likert, percent = (LIKERT.model_copy(update={"name": name, "weight": w}) for name, w in (("a", 3), ("b", 1)))
-    verdicts = [Verdict(na=True), verdict_of(5)]
-
-    def score(**rules):
-        return rubric_score(verdicts, Rubric(name="r", criteria=(likert, percent), **rules)).score
-
-    assert score(na_strategy="partial", na_partial=0.5) == pytest.approx((3 * 0.5 + 1) / 4)
-    assert score(na_strategy="fail") == pytest.approx(1 / 4)
-    assert score(na_strategy="zero") == pytest.approx(1 / 4)
 
 
 def test_the_bounds_of_a_rubric_by_hand():
@@ -123,7 +69,6 @@ def test_the_bounds_of_a_rubric_by_hand():
     assert rubric_result([aggregate(orders(3, 4), likert)], Rubric(name="r", criteria=(likert,))).score == 0.875
 
 
-SIZE = 4
 ORDERS = ((0, 1, 2, 3), (3, 2, 1, 0))
 AFFINE = [(4.0, 1.0), (2.0, -1.0), (100.0, 0.0), (0.7, -3.3), (1e-3, 7.0), (1e6, -2e5)]
 options_of = st.sampled_from(

@@ -176,19 +176,6 @@ def test_weights_scaled_by_a_constant_change_nothing(run, factor):
     ).model_dump(exclude=exact)
 
 
-@given(runs(criteria(scale="ordinal")))
-def test_the_least_is_at_most_the_mean_and_the_mean_at_most_the_greatest(run):
-    criterion, votes, _, policy = run
-    found = {rule: verdict_of(criterion, votes, rule, policy) for rule in RULES["ordinal"]}
-    if found["mean"].scored:
-        least, greatest = found["min"].aggregated_value, found["max"].aggregated_value
-        for rule in ("mean", "weighted_mean", "median", "mode"):
-            assert least <= found[rule].aggregated_value <= greatest
-        assert found["min"].value <= found["median"].value <= found["max"].value
-    else:
-        assert not any(verdict.scored for verdict in found.values())
-
-
 @given(runs())
 def test_the_value_lies_within_the_values_voted_for(run):
     criterion, votes, rule, policy = run
@@ -199,18 +186,6 @@ def test_the_value_lies_within_the_values_voted_for(run):
     elif verdict.scored:
         assert min(values) <= verdict.aggregated_value <= max(values)
         assert 0 <= verdict.agreement <= 1
-
-
-@given(runs(max_votes=1))
-def test_one_vote_is_the_verdict(run):
-    criterion, (vote,), rule, policy = run
-    verdict = verdict_of(criterion, [vote], rule, policy)
-    assert (verdict.selected_index, verdict.na) == (vote.selected_index, vote.na)
-    assert verdict.unscored_reason == vote.unscored_reason
-    expected = criterion.options[vote.selected_index].value if vote.scored else None
-    assert (verdict.value, verdict.aggregated_value) == (expected, expected)
-    assert verdict.agreement == (None if vote.selected_index is None else 1.0)
-    assert verdict.position_consistent is None
 
 
 @given(runs(PAIRWISE))
@@ -234,31 +209,3 @@ def test_swapping_the_two_responses_mirrors_the_verdict(run):
     assert there.spread == pytest.approx(back.spread)
     for name in ("agreement", "position_consistent", "unscored_reason"):
         assert getattr(there, name) == getattr(back, name)
-
-
-@given(runs(PAIRWISE, max_votes=1), st.data())
-def test_two_orders_agree_exactly_where_their_winners_do(run, data):
-    criterion, _, rule, _ = run
-    options = [data.draw(st.sampled_from(range(len(criterion.options)))) for _ in range(2)]
-    votes = [
-        Vote(judge_id="j", order=order, selected_index=option)
-        for order, option in zip([(0, 1), (1, 0)], options, strict=True)
-    ]
-    first, second = (criterion.options[option].value for option in options)
-    same_winner = (first > 0.5) is (second > 0.5) and (first < 0.5) is (second < 0.5)
-    verdict = verdict_of(criterion, votes, rule, "abstain")
-    assert (verdict.position_consistent, verdict.scored) == (same_winner, same_winner)
-    if same_winner:
-        assert verdict.aggregated_value == pytest.approx((first + second) / 2)
-
-
-@given(runs())
-def test_equal_weights_make_a_weighted_rule_the_unweighted_one(run):
-    criterion, votes, _, policy = run
-    unweighted = {"weighted": "majority", "weighted_mean": "mean", "weighted_mode": "mode"}
-    for rule in RULES[criterion.scale]:
-        if rule in unweighted:
-            level = [vote.model_copy(update={"weight": 2.0}) for vote in votes]
-            weighted, plain = (verdict_of(criterion, level, name, policy) for name in (rule, unweighted[rule]))
-            assert weighted.selected_index == plain.selected_index
-            assert weighted.aggregated_value == pytest.approx(plain.aggregated_value)

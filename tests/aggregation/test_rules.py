@@ -1,7 +1,6 @@
 import pytest
 
 from evenhand.aggregation.verdict import (
-    ON_POSITION_BIAS,
     RULES,
     Levels,
     check_on_position_bias,
@@ -18,22 +17,6 @@ from tests.aggregation.builders import criterion_of
 def test_the_default_comes_first(scale, default):
     assert RULES[scale][0] == default
     assert check_rule(None, scale) == default
-
-
-@pytest.mark.parametrize(
-    ("scale", "default"),
-    [("binary", "average"), ("ordinal", "average"), ("nominal", "average"), ("pairwise", "tie")],
-)
-def test_the_default_policy(scale, default):
-    assert ON_POSITION_BIAS[scale][0] == default
-    assert check_on_position_bias(None, scale) == default
-
-
-def test_every_name_in_the_tables_is_accepted():
-    for scale, rules in RULES.items():
-        assert [check_rule(rule, scale) for rule in rules] == list(rules)
-    for scale, policies in ON_POSITION_BIAS.items():
-        assert [check_on_position_bias(policy, scale) for policy in policies] == list(policies)
 
 
 def test_a_rule_of_another_scale_is_refused():
@@ -65,22 +48,6 @@ def test_the_worst_option_follows_the_sign_of_the_weight():
     assert Levels.of(criterion_of(values)).worst([0, 2, 3]) == 0
     assert Levels.of(criterion_of(values, weight=-1)).worst([0, 3]) == 0
     assert Levels.of(criterion_of(values, weight=-1)).worst([0, 1]) == 0
-
-
-def test_the_worst_option_without_values():
-    assert Levels.of(criterion_of([None] * 3)).worst([2, 1]) == 1
-    assert Levels.of(criterion_of([None] * 2, scale="binary")).worst([0, 1]) == 1
-    assert Levels.of(criterion_of([None] * 2, scale="binary", weight=-1)).worst([0, 1]) == 0
-
-
-def test_an_na_option_has_no_place_among_the_candidates():
-    with pytest.raises(InvalidInputError, match="has no value"):
-        Levels.of(criterion_of([0, 1, None], na=[2])).worst([0, 2])
-
-
-@pytest.mark.parametrize("weights", [None, {}, {"a": 1, "b": 1}, {"a": 2}, {"a": 0, "b": 2.5}])
-def test_weights_that_can_be_used(weights):
-    check_weights(weights)
 
 
 def test_weights_that_no_rule_can_use():

@@ -137,7 +137,7 @@ VERBS = {
     "judge": ["--criteria", "Is it correct?", "--response-fields", "answer"],
     "winrates": [*OVERALL, "--response-fields", *PAIR, "--context-fields", "question"],
     "checklist": ["--checklist", "checklists.evenhand.summary", "--response-fields", "answer", *MAPPED],
-    "run-mode": ["--mode", "best_of", "--response-fields", *PAIR, *OVERALL, "--context-fields", "question"],
+    "judge --mode": ["--mode", "best_of", "--response-fields", *PAIR, *OVERALL, "--context-fields", "question"],
     "reliability": ["--criteria", "Is it correct?", "--response-fields", "answer"],
 }
 
@@ -148,6 +148,6 @@ def test_every_verb_refuses_what_the_judge_may_not_see(verb, marked, server, tmp
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({**ROW, **({"data_classification_policy": "pii"} if marked == "row" else {})}) + "\n")
     option = ["--data-classification", "pii"] if marked == "option" else []
-    assert main([verb, str(path), *VERBS[verb], "--engine", address(server), *option]) == 2
+    assert main([verb.split()[0], str(path), *VERBS[verb], "--engine", address(server), *option]) == 2
     assert "has the data classification ['pii']" in " ".join(capsys.readouterr().err.split())
     assert server.seen == 0

@@ -174,7 +174,7 @@ def test_results_that_are_lost_are_not_bought_again_unasked(server, journal, tmp
     assert len(server.batches) == 1
     [record] = BatchRecords(journal).all()
     assert record.name in str(replies[0])
-    assert main(["resume", str(journal.path), "--forget", record.name]) == 0
+    assert main(["journal", "forget", record.name, "--journal", str(journal.path)]) == 0
     assert "given up" in capsys.readouterr().out
     assert ask(engine(server), journal) == directly(server)
     assert len(server.batches) == 2
@@ -352,12 +352,12 @@ def test_resume_collects_what_is_ready_from_another_place(server, tmp_path, shap
     elsewhere = tmp_path / "copied.sqlite3"
     with closing(sqlite3.connect(path)) as connection, closing(sqlite3.connect(elsewhere)) as copy:
         connection.backup(copy)
-    assert main(["resume", str(elsewhere)]) == 0
+    assert main(["journal", "collect", "--journal", str(elsewhere)]) == 0
     said = capsys.readouterr().out
     assert "0 new replies of 1 batch" in said
     assert f"{server.batches[0].name} of 8 requests has not ended" in said
     server.finish()
-    assert main(["resume", str(elsewhere), "--wait"]) == 0
+    assert main(["journal", "collect", "--journal", str(elsewhere), "--wait"]) == 0
     assert "8 new replies of 1 batch" in capsys.readouterr().out
     with Journal(elsewhere) as journal:
         assert ask(engine(server, shape), journal, texts=TEXTS[:5]) == directly(server)[:5]
@@ -372,7 +372,7 @@ def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path)
     run.send(signal.SIGINT)
     assert run.wait(30) == 1
     assert "1 batch of 6 requests left with the provider" in run.told
-    assert f"evenhand resume {tmp_path / 'journal.sqlite3'}" in run.told
+    assert f"evenhand journal collect --journal {tmp_path / 'journal.sqlite3'}" in run.told
     assert "KeyboardInterrupt" in run.told
     server.finish()
     again = Running(JUDGE, server.base_url, tmp_path / "journal.sqlite3", output=tmp_path / "again")
@@ -485,7 +485,7 @@ def test_resume_reads_the_other_batches_where_one_cannot_be_seen(server, journal
     keys = [line["custom_id"] for line in server.batches[0].lines]
     with Journal(tmp_path / "another.sqlite3") as another:
         _waiting_for(another, engine(server).to_judge(), "batch_404", "batch_1", keys=keys)
-        assert main(["resume", str(another.path)]) == 1
+        assert main(["journal", "collect", "--journal", str(another.path)]) == 1
         told = capsys.readouterr()
         assert "8 new replies of 2 batches" in told.out
         assert "'batch_404' of 1 request cannot be seen" in told.err
@@ -496,7 +496,7 @@ def test_resume_does_not_look_elsewhere_than_where_a_batch_was_sent(journal, mon
     monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:1/v1")
     _waiting_for(journal, evenhand.LiteLLMEngine(model="openai/judge", batch=True).to_judge(), "batch_1")
     monkeypatch.delenv("OPENAI_API_BASE")
-    assert main(["resume", str(journal.path)]) == 1
+    assert main(["journal", "collect", "--journal", str(journal.path)]) == 1
     assert "with endpoint 'http://localhost:1/v1', which is None here" in capsys.readouterr().err
     assert len(BatchRecords(journal).all()) == 1
 

@@ -386,9 +386,3 @@ def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
 def test_an_id_that_is_no_engine_is_refused(identifier):
     with pytest.raises(ArtifactError, match=identifier.replace(".", r"\.")):
         as_judge(identifier)
-
-
-@pytest.mark.parametrize("fields", [{"max_batch": 0}, {"quiet_seconds": -1}])
-def test_impossible_settings_are_refused(fields):
-    with pytest.raises(InvalidInputError, match=next(iter(fields))):
-        UnitxtBridge(BridgeTestScriptedEngine(), **fields)

@@ -1,20 +1,18 @@
 """Judge metrics as modules of Hugging Face's evaluate."""
 
-import math
 from pathlib import Path
 
 import evaluate
-import numpy as np
 import pytest
 from unitxt import create_dataset
 from unitxt import evaluate as unitxt_evaluate
 from unitxt.task import Task
 
 import evenhand
-from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.errors import InvalidInputError
 from evenhand.integrations.hf_evaluate import evaluation_module
 from evenhand.metrics import register
-from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from tests.support.judges import ScriptedJudge
 
 QUESTIONS = ["How many legs has a spider?", "What is the capital of France?", "Who wrote Emma?"]
@@ -29,10 +27,6 @@ def metric_id(kind="direct", criterion="direct.relevance", **settings):
         **settings,
     }
     return f"metrics.evenhand.{kind}[{','.join(f'{name}={value}' for name, value in given.items())}]"
-
-
-def pairwise_id(**settings):
-    return metric_id("pairwise", "pairwise.overall_quality", **settings)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -52,17 +46,6 @@ def test_the_scores_are_those_of_a_recipe():
     assert scores == {name: expected[name] for name in scores}
     assert scores["num_of_instances"] == 3
     assert scores["score_name"] == "relevance"
-
-
-def test_batches_and_single_instances_add_up():
-    module = evaluation_module(metric_id())
-    at_once = module.compute(predictions=ANSWERS, question=QUESTIONS)
-    module.add_batch(predictions=ANSWERS[:2], question=QUESTIONS[:2])
-    assert len(module) == 2
-    module.add(prediction=ANSWERS[2], question=QUESTIONS[2])
-    assert module.compute() == at_once
-    assert len(module) == 0
-    assert module.compute(predictions=np.array(ANSWERS), question=np.array(QUESTIONS)) == at_once
 
 
 # the point is where the reference comes from; the question is left out on purpose
@@ -85,23 +68,6 @@ def test_references_may_be_texts_lists_or_absent():
     assert 0 <= scores["score"] <= 1
 
 
-@pytest.mark.parametrize(
-    ("predictions", "names"),
-    [
-        ([["Eight legs.", "Cheese."], ["Paris is the capital.", "Trains."]], ("1", "2")),
-        ([{"a.b": "Eight legs.", "tie": None}, {"a.b": "Paris is the capital.", "tie": "Trains."}], ("a.b", "tie")),
-    ],
-)
-def test_comparisons_take_lists_and_dicts(predictions, names):
-    module = evaluation_module(pairwise_id())
-    scores = module.compute(predictions=predictions, question=QUESTIONS[:2])
-    assert scores["score_name"] == f"{names[0]}_winrate"
-    assert scores[f"{names[0]}_winrate"] == 1.0
-    missing = sum(prediction == {"a.b": "Eight legs.", "tie": None} for prediction in predictions)
-    assert scores["num_unscored"] == missing
-    assert module.name == "pairwise_overall_quality"
-
-
 def test_combined_modules_keep_their_scores_apart():
     relevance, clarity = evaluation_module(metric_id()), evaluation_module(metric_id(criterion="direct.clarity"))
     combined = evaluate.combine([relevance, clarity])
@@ -116,29 +82,6 @@ def test_combined_modules_keep_their_scores_apart():
     assert combined.compute() == scores
 
 
-def test_combined_with_a_module_that_knows_no_judge():
-    blind = DirectJudge(
-        criteria="criteria.evenhand.direct.relevance",
-        inference_engine="engines.evenhand.baseline",
-        context_fields=[],
-        progress=False,
-    )
-
-    class Words(evaluate.Metric):
-        def _info(self):
-            features = evaluation_module(blind).features
-            return evaluate.EvaluationModuleInfo(description="", citation="", features=features)
-
-        def _compute(self, predictions, references):
-            return {"words": sum(len(text.split()) for text in predictions)}
-
-    judge = evaluation_module(blind)
-    combined = evaluate.combine([judge, Words(keep_in_memory=True)])
-    scores = combined.compute(predictions=ANSWERS, references=[["x"]] * 3)
-    assert scores["words"] == 12
-    assert scores["relevance"] == judge.compute(predictions=ANSWERS, references=[["x"]] * 3)["relevance"]
-
-
 def test_the_module_says_what_it_needs_and_writes_no_file(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     module = evaluation_module(metric_id())
@@ -146,40 +89,6 @@ def test_the_module_says_what_it_needs_and_writes_no_file(monkeypatch, tmp_path)
     module.compute(predictions=ANSWERS, question=QUESTIONS)
     assert not list(Path().iterdir())
     assert "stored examples: 0" in repr(module)
-
-
-def test_a_rubric_says_what_any_of_its_criteria_needs():
-    first = {"requirement": "Answers the question.", "context_fields": ["question"]}
-    second = {"requirement": "Is true to the document.", "context_fields": {"text": "document", "question": "question"}}
-    rubric = {"name": "Good answer", "criteria": [first, second, "Is short."]}
-    metric = RubricJudge(
-        rubric=rubric, inference_engine=ScriptedJudge(lambda request: "Yes"), progress=False, journal=None
-    )
-    module = evaluation_module(metric)
-    assert (module.name, list(module.features)) == (
-        "rubric_good_answer",
-        ["predictions", "references", "question", "document"],
-    )
-    scores = module.compute(predictions=ANSWERS, question=QUESTIONS, document=["d"] * 3)
-    assert (scores["good_answer"], scores["num_of_instances"]) == (1.0, 3)
-    fewer = evaluation_module(RubricJudge(rubric=rubric, context_fields=["question"]))
-    assert list(fewer.features) == ["predictions", "references", "question"]
-
-
-def test_columns_that_the_judge_is_not_shown_are_task_data():
-    metric = PairwiseJudge(
-        criteria_field="judged_by", inference_engine=ScriptedJudge(lambda request: "Response A"), progress=False
-    )
-    module = evaluation_module(metric)
-    assert (module.name, list(module.features)) == ("pairwise", ["predictions", "references", "judged_by"])
-    scores = module.compute(
-        predictions=[["one", "two"]],
-        judged_by=["criteria.evenhand.pairwise.overall_quality"],
-        question=["Which number?"],
-        source=["invented"],
-    )
-    assert scores["1_winrate"] == 0.5
-    assert not math.isnan(scores["score"])
 
 
 @pytest.mark.parametrize(
@@ -218,24 +127,3 @@ def test_recorded_votes_are_aggregated():
     without = module.compute(predictions=votes)
     assert without["relevance"] == scores["relevance"]
     assert "relevance_accuracy" not in without
-
-
-def test_votes_in_an_array_are_votes():
-    module = evaluation_module("metrics.evenhand.votes.binary.majority")
-    votes = [[True, True, False], [False, False, True]]
-    scores = module.compute(predictions=np.array(votes), references=np.array([True, True]))
-    assert scores == module.compute(predictions=votes, references=[True, True])
-    assert (scores["votes"], scores["votes_accuracy"]) == (0.5, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        ("metrics.evenhand.derict", r"cannot make the metric 'metrics\.evenhand\.derict'"),
-        ("metrics.accuracy", "give a judge metric of evenhand"),
-        (evaluate, "give a judge metric of evenhand"),
-    ],
-)
-def test_what_is_no_judge_metric_is_refused(metric, message):
-    with pytest.raises(ArtifactError, match=message):
-        evaluation_module(metric)

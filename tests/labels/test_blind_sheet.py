@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import evenhand
-from evenhand.cli.command import main
+from evenhand.cli import main
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, page, table

@@ -78,12 +78,12 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
 
 def test_the_shell(tmp_path, capsys):
     path = write_rows(tmp_path / "votes.jsonl", rows_of())
-    command = ["stand-in", str(path), "--votes", "judge", "--annotators", "ann,bob,cyd"]
-    assert main([*command, "--epsilon", "skilled"]) == 0
+    command = ["agreement", str(path), "--votes", "judge", "--gold-fields", "ann,bob,cyd"]
+    assert main([*command, "--annotator-test", "skilled"]) == 0
     assert "May the judge stand in" in capsys.readouterr().out
-    assert main([*command, "--epsilon", "much"]) == 2
-    assert main(["stand-in", str(path), "--epsilon", "0.1"]) == 2
-    assert "--votes and --annotators" in capsys.readouterr().err
+    assert main([*command, "--annotator-test", "much"]) == 2
+    assert main(["agreement", str(path), "--annotator-test", "0.1"]) == 2
+    assert "--votes and --gold-fields" in capsys.readouterr().err
 
 
 def test_the_people_of_pandalm_would_not_be_replaced():

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
@@ -49,39 +48,6 @@ def test_examples_are_balanced_and_never_the_instance_itself():
         assert all(case.response in prompt for case in cases)
 
 
-def test_a_part_of_the_data_draws_the_same_examples():
-    whole, part = ScriptedJudge(chooses("High")), ScriptedJudge(chooses("High"))
-    responses = [f"response {number}" for number in range(6)]
-    compute(direct(whole, examples=EXAMPLES, num_examples=4), responses)
-    compute(direct(part, examples=EXAMPLES, num_examples=4), responses[3:])
-    drawn = [
-        {request.question.responses[0]: request.question.examples for request in engine.requests}
-        for engine in (whole, part)
-    ]
-    assert drawn[1].items() <= drawn[0].items()
-    assert len({str(cases) for cases in drawn[0].values()}) == 1, "so that their prompts begin alike"
-
-
-def test_each_instance_has_the_examples_of_its_own_criterion():
-    other = {
-        "name": "tone",
-        "description": "?",
-        "options": [{"label": "Warm", "value": 1}, {"label": "Cold", "value": 0}],
-    }
-    own = {"name": "level", "description": "?", "options": [option.model_dump() for option in LEVEL.options]}
-    rows = [{**row, "tone": "Warm"} for row in EXAMPLES]
-    engine = ScriptedJudge(lambda request: request.presentation.labels[0])
-    metric = direct(engine, criteria=None, criteria_field="criterion", context_fields=[], examples=rows)
-    metric.compute(
-        [{"prediction": "x", "references": [], "task_data": {"criterion": criterion}} for criterion in (own, other)]
-    )
-    labels = {
-        request.question.criterion.name: {case.label for case in request.question.examples}
-        for request in engine.requests
-    }
-    assert labels == {"level": {"High", "Mid", "Low"}, "tone": {"Warm"}}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -99,18 +65,6 @@ def test_each_instance_has_the_examples_of_its_own_criterion():
 def test_wrong_examples_are_an_error_when_the_metric_is_built(settings, message):
     with pytest.raises(InvalidInputError, match=message):
         direct(ScriptedJudge(chooses("High")), **settings)
-
-
-@pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
-def test_the_prompts_of_every_flow_have_names(flow):
-    instances, _ = compute(direct(ScriptedJudge(chooses("High")), flow=flow), ["a"])
-    last = "assessment" if flow == "one_step" else "option_selection"
-    assert {last, f"positional_bias_{last}"} <= instances[0]["level_prompts"].keys()
-
-
-def test_one_judge_asked_once_says_nothing_about_judges():
-    _, overall = compute(direct(ScriptedJudge(chooses("High"))), ["a", "b"])
-    assert not [name for name in overall if "judge_" in name or "alpha" in name or "num_votes" in name]
 
 
 def test_a_panel_is_reported_under_the_scores_name():
@@ -137,25 +91,3 @@ def test_a_panel_is_reported_under_the_scores_name():
     _, bare = compute(direct(panel, check_positional_bias=False, return_confidence_interval=False), ["0", "1", "2"])
     assert "level_krippendorff_alpha" in bare
     assert not [name for name in bare if "_ci_" in name]
-
-
-def test_criteria_of_the_instances_are_reported_each_under_its_name():
-    criteria = [
-        {"name": name, "description": "?", "options": [option.model_dump() for option in LEVEL.options]}
-        for name in ("depth", "tone")
-    ]
-    panel = [ScriptedJudge(chooses("High"), name=name) for name in "ab"]
-    metric = direct(panel, criteria=None, criteria_field="criterion", context_fields=[], check_positional_bias=False)
-    _, overall = metric.compute(
-        [{"prediction": "x", "references": [], "task_data": {"criterion": criterion}} for criterion in criteria]
-    )
-    assert overall["llm_as_judge_depth_num_votes"] == overall["llm_as_judge_tone_num_votes"] == 2
-
-
-def test_draws_that_were_not_needed_are_counted():
-    engine = SimulatedEngine(accuracy=0.9)
-    metric = direct(engine, samples=5, stop_early=True, confidence=None, check_positional_bias=False)
-    _, overall = compute(metric, [f"response {number}" for number in range(20)])
-    assert overall["level_num_votes_planned"] == 100
-    assert overall["level_num_votes"] == overall["level_calls"] == 100 - overall["level_num_votes_left_out"] < 100
-    assert overall["level_judge_stability_simulated-0"] <= 1

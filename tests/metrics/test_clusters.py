@@ -2,7 +2,6 @@
 
 import pytest
 
-from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import (
@@ -55,11 +54,6 @@ def test_a_group_of_the_data_has_the_clusters_of_its_rows():
     metric = VoteAggregation(cluster_field="doc")
     mapped = metric.map_stream([(votes, [], row) for votes, row in zip(VOTES, DOCUMENTS, strict=True)])
     assert metric.reduce(mapped[:15])["votes_num_clusters"] == 3
-
-
-def test_nobody_said_what_a_repeating_field_is():
-    with pytest.warns(RepeatedColumnWarning, match="the column 'doc' has 8 values in 40 rows"):
-        scores_of(VoteAggregation(), VOTES, DOCUMENTS)
 
 
 def test_an_instance_without_a_document_is_named():

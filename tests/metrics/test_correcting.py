@@ -74,14 +74,6 @@ def test_the_main_score_is_corrected_as_by_the_function():
     assert any("the judge is worth" in note for note in scores["good_corrected_notes"])
 
 
-def test_several_people_and_probabilities():
-    gold = [None if row not in RIGHT else {"ann": RIGHT[row], "bo": "Yes", "cy": RIGHT[row]} for row in range(N)]
-    how = {**HOW, "gold_design": "probabilities", "gold_probability_field": "chance"}
-    _, scores = run(DirectJudge(criteria=GOOD, **how), gold)
-    assert scores["good_corrected"] == pytest.approx(0.3)
-    assert any("60 labels by 3 people" in note for note in scores["good_corrected_notes"])
-
-
 def test_a_rubric_is_corrected_as_a_whole_and_in_its_parts():
     rubric = evenhand.Rubric(name="both", criteria=[GOOD, yes_no_criterion("kind", "Is it kind?")])
     gold = [None if row not in RIGHT else {"good": RIGHT[row], "kind": "No"} for row in range(N)]
@@ -91,16 +83,6 @@ def test_a_rubric_is_corrected_as_a_whole_and_in_its_parts():
     assert scores["both_corrected"] == pytest.approx(0.15)
     _, whole = run(RubricJudge(rubric=rubric, **HOW), [None if row not in RIGHT else 0.25 for row in range(N)])
     assert whole["both_corrected"] == pytest.approx(0.25)
-
-
-def test_a_checklist_is_corrected():
-    how = {name: value for name, value in HOW.items() if name != "flow"}
-    metric = evenhand.ChecklistJudge(checklist=["Is it good?", "Is it kind?"], mode="item", **how)
-    gold = [None if row not in RIGHT else [RIGHT[row], "no"] for row in range(N)]
-    results, scores = run(metric, gold)
-    main = results[0]["score"]["global"]["score_name"]
-    assert scores[main] == 0.5
-    assert scores[f"{main}_corrected"] == pytest.approx(0.15)
 
 
 def test_winrates_are_corrected_by_the_preferred_system():
@@ -131,7 +113,7 @@ def test_what_cannot_be_corrected_is_told_before_the_first_call(gold, changed, t
 
 
 def test_scores_that_people_cannot_give_are_refused():
-    with pytest.raises(InvalidInputError, match="holds no score that people could give"):
+    with pytest.raises(InvalidInputError, match="hold no score that people could give"):
         run(
             evenhand.GradeScore(criteria="Which is best?", **{**HOW, "flow": "one_step"}),
             ["Yes"] * N,

@@ -1,24 +1,20 @@
 """Direct assessment inside unitxt: recipes, names of scores, and the numbers beside unitxt's own judge."""
 
-import copy
-import json
 import math
 import re
 
 import pytest
 from unitxt import create_dataset, evaluate
-from unitxt.llm_as_judge import LLMJudgeDirect
 from unitxt.task import Task
 
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import ArtifactError, DataClassificationError, InvalidInputError, UnknownRuleError
+from evenhand.errors import ArtifactError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
-from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
-from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
-from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact, load_criterion, register_catalog
-from evenhand.votes import Completion, TokenLogprob
+from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
+from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact
+from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -96,23 +92,6 @@ def direct(name="content_judge", **settings):
     )
 
 
-def test_same_selection_and_score_as_unitxt_where_the_first_order_decides():
-    theirs = run(
-        LLMJudgeDirect(
-            inference_engine=ScriptedInferenceEngine(script="content_judge"),
-            criteria=RELEVANCE,
-            context_fields=["question"],
-        )
-    )
-    ours = run(direct(on_position_bias="first"))
-    for their, our in zip(instance_scores(theirs), instance_scores(ours), strict=True):
-        shared = set(their) & set(our) - {"answer_relevance_prompts"}
-        # every name that unitxt gives an instance is there
-        assert set(their) <= set(our)
-        assert {name: our[name] for name in shared} == {name: their[name] for name in shared}
-    assert global_scores(ours)["answer_relevance"] == pytest.approx(global_scores(theirs)["answer_relevance"])
-
-
 def test_a_biased_order_is_averaged_out_by_default():
     scores = instance_scores(run(direct()))
     # answer-3 is "Bad" (0) in both orders; answer-0 is "Excellent" (1), then "Acceptable" (0.75)
@@ -147,43 +126,6 @@ def test_a_reply_that_names_no_option_is_unscored_and_counted():
     assert overall["answer_relevance_ci_low"] < 1.0
 
 
-def test_reasks_are_made_and_counted():
-    overall = global_scores(run(direct("mumbling_judge", max_reasks=1)))
-    assert overall["answer_relevance_reasks"] == 6
-    assert overall["answer_relevance_calls"] == 12 * 2 * 2 + 6
-
-
-def test_catalog_id_with_the_baseline_engine():
-    results = run(
-        "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-        "inference_engine=engines.evenhand.baseline,context_fields=[question],progress=False]"
-    )
-    overall = global_scores(results)
-    assert overall["score_name"] == "relevance"
-    assert 0 <= overall["score"] <= 1
-    assert any("baseline" in name for name in overall)
-
-
-def test_several_metrics_in_one_recipe_keep_their_scores_apart():
-    overall = global_scores(
-        run(
-            [
-                direct(),
-                direct(
-                    criteria="criteria.evenhand.direct.clarity",
-                    score_prefix="second_",
-                    inference_engine="engines.evenhand.baseline",
-                    context_fields=None,
-                ),
-            ]
-        )
-    )
-    assert {"answer_relevance", "second_clarity", "answer_relevance_parse_rate", "second_clarity_parse_rate"} <= set(
-        overall
-    )
-    assert overall["score_name"] == "answer_relevance"
-
-
 def test_criteria_field_gives_each_row_its_own_criterion():
     rows = [
         {"question": "q", "criterion": RELEVANCE},
@@ -211,73 +153,6 @@ def test_a_row_may_only_name_a_criterion():
         direct(criteria=None, criteria_field="criterion").compute(
             [{"prediction": "answer-0", "references": [], "task_data": rows[0]}]
         )
-
-
-def test_group_by_scores_each_group():
-    rows = [{"question": f"question {index}", "topic": "odd" if index % 2 else "even"} for index in range(8)]
-    results = run(direct(on_position_bias="first"), task_data=rows, group_by=["topic"])
-    groups = results[0]["score"]["groups"]["topic"]
-    # values of answers 0, 2, 4, 6: 1, .5, 1, .5; of 1, 3, 5, 7: .75, 0, .75, 0
-    assert groups["even"]["answer_relevance"] == pytest.approx(0.75)
-    assert groups["odd"]["answer_relevance"] == pytest.approx(0.375)
-    # each of the 8 x 2 x 2 requests was sent once: the groups' requests were answered by the journal
-    assert len(SENT) == 32
-
-
-def test_the_policy_that_the_metric_names_reaches_the_engine():
-    direct(journal=None, data_classification=["pii", "proprietary"]).compute(
-        [
-            {
-                "prediction": "answer-1",
-                "references": [],
-                "task_data": {"question": "q"},
-            }
-        ]
-    )
-    assert {tuple(instance["data_classification_policy"]) for instance in SENT} == {("pii", "proprietary")}
-
-
-def test_an_engine_that_may_not_see_the_data_is_not_called():
-    engine = ScriptedInferenceEngine(script="content_judge", data_classification_policy=["public"])
-    metric = direct(inference_engine=engine, data_classification="pii")
-    with pytest.raises(DataClassificationError, match="pii"):
-        metric.compute([{"prediction": "answer-1", "references": [], "task_data": {"question": "q"}}])
-    assert SENT == []
-
-
-def test_forgetting_the_engine_names_three_ways_to_give_one():
-    with pytest.raises(InvalidInputError, match=r"(?s)catalog id.*engine object.*baseline"):
-        direct(inference_engine=None).compute([{"prediction": "x", "references": [], "task_data": {"question": "q"}}])
-
-
-def test_unknown_settings_are_errors_when_the_metric_is_built():
-    with pytest.raises(Exception, match="medain") as caught:
-        direct(aggregation="medain")
-    assert isinstance(caught.value.__cause__ or caught.value, UnknownRuleError) or "Accepted" in str(caught.value)
-    with pytest.raises(Exception, match="two_step"):
-        direct(flow="twostep")
-
-
-def test_a_missing_context_field_names_the_instance_and_the_closest_field():
-    with pytest.raises(InvalidInputError, match=r"instance 0 has no field 'qestion'.*Did you mean 'question'"):
-        direct(context_fields=["qestion"]).compute(
-            [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
-        )
-
-
-def test_references_fill_a_reference_field():
-    metric = direct(
-        "first_label_judge", criteria="criteria.evenhand.direct.correctness", context_fields=None, journal=None
-    )
-    metric.compute([{"prediction": "x", "references": ["forty-two"], "task_data": {"question": "q"}}])
-    assert "forty-two" in SENT[0]["source"][0]["content"]
-
-
-def test_predictions_may_come_from_the_task_data():
-    direct(journal=None, criteria=RELEVANCE).compute(
-        [{"prediction": EmptyPrediction(), "references": [], "task_data": {"question": "q", "response": "answer-7"}}]
-    )
-    assert "answer-7" in SENT[0]["source"][0]["content"]
 
 
 def test_a_missing_prediction_is_unscored_and_nobody_is_asked():
@@ -315,29 +190,6 @@ def test_a_missing_prediction_stays_missing_where_a_recipe_makes_a_text_of_it(mi
     assert results.global_scores["relevance_num_unscored"] == 1
 
 
-def test_averaging_a_criterion_without_values_is_refused_before_the_first_call():
-    criterion = CriteriaWithOptions(
-        name="tone",
-        description="Which tone?",
-        options=[CriteriaOption(name="Warm", description=""), CriteriaOption(name="Cold", description="")],
-    )
-    stream = [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
-    with pytest.warns(UndefinedScoreWarning), pytest.raises(UnknownRuleError, match="average"):
-        direct(criteria=criterion, on_position_bias="average").compute(stream)
-    assert SENT == []
-
-
-@pytest.mark.parametrize("settings", [{"orders": "shuffled"}, {"check_positional_bias": 0.5}])
-def test_a_group_draws_as_the_whole_does(settings):
-    rows = [{"question": f"question {index}", "topic": "odd" if index % 2 else "even"} for index in range(8)]
-    plain = run(direct(**settings), task_data=rows)
-    asked = len(SENT)
-    grouped = run(direct(**settings), task_data=rows, group_by=["topic"])
-    # the data, their odd half and their even half: every request was answered by the first evaluation's journal
-    assert len(SENT) == asked
-    assert global_scores(grouped)["answer_relevance"] == global_scores(plain)["answer_relevance"]
-
-
 def test_a_criterion_without_values_selects_but_does_not_score():
     criterion = CriteriaWithOptions(
         name="tone",
@@ -350,96 +202,6 @@ def test_a_criterion_without_values_selects_but_does_not_score():
         )
     assert instances[0]["tone_selected_option"] == "Warm"
     assert math.isnan(overall["tone"])
-
-
-@pytest.mark.parametrize("form", ["frozen", "dict"])
-def test_a_frozen_criterion_or_its_json_judges(form):
-    criterion = Criterion(
-        name="tone",
-        description="Which tone?",
-        options=(Option(label="Warm", value=1.0), Option(label="Cold", value=0.25)),
-    )
-    row = [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
-    if form == "frozen":
-        metric = direct("first_label_judge", criteria=criterion)
-    else:
-        row[0]["task_data"]["criterion"] = criterion.model_dump(mode="json")
-        metric = direct("first_label_judge", criteria=None, criteria_field="criterion")
-    instances, overall = metric.compute(row)
-    # it takes whatever is shown first: Warm, then Cold
-    assert instances[0]["tone_selected_option"] == "Warm"
-    assert instances[0]["tone_positional_bias_selected_option"] == "Cold"
-    assert overall["tone"] == pytest.approx((1 + 0.25) / 2)
-
-
-def test_a_metric_with_a_frozen_criterion_can_be_written_copied_and_used_in_a_recipe():
-    metric = direct("yes_judge", criteria=TONE)
-    again = fetch_artifact(json.loads(metric.to_json()))[0]
-    for found in (metric, again, copy.deepcopy(metric)):
-        assert load_criterion(found.criteria) == TONE
-    # "Yes" is no option of this criterion; the recipe runs all the same
-    assert global_scores(run(metric, count=2))["tone_num_unscored"] == 2
-
-
-def test_summaries_of_both_assessments_are_their_own():
-    @script
-    def summarizing_judge(messages):
-        text = messages[-1]["content"]
-        if "Summarize" in text:
-            return "summary of " + re.search(r"assessed-\w+", text).group()
-        if len(messages) == 1:
-            return "assessed-backward" if options_reversed(messages) else "assessed-forward"
-        return "Excellent"
-
-    scores = instance_scores(run(direct("summarizing_judge", generate_summaries=True), count=1))[0]
-    assert scores["answer_relevance_summary"] == "summary of assessed-forward"
-    assert scores["answer_relevance_positional_bias_summary"] == "summary of assessed-backward"
-    assert {"assessment", "option_selection", "summarization", "positional_bias_assessment"} <= set(
-        scores["answer_relevance_prompts"]
-    )
-
-
-def test_calling_twice_gives_the_same_and_changes_nothing():
-    metric = direct()
-    before = metric.to_json()
-    stream = [{"prediction": f"answer-{index}", "references": [], "task_data": {"question": "q"}} for index in range(5)]
-    first = metric.compute(stream)
-    sent = len(SENT)
-    second = metric.compute(stream)
-    assert metric.main_score == "llm_as_judge"
-    assert metric.to_json() == before
-    assert len(SENT) == sent
-    same = {name for name in first[1] if "calls" not in name and "requests" not in name}
-    assert {name: first[1][name] for name in same} == {name: second[1][name] for name in same}
-
-
-def test_intervals_can_be_left_out():
-    metric = direct()
-    metric.set_confidence_interval_calculation(False)
-    _, overall = metric.compute([{"prediction": "answer-1", "references": [], "task_data": {"question": "q"}}])
-    assert not [name for name in overall if "_ci_" in name]
-
-
-def test_a_panel_votes():
-    panel = [ScriptedInferenceEngine(script="content_judge"), "engines.evenhand.baseline"]
-    results = run(direct(inference_engine=panel, aggregation="median"), count=3)
-    assert instance_scores(results)[0]["answer_relevance_agreement"] <= 1
-    assert global_scores(results)["answer_relevance_calls"] >= 12
-
-
-def test_our_criteria_work_in_unitxts_judge():
-    criterion = "criteria.evenhand.direct.answers_directly"
-    register_catalog()
-    theirs = LLMJudgeDirect(
-        inference_engine=ScriptedInferenceEngine(script="yes_judge"), criteria=criterion, context_fields=["question"]
-    )
-    assert isinstance(theirs.criteria, EvenhandCriterion)
-    assert global_scores(run(theirs, count=2))["answers_directly"] == 1.0
-
-
-@script
-def yes_judge(messages):
-    return "An assessment." if len(messages) == 1 else "Yes"
 
 
 TONE = Criterion(
@@ -606,42 +368,3 @@ def test_the_whole_result_by_hand():
     }
     assert score["tone"] == 0.75
     assert overall == pytest.approx({**expected, "score_name": "tone"})
-
-
-def test_an_expected_score_says_how_much_of_the_probability_it_rests_on():
-    likeliest = {"1": 0.5, "2": 0.2, " 3": 0.1, "4": 0.1}  # of Best, Good, Poor and NA, a tenth on something else
-    best = TokenLogprob(token="1", logprob=math.log(0.5), top=tuple((t, math.log(m)) for t, m in likeliest.items()))
-    options = (
-        Option(label="The best", value=1.0),
-        Option(label="Quite good", value=0.5),
-        Option(label="Rather poor", value=0.0),
-        Option(label="Not to be told", na=True),
-    )
-    judge = ScriptedJudge(
-        lambda request: Completion(text="1", finish_reason="stop", logprobs=(best,) if request.logprobs else None)
-    )
-    metric = DirectJudge(
-        inference_engine=judge,
-        criteria=Criterion(name="tone", description="How kind?", options=options),
-        check_positional_bias=False,
-        scoring="expected",
-        journal=None,
-        progress=False,
-    )
-    stream = [{"prediction": text, "references": [], "task_data": {}} for text in ("one", "two")]
-    [first, _], overall = metric.compute(stream)
-    assert first["tone"] == pytest.approx((0.5 * 1.0 + 0.2 * 0.5 + 0.1 * 0.0) / 0.8)
-    assert first["tone_covered_mass"] == overall["tone_covered_mass"] == pytest.approx(0.8)  # .5 + .2 + .1
-    assert overall["tone_covered_mass_ci_low"] <= 0.8 <= overall["tone_covered_mass_ci_high"]
-
-
-def test_the_prompts_of_one_step_and_of_a_reask():
-    judge = ScriptedJudge(["No idea.", '{"assessment": "Kind.", "selected_option": "Good"}'])
-    metric = DirectJudge(
-        inference_engine=judge, criteria=TONE, flow="one_step", check_positional_bias=False, progress=False
-    )
-    instances, _ = metric.compute([instance_of("one")])
-    first, again = (list(request.messages) for request in judge.requests)
-    assert instances[0]["tone_prompts"] == {"assessment": first, "option_selection_reask": again}
-    assert [message["role"] for message in again] == ["user", "assistant", "user"]
-    assert instances[0]["tone_option_selection_completion"] == '{"assessment": "Kind.", "selected_option": "Good"}'

@@ -139,18 +139,6 @@ def test_three_candidates_by_hand():
     assert 0 < scores["places_of_3_p_value"] <= 1
 
 
-def test_four_candidates_by_hand():
-    scores, instances = run(grade_score(), [planned("E"), planned("F")])
-    # E: 0 at 0, 0 at 3, 2 at 0, 2 at 3: H = log 2, L = 1/2; C = 1/2; G = 1/2.
-    # F: 3 at 3, 2, 1, then 0 at 1: shares 1/4, 1/4, 1/2: H = 1.5 log 2, L = 3/4; C = 3/4; G = 3/4.
-    assert [one["grade_score"] for one in instances] == pytest.approx([0.5, 0.75])
-    assert [one["llm_score"] for one in instances] == pytest.approx([0.5, 0.75])
-    assert [one["choice_score"] for one in instances] == pytest.approx([0.5, 0.75])
-    assert scores["grade_score"] == pytest.approx(0.625)
-    assert [scores[f"place_{place}_of_4"] for place in (1, 2, 3, 4)] == [2, 2, 1, 3]
-    assert [scores[f"candidate_{number}_of_4"] for number in (1, 2, 3, 4)] == [3, 0, 2, 3]
-
-
 def test_of_one_mind_1_and_of_one_place_0_exactly_from_2_to_12():
     predictions = [[f"quality {(5 * number) % 13} of {size}" for number in range(size)] for size in range(2, 13)]
     best, one_by_one = run(grade_score("chooser_of_the_best"), predictions)
@@ -184,16 +172,6 @@ def test_an_unrelated_option_that_is_always_taken_and_one_that_never_is():
     assert scores["with_unrelated_grade_score"] == 0.0
 
 
-def test_missing_candidates():
-    predictions = [{"x": "quality 1", "y": None, "z": "quality 2"}, {"x": "quality 1", "y": None, "z": None}]
-    scores, instances = run(grade_score("chooser_of_the_best"), predictions)
-    assert instances[0]["selections"] == ["z", "z"]
-    assert instances[0]["missing_candidates"] == ["y"]
-    assert instances[1]["unscored_reason"] == "missing_response"
-    assert math.isnan(instances[1]["score"])
-    assert (scores["grade_score"], scores["num_scored"], scores["num_missing_response"]) == (1.0, 1, 1)
-
-
 def test_a_panel_has_one_grade_score_a_judge():
     texts = [f"quality {n}" for n in range(3)]
     panel = [
@@ -212,49 +190,6 @@ def test_a_panel_has_one_grade_score_a_judge():
     assert "grade_score" not in scores
 
 
-def test_draws_are_averaged_within_their_instance():
-    engine = SimulatedEngine(quality_by_response={"x": 0.0, "y": 0.0}, name="coin")
-    once, first = run(grade_score(inference_engine=engine), [["x", "y"]] * 40)
-    many, averaged = run(grade_score(inference_engine=engine, samples=5), [["x", "y"]] * 40)
-    assert {score["grade_score"] for score in first} <= {0.0, 1.0}
-    assert {round(5 * score["grade_score"], 9) for score in averaged} <= {0, 1, 2, 3, 4, 5}
-    assert averaged[0]["num_asked"] == 10
-    # Fewer coins, a wider interval.
-    width = [scores["grade_score_ci_high"] - scores["grade_score_ci_low"] for scores in (once, many)]
-    assert width[1] < width[0]
-
-
-def test_by_catalog_ids():
-    metric = (
-        f"metrics.evenhand.grade_score[criteria={CRITERION},inference_engine=engines.evenhand.baseline,"
-        "prompt=avoid_order_bias,unrelated_option=True,progress=False]"
-    )
-    scores, instances = run(metric, [["It is Paris.", "no"], ["Eight legs.", "It has eight legs."]])
-    assert 0 <= scores["grade_score"] <= 1
-    assert scores["with_unrelated_answered"] == 1.0
-    assert [one["score"] for one in instances] == [one["grade_score"] for one in instances]
-
-
-def test_a_second_run_makes_no_call(tmp_path):
-    metric = grade_score("chooser_by_plan", journal=str(tmp_path / "journal.sqlite"), unrelated_option=False)
-    predictions = [planned("A"), planned("D")]
-    first, _ = run(metric, predictions)
-    assert (first["calls"], first["cached_calls"]) == (6, 0)
-    SENT.clear()
-    second, _ = run(metric, predictions)
-    assert SENT == []
-    assert (second["calls"], second["cached_calls"]) == (0, 6)
-    assert {**second, "calls": 6, "cached_calls": 0, "requests": 6, "wasted_replies": 1} == first
-
-
-@pytest.mark.parametrize("prompt", ["select", "evaluate_first", "avoid_order_bias", "grade"])
-def test_every_prompt_is_sent(prompt):
-    run(grade_score("chooser_of_the_best", prompt=prompt), [["quality 1", "quality 2"]])
-    texts = {str(message["source"]) for message in SENT}
-    told = {"select": "then say why", "grade": "from 0", "avoid_order_bias": "in every order", "evaluate_first": "only"}
-    assert all(told[prompt] in text for text in texts)
-
-
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
@@ -271,24 +206,3 @@ def test_every_prompt_is_sent(prompt):
 def test_settings_are_checked_when_the_metric_is_built(given, kind, said):
     with pytest.raises(kind, match=said):
         grade_score(**given)
-
-
-def test_a_single_candidate_is_no_choice():
-    with pytest.raises(Exception, match=r"1 candidate\(s\)"):
-        run(grade_score(), [["only one"]])
-
-
-@pytest.mark.parametrize("flow", ["two_step", "verdict_only"])
-def test_other_flows_ask_in_their_own_words(flow):
-    engine = SimulatedEngine(quality_by_response={"x": 0.0, "y": 80.0})
-    scores, _ = run(grade_score(inference_engine=engine, flow=flow), [["x", "y"], ["y", "x"]])
-    assert scores["grade_score"] == 1.0
-
-
-def test_reducing_twice_gives_the_same():
-    metric = grade_score("chooser_of_the_last_place", unrelated_option=True)
-    rows = [({"question": "q"}, planned(name)) for name in "ABC"]
-    mapped = metric.map_stream([(texts, [], data) for data, texts in rows])
-    assert metric.reduce(mapped) == metric.reduce(mapped)
-    assert [metric.reduce_one(one) for one in mapped] == [metric.reduce_one(one) for one in mapped]
-    assert all(math.isfinite(value) for key, value in metric.reduce(mapped).items() if isinstance(value, float))

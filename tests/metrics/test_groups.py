@@ -23,10 +23,8 @@ from evenhand.metrics.judge_metrics import (
     PairwiseJudge,
     RubricJudge,
 )
-from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt import engines as artifacts
 from tests.support.recipes import evaluated
-from tests.support.server import JudgeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -119,16 +117,6 @@ def test_a_group_is_made_of_the_votes_of_its_instances(name):
                 assert scores["score"] == pytest.approx(sum(read) / len(read))
 
 
-def test_limits_are_those_of_the_run():
-    with JudgeServer(reply=lambda body: "Partly relevant") as server:
-        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
-        metric, predictions = judge("direct", max_calls=40, inference_engine=engine)
-        results = evaluated(metric, ROWS, predictions, group_by=["kind"])
-        assert server.seen <= 40
-    left = results[0]["score"]["global"]["relevance_calls_left"]
-    assert {group["relevance_calls_left"] for group in results[0]["score"]["groups"]["kind"].values()} == {left}
-
-
 def test_every_evaluation_judges_anew_and_keeps_nothing():
     metric, predictions = judge("direct")
     votes, calls = [], []
@@ -142,34 +130,6 @@ def test_every_evaluation_judges_anew_and_keeps_nothing():
     assert calls[0] == calls[1]
 
 
-def test_an_evaluation_that_failed_leaves_no_votes_to_the_next(monkeypatch):
-    metric, predictions = judge("direct")
-    reduce = DirectJudge.reduce
-
-    def fails(self, intermediates):
-        if len(intermediates) < len(ROWS):
-            raise RuntimeError("in a group")
-        return reduce(self, intermediates)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(DirectJudge, "reduce", fails)
-        with pytest.raises(RuntimeError, match="in a group"):
-            evaluated(metric, ROWS, predictions, group_by=["kind", "all"])
-    once = len(ASKED)
-    results = evaluated(metric, ROWS, predictions, group_by=["kind", "all"])
-    assert len(ASKED) == 2 * once
-    assert same(results[0]["score"]["groups"]["all"]["x"], results[0]["score"]["global"])
-
-
-def test_two_metrics_in_one_recipe_keep_their_votes_apart():
-    first, predictions = judge("direct", score_prefix="first_")
-    second, _ = judge("direct", score_prefix="second_")
-    results = evaluated([first, second], ROWS, predictions, group_by=["all"])
-    overall = results[0]["score"]["global"]
-    assert overall["first_relevance"] != overall["second_relevance"]
-    assert same(results[0]["score"]["groups"]["all"]["x"], overall)
-
-
 def test_equal_rows_have_votes_of_their_own():
     metric, _ = judge("direct")
     rows = [{"question": "the same", "kind": "ab"[row % 2]} for row in range(8)]
@@ -177,16 +137,6 @@ def test_equal_rows_have_votes_of_their_own():
     for value, scores in results[0]["score"]["groups"]["kind"].items():
         own = [row["score"]["instance"]["score"] for row in members(results, "kind", value)]
         assert scores["score"] == pytest.approx(sum(own) / len(own))
-
-
-def test_rows_with_criteria_of_their_own_are_named_in_each_group():
-    metric, predictions = judge("direct", criteria=None, criteria_field="by")
-    names = [RELEVANCE, "criteria.evenhand.direct.coherence"]
-    rows = [{**row, "by": names[row["half"]]} for row in ROWS]
-    groups = evaluated(metric, rows, predictions, group_by=["half"])[0]["score"]["groups"]["half"]
-    for half, name in enumerate(["relevance", "coherence"]):
-        assert groups[half]["score_name"] == name
-        assert [each["name"] for each in groups[half][f"{name}_run"]["criteria"]] == [name]
 
 
 def test_groups_within_the_parts_of_a_benchmark():
@@ -214,10 +164,3 @@ def test_groups_within_the_parts_of_a_benchmark():
             own = [row for row in results if row["subset"] == [subset] and row["task_data"]["kind"] == value]
             read = [row["score"]["instance"]["score"] for row in own]
             assert group["score"] == pytest.approx(sum(read) / len(read))
-
-
-def test_recorded_votes_in_groups():
-    votes = [["Wholly relevant", "Off topic", "Partly relevant"][: 1 + row % 3] for row in range(12)]
-    results = evaluated(VoteAggregation(scale="ordinal", criteria=RELEVANCE), ROWS, votes, group_by=GROUPS)
-    groups = results[0]["score"]["groups"]
-    assert same(groups["all"]["x"], results[0]["score"]["global"])

@@ -6,11 +6,9 @@ import pytest
 from unitxt.llm_as_judge import LLMJudgeDirect
 
 from evenhand.metrics import register
-from evenhand.metrics.judge_metrics import DirectJudge, RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.modes.direct_assessment import DifferentRangesWarning
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
-from evenhand.unitxt.criteria_artifacts import to_artifact
-from evenhand.unitxt.loading import load_criterion
 from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script
 
@@ -62,18 +60,6 @@ def test_scores_are_those_of_unitxt(name):
     assert values[0] <= our_global[f"{name}_ci_low"] < our_global[name] < our_global[f"{name}_ci_high"] <= values[4]
 
 
-@pytest.mark.parametrize("engine", ["engines.evenhand.baseline", "engines.evenhand.simulated[noise=0.3]"])
-def test_a_likert_recipe_runs_offline(engine):
-    ours, scores = run(DirectJudge(inference_engine=engine, criteria=criterion("likert"), progress=False))
-    assert {each["likert"] for each in ours} <= {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5}
-    assert scores["likert"] == pytest.approx(sum(each["likert"] for each in ours) / 12)
-    assert 1 <= scores["likert_ci_low"] <= scores["likert"] <= scores["likert_ci_high"] <= 5
-    # the engines look at options by their place in the range, whatever the units
-    percent, _ = run(DirectJudge(inference_engine=engine, criteria=criterion("percent"), progress=False))
-    if engine == "engines.evenhand.baseline":
-        assert [each["percent"] for each in percent] == pytest.approx([25 * (each["likert"] - 1) for each in ours])
-
-
 @script
 def broken_off_judge(messages):
     """Reads nothing of every fourth response, and chooses the best level for the others."""
@@ -88,15 +74,6 @@ def test_bounds_of_what_was_not_read_are_the_ends_of_the_scale():
     assert (scores["likert_score_if_unscored_0"], scores["likert_score_if_unscored_1"]) == ((9 * 5 + 3 * 1) / 12, 5)
 
 
-def test_a_rubric_counts_shares_of_the_scale():
-    rubric = {"name": "reply", "criteria": [load_criterion(criterion(name)) for name in ("likert", "percent")]}
-    engine = ScriptedInferenceEngine(script="likert_judge")
-    ours, scores = run(RubricJudge(inference_engine=engine, rubric=rubric, context_fields=["question"], progress=False))
-    assert [each["reply"] for each in ours] == [place % 5 / 4 for place in range(12)]
-    assert [each["reply_likert"] for each in ours] == [place % 5 + 1 for place in range(12)]
-    assert 0 <= scores["reply_ci_low"] < scores["reply"] < scores["reply_ci_high"] <= 1
-
-
 def test_a_mean_over_units_is_told():
     names = ("likert", "sentiment")
     rows = [{"question": "q", "criterion": criterion(name).to_json()} for name in names for _ in range(3)]
@@ -108,10 +85,3 @@ def test_a_mean_over_units_is_told():
         ours, scores = run(judge, rows)
     assert [each["llm_as_judge"] for each in ours] == [1, 2, 3, 0.5, 1, -1]
     assert -1 <= scores["llm_as_judge_ci_low"] <= scores["llm_as_judge_ci_high"] <= 5
-
-
-@pytest.mark.parametrize("name", MAPS)
-def test_artifacts_keep_the_scale(name):
-    frozen = load_criterion(criterion(name))
-    assert load_criterion(to_artifact(frozen)) == frozen
-    assert [option.value for option in frozen.options] == list(MAPS[name].values())

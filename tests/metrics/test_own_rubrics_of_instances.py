@@ -45,15 +45,6 @@ def test_each_instance_is_scored_by_its_own_rubric():
     assert (overall[f"{main}_num_unscored"], overall[f"{main}_score_if_unscored_0"]) == (1, 0.0)
 
 
-def test_a_mean_below_0_is_clipped_to_it():
-    harmful = {"rubrics": [{"criterion": "Says how much.", "points": 5}, {"criterion": "Lies.", "points": -25}]}
-    said = {"says_how_much": "No", "lies": "Yes"}
-    judge = metric(ScriptedJudge(lambda asked: said[asked.question.criterion.name]), rubric_field="rubrics")
-    instances, overall = compute(judge, ("x", harmful), ("y", harmful))
-    assert [each["score"] for each in instances] == [-5.0, -5.0]
-    assert (overall["score"], overall["score_ci_low"]) == (0.0, 0.0)
-
-
 def test_a_nested_rubric_of_all_instances():
     met = {"a": "Yes", "b1": "No", "b21": "Yes", "b22": "No"}
     judge = metric(ScriptedJudge(lambda asked: met[asked.question.criterion.name]), rubric=TREE)
@@ -73,16 +64,6 @@ def test_what_contradicts_rubrics_of_instances_is_refused(settings, message):
     with pytest.raises(InvalidInputError) as caught:
         metric(rubric_field="rubrics", **settings)
     assert message in str(caught.value)
-
-
-def test_an_instance_without_its_rubric_is_told():
-    with pytest.raises(InvalidInputError, match="instance 0 has no field 'rubrics', which rubric_field names"):
-        compute(metric(rubric_field="rubrics"), ("x", {"rubric": []}))
-
-
-def test_no_rubric_names_the_field_too():
-    with pytest.raises(InvalidInputError, match="or rubric_field, the task data field"):
-        compute(metric(), ("x", {}))
 
 
 def test_a_rubric_of_another_tool_is_an_artifact_that_says_the_same():

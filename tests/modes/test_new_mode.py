@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import evenhand
-from evenhand.cli.command import main
+from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import EvenhandError, InvalidInputError
@@ -198,13 +198,13 @@ def test_the_shell_has_it(tmp_path, capsys):
     data, out = tmp_path / "rows.jsonl", tmp_path / "tones.parquet"
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     shared = ["--engine", "engines.evenhand.simulated", "--response-fields", "a", "--journal", "none", "--no-progress"]
-    given = ["run-mode", str(data), "--mode", f"{__name__}:ToneMode", "--mode-options", "wanted=harsh", *shared]
+    given = ["judge", str(data), "--mode", f"{__name__}:ToneMode", "--mode-options", "wanted=harsh", *shared]
     assert main([*given, "--out", str(out)]) == 0
     assert "tone, by" in capsys.readouterr().out
     assert evenhand.open(out).mode.wanted == "harsh"
-    assert main(["run-mode", str(data), "--mode", "tones", *shared]) == 2
+    assert main(["judge", str(data), "--mode", "tones", *shared]) == 2
     assert "'tone'" in capsys.readouterr().err
-    assert main(["run-mode", str(data), "--mode", ":ToneMode", *shared]) == 2
+    assert main(["judge", str(data), "--mode", ":ToneMode", *shared]) == 2
     assert "--mode is ':ToneMode', which cannot be imported" in capsys.readouterr().err
 
 

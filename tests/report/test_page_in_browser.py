@@ -14,10 +14,10 @@ import evenhand
 from evenhand.demo import load_demo_checklist
 from evenhand.numbers import format_cost, format_count, format_number
 from evenhand.report.page import write_report
-from evenhand.result_methods import Results
 from evenhand.results.looking import VerdictView, VoteView
 from evenhand.results.measures import Reported
 from evenhand.results.render import TextTable
+from evenhand.results.results import Results
 from evenhand.visible import visible, visible_line
 from tests.golden import runs
 from tests.support import browser

@@ -17,8 +17,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.modes.judgements import JudgementAnalysis
 from evenhand.numbers import Missing
 from evenhand.report.pictures import Curve, Mark, Marks, Matrix, Picture, Shares, pictures_of
-from evenhand.result_methods import Results
 from evenhand.results.measures import Finding
+from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Interval, UnscoredBounds
 from evenhand.votes import Vote
@@ -289,14 +289,14 @@ def test_a_kind_that_a_result_has_not_is_refused_with_those_that_it_has(tmp_path
 def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys):
     run = tmp_path / "run.parquet"
     winrates().save(run)
-    assert main(["plot", str(run), "--kind", "ranks", "--out", str(tmp_path / "ranks.pdf")]) == 0
+    assert main(["report", str(run), "--plot", "ranks", "--out", str(tmp_path / "ranks.pdf")]) == 0
     said = capsys.readouterr().out
     assert "n = 24 rows" in said
     assert said.strip() == only(winrates(), "ranks").caption
     assert b"/FontFile2" in (tmp_path / "ranks.pdf").read_bytes()  # TrueType, embedded
-    assert main(["plot", str(run), "--kind", "levles", "--out", str(tmp_path / "x.svg")]) == 2
+    assert main(["report", str(run), "--plot", "levles", "--out", str(tmp_path / "x.svg")]) == 2
     assert "Did you mean 'levels'" in capsys.readouterr().err
-    assert main(["plot", str(run), "--out", str(tmp_path / "x.gif")]) == 2
+    assert main(["report", str(run), "--plot", "first", "--out", str(tmp_path / "x.gif")]) == 2
     assert "Accepted: '.svg', '.png', '.pdf'" in capsys.readouterr().err
     figure = winrates().plot(path=tmp_path / "first.svg")
     assert figure.caption == only(winrates(), "winrates").caption

@@ -3,7 +3,6 @@
 import json
 import tracemalloc
 from collections import Counter, deque
-from functools import cache
 from itertools import accumulate
 
 import pytest
@@ -11,66 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.modes.best_of import BestOfMode
 from evenhand.results.made_by import DIGITS
 from evenhand.results.measures import UnscoredCounts
 from evenhand.results.stored import OnDisk
-
-RELEVANCE = "criteria.evenhand.direct.relevance"
-JUDGE = SimulatedEngine(refusal_rate=0.2, noise=0.3)
-PANEL = [SimulatedEngine(name="one", noise=0.3), SimulatedEngine(name="two", noise=0.3, seed=5, refusal_rate=0.2)]
-HOW = {"id_field": "id", "group_fields": "lang", "cluster_field": "doc", "journal": None, "progress": False}
-HOW |= {"max_failure_rate": 1.0}
-RUBRIC = Rubric(
-    name="answer",
-    criteria=(yes_no_criterion("clear", "Is it clear?", weight=2), yes_no_criterion("cites", "Does it cite?", na=True)),
-)
-BOTH = {"response_fields": ["response", "other"], **HOW}
-
-
-def rows(count):
-    return [
-        {
-            "id": f"p-{row}",
-            "lang": "de" if row % 2 else "en",
-            "doc": f"d{row // 3}",
-            "question": f"What is {row}?",
-            "response": f"It is {row}. " * (1 + row % 4),
-            "other": f"Nobody knows {row}." if row % 5 else None,
-            "third": f"{row}",
-            "gold": "Largely relevant" if row % 4 else None,
-        }
-        for row in range(count)
-    ]
-
-
-def compared(data):
-    long = [
-        {**{name: row[name] for name in ("id", "lang", "doc", "question")}, "system": system, "response": row[system]}
-        for row in data
-        for system in ("response", "other", "third")
-    ]
-    named = {"systems_field": "system", "response_fields": "response", "id_field": "id", "resamples": 20}
-    systems = ["response", "other", "third"]
-    return evenhand.winrates(long, RELEVANCE, JUDGE, systems=systems, **{**HOW, **named, "group_fields": None})
-
-
-KINDS = {
-    "judgements": lambda data: evenhand.judge(data, RELEVANCE, JUDGE, gold_fields={"relevance": "gold"}, **HOW),
-    "systems": lambda data: evenhand.judge(data, RELEVANCE, JUDGE, **BOTH),
-    "panel": lambda data: evenhand.judge(data, RELEVANCE, PANEL, samples=2, **HOW),
-    "expected": lambda data: evenhand.judge(data, RELEVANCE, JUDGE, scoring="expected", **BOTH),
-    "rubric": lambda data: evenhand.judge(data, RUBRIC, JUDGE, **BOTH),
-    "checklist": lambda data: evenhand.checklist(data, ["Is it clear?", "Is it short?"], JUDGE, **BOTH),
-    "winrates": compared,
-    "mode": lambda data: evenhand.run_mode(data, BestOfMode, JUDGE, **BOTH),
-    "grades": lambda data: evenhand.grade_scores(
-        data, RELEVANCE, JUDGE, response_fields=["response", "other", "third"], **{**HOW, "group_fields": None}
-    ),
-}
+from tests.results.kinds import KINDS, rows, whole_of
 
 
 def part_of(whole, first, size):
@@ -97,11 +41,6 @@ def in_parts(whole, sizes, folder):
     for number, size in enumerate(sizes):
         part_of(whole, sum(sizes[:number]), size).save(folder / f"part-{number:06d}.parquet")
     return evenhand.open(folder)
-
-
-@cache
-def whole_of(kind):
-    return KINDS[kind](rows(12))
 
 
 def in_order(found):

@@ -107,17 +107,6 @@ def test_no_field_of_a_vote_is_lost_in_columns(cast):
     assert list(cells_of(votes_table(cells))) == cells
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_a_saved_result_comes_back_whole_whatever_its_form(judged, tmp_path, suffix):
-    path = tmp_path / f"result.{suffix}"
-    judged.save(path)
-    opened = evenhand.open(path)
-    assert opened == judged
-    assert opened.summaries == judged.summaries
-    assert str(opened) == str(judged)
-    assert list(tmp_path.iterdir()) == [path]  # nothing is left beside it
-
-
 def test_other_tools_read_the_parquet_file(judged, tmp_path):
     path = tmp_path / "result.parquet"
     judged.save(path)
@@ -151,17 +140,6 @@ def test_votes_with_and_without_prompts_stand_in_one_file(tmp_path):
     path = tmp_path / "votes.parquet"
     write(path, "judgements", {"parameters": {}}, cells)
     assert read(path).cells == cells
-
-
-def test_it_is_a_sequence_of_entries_with_names(judged):
-    assert len(judged) == len(judged.judgements) == 24
-    assert next(iter(judged)) is judged[0]
-    assert judged[:2] == [judged[0], judged[1]]
-    assert judged[-1:] == [judged[len(judged) - 1]]
-    named = judged["3/birch/correctness"]
-    assert (named.instance, named.system, named.criterion) == (3, "birch", "correctness")
-    with pytest.raises(InvalidInputError, match=r"no entry '9/birch'.*instance/system/criterion"):
-        judged["9/birch"]
 
 
 def test_some_of_it_is_a_result_of_its_own(judged):

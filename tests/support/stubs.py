@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, overload
 
 from evenhand.judging.estimate import RunEstimate
-from evenhand.result_methods import Results
+from evenhand.result_methods import ResultMethods as Results
 """
 
 

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.raters import agreement
-from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import LEVELS, SAFE
 from tests.support.shared import shared_path
 
 ROWS = [
@@ -173,44 +172,6 @@ def test_what_the_data_do_not_define_says_why():
 def test_columns_that_cannot_be_compared_are_refused(votes, gold, message):
     with pytest.raises(InvalidInputError, match=message):
         agreement(ROWS, votes, LEVELS, gold_fields=gold)
-
-
-def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
-    table = agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50)
-    for text in (str(table), table.to_markdown(), table._repr_html_()):
-        for part in ("ann – gpt", "human–judge", "quadratic-weighted kappa", "alpha of the 4 judges and humans"):
-            assert part in text
-    assert "Instances without a vote: llama 1, bob 1." in " ".join(str(table).split())
-    assert repr(table).startswith("<Results: 6 the agreement of raters>")
-    frame = table.to_pandas()
-    assert list(frame["kind"]) == ["human-judge"] * 4 + ["human-human", "judge-judge"]
-    assert frame["accuracy"][0] == 3 / 5
-    table.save(tmp_path / "agreement.jsonl")
-    header, *instances = [json.loads(line) for line in (tmp_path / "agreement.jsonl").read_text().splitlines()]
-    assert (header["evenhand"], header["rows"], header["parameters"]["n"]) == ("agreement", 5, 5)
-    assert header["pairs"][0]["cohen_kappa"]["estimate"] == table.pairs[0].cohen_kappa.estimate
-    assert [vote["judge_id"] for vote in instances[2]["votes"]] == ["gpt", "llama", "ann", "bob"]
-    assert table.parameters["evenhand_version"] == evenhand.__version__
-    with pytest.raises(AttributeError):
-        table.pairs = ()
-
-
-@pytest.mark.filterwarnings("ignore:.*gives no value")
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_a_saved_table_comes_back_whole(tmp_path, suffix):
-    path = tmp_path / f"agreement.{suffix}"
-    alike = [{"a": "Fact", "b": "Fact"}] * 3  # nothing is expected by chance, so that kappa and alpha are undefined
-    for table in (
-        agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50),
-        agreement(ROWS, ["gpt", "llama"], level=0.9, resamples=50, seed=2),
-        agreement(alike, ["a", "b"], criteria=KINDS, resamples=50),
-    ):
-        table.save(path)
-        loaded = evenhand.open(path)
-        assert loaded == table
-        assert str(loaded) == str(table)
-        assert loaded.to_pandas().equals(table.to_pandas())
-    assert isinstance(loaded.pairs[0].cohen_kappa, Missing)
 
 
 def test_agreement_on_some_of_the_instances():

@@ -6,7 +6,6 @@ import json
 import datasets
 import pytest
 
-import evenhand
 from evenhand import checklist
 from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import ArtifactError, InvalidInputError, TooManyFailuresError, UnknownRuleError
@@ -185,36 +184,6 @@ def test_systems_are_never_named_and_each_has_its_own_call():
     assert len(sent) == 5
     assert all(set(shown_items(prompt).values()) == {item["question"] for item in CHECKS["items"]} for prompt in sent)
     assert all("Context, topic:" in prompt for prompt in sent)
-
-
-def test_it_is_saved_and_loaded_whole(table, tmp_path):
-    path = tmp_path / "checked.jsonl"
-    table.save(path)
-    loaded = evenhand.open(path)
-    assert loaded == table
-    assert str(loaded) == str(table)
-    header = json.loads(path.read_text(encoding="utf-8").partition("\n")[0])
-    assert header["reports"]["alder"]["pass_rate"]["estimate"] == table.reports["alder"].pass_rate.estimate
-    path.write_text(path.read_text(encoding="utf-8").rpartition('{"instance"')[0], encoding="utf-8")
-    with pytest.raises(InvalidInputError, match="not a whole one"):
-        evenhand.open(path)
-
-
-def test_it_is_saved_as_parquet_and_opened_by_what_it_says_it_is(table, tmp_path):
-    path = tmp_path / "checked.parquet"
-    table.save(path)
-    opened = evenhand.open(path)
-    assert (opened, str(opened)) == (table, str(table))
-
-
-def test_whole_responses_can_be_left_out(table):
-    assert len(table) == 6
-    assert table["1/birch"] is table.responses[4]
-    birch = table.filter(system="birch")
-    assert birch.systems == ("birch",)
-    assert birch.reports["birch"] == table.reports["birch"]
-    with pytest.raises(InvalidInputError, match="keep all items of a response"):
-        table.filter(item=["polite", "greets"])
 
 
 def test_it_is_shown_as_text_markdown_and_html(table):

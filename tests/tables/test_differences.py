@@ -1,7 +1,5 @@
 """Systems compared on the same rows: in the table, its text, its file, and after other rules."""
 
-import json
-
 import pytest
 
 import evenhand
@@ -56,14 +54,6 @@ def test_it_is_printed_below_the_scores(table):
     assert "| 0.031 | 11 | 1 | 0.58 to 0.67 |" in markdown
     assert "Set aside: rows on which only one of the two has a score" in markdown
     assert "Paired differences" not in assess([POLITE], response_fields="alder").to_markdown()
-
-
-def test_it_is_saved_loaded_and_rescored(table, tmp_path):
-    table.save(tmp_path / "table.jsonl")
-    header = json.loads((tmp_path / "table.jsonl").read_text(encoding="utf-8").split("\n")[0])
-    assert header["differences"][0]["difference"]["estimate"] == pytest.approx(7 / 11)
-    assert evenhand.open(tmp_path / "table.jsonl").differences == table.differences
-    assert table.rescore(on_position_bias="abstain").differences == table.differences
 
 
 def test_rows_of_a_document_are_one():

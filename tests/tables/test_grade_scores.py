@@ -1,14 +1,12 @@
 """Grade Scores of a data set: the table, its file, simulated judges with known faults, and what must not matter."""
 
 import hashlib
-import json
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import evenhand
 from evenhand import grade_scores
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
@@ -108,21 +106,6 @@ class TestByHand:
         assert "votes unscored (5 rows affected), 0 verdicts unscored: 5 refusal" in flat(table)
         assert "A Grade Score is that of the scored votes." in flat(table)
         assert "75 %" in flat(table)
-
-
-class TestFile:
-    def test_saved_and_loaded_it_is_the_same(self, tmp_path):
-        engine = SimulatedEngine(quality=spread(0.5), refusal_rate=0.2)
-        table = scores(rows(6, 3), engine, prompts="all", unrelated_option=True, samples=2)
-        for name in ("grades.jsonl", "grades.parquet"):
-            table.save(tmp_path / name)
-            loaded = evenhand.open(tmp_path / name)
-            assert loaded == table
-            assert str(loaded) == str(table)
-            assert loaded.to_markdown() == table.to_markdown()
-        (tmp_path / "other.jsonl").write_text(json.dumps({"evenhand": "winrates", "rows": 0}) + "\n")
-        with pytest.raises(InvalidInputError, match=r"other\.jsonl' is not a saved result"):
-            evenhand.open(tmp_path / "other.jsonl")
 
 
 class TestRuns:

@@ -5,7 +5,6 @@ import json
 import datasets
 import pytest
 
-import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import (
     ArtifactError,
@@ -174,60 +173,6 @@ def test_rescoring_needs_no_call(table):
         table.rescore(agregation="mean")
     with pytest.raises(UnknownRuleError):
         table.rescore(aggregation="majority")
-
-
-def test_a_saved_table_comes_back_whole(table, tmp_path):
-    table.save(tmp_path / "table.jsonl")
-    loaded = evenhand.open(tmp_path / "table.jsonl")
-    assert loaded.judgements == table.judgements
-    assert loaded.criteria == table.criteria
-    assert loaded.systems == table.systems
-    assert loaded.summaries == table.summaries
-    assert str(loaded) == str(table)
-    assert loaded.rescore(on_position_bias="first").summaries == table.rescore(on_position_bias="first").summaries
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: "",
-        lambda text: "not JSON",
-        lambda text: '{"evenhand": "contests"}\n',
-        lambda text: "[1]\n",
-        lambda text: text[: len(text) // 2],
-        lambda text: "\n".join(text.split("\n")[:-2]) + "\n",
-        lambda text: text.replace('"criterion"', '"criterium"'),
-    ],
-    ids=["empty", "text", "another table", "a list", "cut in a line", "a line short", "a field renamed"],
-)
-def test_a_file_that_is_no_whole_table_is_refused(table, tmp_path, damage):
-    path = tmp_path / "table.jsonl"
-    table.save(path)
-    path.write_text(damage(path.read_text()))
-    with pytest.raises(InvalidInputError, match=r"table\.jsonl' is not a saved result"):
-        evenhand.open(path)
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        evenhand.open(tmp_path / "none.jsonl")
-
-
-def test_a_data_set_holds_the_votes(table):
-    rows = list(table.to_dataset())
-    assert len(rows) == 12
-    assert rows[0]["selected_option"] == "High"
-    assert rows[0]["score"] == 1.0
-    vote = rows[1]["votes"][1]
-    assert (vote["order"], vote["selected_label"], vote["value"], vote["calls"]) == ([2, 1, 0], "Mid", 0.5, 2)
-    unscored = rows[5]["votes"][1]
-    assert (unscored["selected_label"], unscored["value"], unscored["unscored_reason"]) == (None, None, "no_match")
-    assert unscored["reply"] == "hm"
-
-
-def test_a_data_frame_has_a_row_a_judgement(table):
-    frame = table.to_pandas()
-    assert len(frame) == 12
-    assert list(frame["gold"][:3]) == ["High", "Mid", "High"]
-    assert frame["gold"][3] == "Low"  # the option's own label, whatever the data's case
-    assert frame.groupby("system")["score"].mean()["birch"] == 0.0
 
 
 def test_the_table_as_text(table):

@@ -67,15 +67,6 @@ def test_the_row_says_what_each_of_its_criteria_got(results):
     assert first["criteria"][1] == {"name": "names_a_dose_that_harms", "weight": -9.0, "selected_option": "Yes"}
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_they_are_kept_and_opened(results, tmp_path, ending):
-    path = tmp_path / f"own.{ending}"
-    results.save(path)
-    opened = evenhand.open(path)
-    assert opened == results
-    assert str(opened) == str(results)
-
-
 def test_two_results_are_compared_within_what_the_points_allow():
     rows = [{**OTHER, "response": name} for name in ("amount", "silence", "amount")]
     one, other = (

@@ -39,7 +39,6 @@ DIFFERENCES = {
     *(
         "spread",
         "draw_deviation",
-        "greatest_spread",
         "change_without",
         "difference",
         "bounds",
@@ -157,7 +156,6 @@ def test_the_reliability_of_judges_in_other_units():
 
     one, two = found(SHARES), found(LIKERT)
     check(one.results, two.results)
-    assert "(0 for one answer throughout, 2 at most)" in str(two)
 
 
 def test_draws_end_at_the_same_time():

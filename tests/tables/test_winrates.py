@@ -286,31 +286,6 @@ class TestPosition:
         assert "show pairs in both orders" in flat(table)
 
 
-class TestFiles:
-    def test_a_saved_table_comes_back_whole(self, tmp_path):
-        rows = [{**row, "gold": "a"} for row in ROWS]
-        table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_fields="gold", samples=2)
-        table.save(tmp_path / "contests.jsonl")
-        loaded = evenhand.open(tmp_path / "contests.jsonl")
-        assert loaded == table
-        assert str(loaded) == str(table)
-        assert loaded.rescore(on_position_bias="first") == table.rescore(on_position_bias="first")
-        lines = (tmp_path / "contests.jsonl").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == 1 + 3
-
-
-def test_the_data_set_holds_every_vote():
-    data = compare().to_dataset()
-    assert data.num_rows == 9
-    row = data[0]
-    assert (row["instance"], row["first"], row["second"], row["score"], row["winner"]) == (0, "a", "b", 1.0, "a")
-    assert (row["first_length"], row["position_consistent"]) == (2, True)
-    assert [vote["order"] for vote in row["votes"]] == [[0, 1], [1, 0]]
-    # In the contest's own order a is the first, whichever place it was shown in.
-    assert [vote["selected_index"] for vote in row["votes"]] == [0, 0]
-    assert [vote["reply"] for vote in row["votes"]] != [None, None]
-
-
 def test_a_large_field_is_shown_without_a_matrix():
     names = [f"system {n}" for n in range(12)]
     rows = [{"question": "q", **{name: f"{name} says {n}" for name in names}} for n in range(2)]

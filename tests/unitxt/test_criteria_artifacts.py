@@ -1,23 +1,17 @@
 """Criteria from ids, files, dicts, JSON texts and artifacts: what they become, and what is refused in one line."""
 
-import json
-import warnings
-
 import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
-from evenhand.functions import judge
 from evenhand.metrics import register
 from evenhand.question import comparison_criterion
-from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
-from evenhand.unitxt.criteria_artifacts import EvenhandCriterion, to_artifact
+from evenhand.unitxt.bases import Criteria, CriteriaWithOptions
+from evenhand.unitxt.criteria_artifacts import to_artifact
 from evenhand.unitxt.loading import (
     UndefinedScoreWarning,
     load,
-    load_any_criterion,
-    load_comparison,
     load_criteria_artifact,
     load_criterion,
 )
@@ -79,12 +73,6 @@ def test_a_criterion_comes_back_from_its_own_json(form, criterion, tmp_path):
     assert load(given) == criterion
 
 
-def test_the_json_may_leave_out_what_has_a_default():
-    assert load_criterion(PLAIN).options == (Option(label="Polite", value=1.0), Option(label="Rude", value=0.0))
-    assert load_comparison(PLAIN).scale == "pairwise"
-    assert isinstance(load_criteria_artifact(PLAIN), EvenhandCriterion)
-
-
 def test_unitxts_form_needs_no_types():
     bare_options = [{"name": "Polite"}, {"name": "Rude", "description": "Could offend."}]
     typed = load_criterion({**TYPED, "options": bare_options})
@@ -144,70 +132,12 @@ def test_a_faulty_criterion_is_refused_in_one_line(reference, message):
     assert "Unitxt" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("reference", "message"),
-    [
-        ("criteria.evenhand.direct.relevence", "Did you mean 'criteria.evenhand.direct.relevance'?"),
-        ("criteria.evenhand.direct.relevance[name=x", "is not of the form id[name=value,…]"),
-        ("criteria.evenhand.direct.relevance]", "is not of the form id[name=value,…]"),
-        ("criteria.evenhand.direct.relevance[name]", "is not of the form id[name=value,…]"),
-        ("", "no local catalog holds the entry ''"),
-        ("metrics.accuracy", "has the type 'accuracy_fast', which is not a criterion"),
-        ({"__type__": ["criteria"], "name": "a", "description": "b"}, "has the type ['criteria']"),
-        ({"name": {1, 2}}, "holds what JSON cannot say"),
-        ('{"name": ', "the JSON text is not JSON (line 1"),
-        (3, "is a int; give a catalog id"),
-    ],
-)
-def test_what_is_no_criterion_is_refused_in_one_line(reference, message):
-    with pytest.raises(ArtifactError) as caught:
-        load(reference)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"name": "\xff"}', "is not UTF-8 text (byte 10)"),
-        (b"[1, 2]", "is a list; a criterion is an object"),
-        (b'{\n"name": }', "is not JSON (line 2"),
-        (b"[" * 100_000, "is nested too deeply"),
-        (None, "cannot be read (it is a folder"),
-    ],
-)
-def test_a_file_that_holds_no_criterion(content, message, tmp_path):
-    path = tmp_path / "own.json"
-    if content is None:
-        path.mkdir()
-    else:
-        path.write_bytes(content)
-    with pytest.raises(ArtifactError) as caught:
-        load_any_criterion(path)
-    assert str(caught.value).startswith(f"the criterion file {str(path)!r}") or "nested too deeply" in str(caught.value)
-    assert message in str(caught.value)
-
-
 def test_nothing_that_is_nested_in_a_criterion_is_built():
     """A field of the catalog about an entry is not the criterion's, and an artifact in it is not made."""
     hidden = {"__tags__": {"__type__": "accuracy_fast"}, "__description__": "x"}
     artifact = load_criteria_artifact({**TYPED, **hidden})
     assert load_criterion(artifact) == load_criterion(TYPED)
     assert "accuracy_fast" not in artifact.to_json()
-
-
-def test_a_path_need_not_end_in_json(tmp_path):
-    path = tmp_path / "tone.criterion"
-    path.write_text(json.dumps(PLAIN), encoding="utf-8")
-    assert load(str(path)).name == "tone"
-    with pytest.raises(ArtifactError, match=r"the file '.*' cannot be read \(it is a folder"):
-        load(str(tmp_path))
-
-
-def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
-    path = tmp_path / "own.json"
-    path.write_text(json.dumps(PLAIN), encoding="utf-8-sig")
-    assert load(path).name == "tone"
 
 
 @pytest.mark.parametrize("criterion", [TONE, UNVALUED])
@@ -255,29 +185,6 @@ def test_a_criterion_without_values_is_warned_about_once(reference):
         with pytest.warns(UndefinedScoreWarning, match="gives no value to") as caught:
             assert not read(reference).has_values
         assert len(caught) == 1
-
-
-def test_judging_by_a_frozen_criterion_without_values_warns():
-    rows = [{"response": "Thank you, that is very kind."}]
-    with pytest.warns(UndefinedScoreWarning, match=r"'tone' gives no value to \['Warm', 'Cold'\]"):
-        judge(rows, UNVALUED, "engines.evenhand.baseline", progress=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        judge(rows, PLAIN, "engines.evenhand.baseline", progress=False)
-
-
-def test_a_criterion_with_options_may_be_the_criterion_of_a_comparison():
-    compared = load_comparison(TONE, allow_ties=True)
-    assert (compared.name, compared.description, compared.scale) == (TONE.name, TONE.description, "pairwise")
-    assert (compared.prediction_field, compared.context_fields) == (TONE.prediction_field, TONE.context_fields)
-    own = comparison_criterion("better", "Which?")
-    assert load_comparison(own) is own
-
-
-def test_an_artifact_of_another_kind_is_no_criterion():
-    engine = fetch_artifact("engines.evenhand.baseline")[0]
-    with pytest.raises(ArtifactError, match=r"is a \w*Engine, not a criterion"):
-        load(engine)
 
 
 def test_context_fields_come_in_unitxts_forms():

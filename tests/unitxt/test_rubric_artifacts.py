@@ -7,11 +7,11 @@ import pytest
 
 from evenhand.catalog import catalog_path
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
-from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.errors import InvalidCriterionError
 from evenhand.metrics import register
 from evenhand.unitxt.bases import Artifact, fetch_artifact
 from evenhand.unitxt.criteria_artifacts import EvenhandRubric, to_artifact
-from evenhand.unitxt.loading import UndefinedScoreWarning, load_rubric
+from evenhand.unitxt.loading import load_rubric
 
 RUBRIC = Rubric(
     name="reply",
@@ -62,15 +62,6 @@ def test_unitxt_copies_and_writes_the_artifact():
         assert same.to_json() == artifact.to_json()
 
 
-def test_a_rubric_takes_its_name_from_its_file(tmp_path):
-    path = tmp_path / "tone.yaml"
-    path.write_text("- Is polite.\n- Names no one.\n", encoding="utf-8")
-    assert load_rubric(str(path)).name == "tone"
-    path.write_text("name: own\ncriteria: [Is polite.]", encoding="utf-8")
-    assert load_rubric(path).name == "own"
-    assert load_rubric(["Is polite."]).name == "rubric"
-
-
 def test_an_artifact_is_checked_when_it_is_made_and_when_it_is_read():
     with pytest.raises(InvalidCriterionError, match="the rubric 'x' has the criteria"):
         EvenhandRubric(name="x", criteria=[])
@@ -78,37 +69,6 @@ def test_an_artifact_is_checked_when_it_is_made_and_when_it_is_read():
     artifact.na_strategy = "never"
     with pytest.raises(InvalidCriterionError, match=r"the rubric 'x' has the na_strategy 'never'\. Accepted"):
         load_rubric(artifact)
-
-
-def test_a_criterion_without_values_is_warned_about():
-    options = [{"label": "Letter"}, {"label": "Note"}]
-    with pytest.warns(UndefinedScoreWarning, match="'kind' gives no value to"):
-        load_rubric([{"name": "kind", "requirement": "Which kind?", "scale": "nominal", "options": options}])
-
-
-@pytest.mark.parametrize(
-    ("reference", "error", "message"),
-    [
-        ("checklists.evenhand.essay", ArtifactError, "has the type 'evenhand_checklist', which is not a rubric"),
-        ("rubrics.evenhand.sumarization", ArtifactError, "Did you mean 'rubrics.evenhand.summarization'?"),
-        ("rubrics.evenhand.safety[na_stratgy=zero]", InvalidCriterionError, "Did you mean 'na_strategy'?"),
-        ("rubrics.evenhand.safety[na_partial=3]", InvalidCriterionError, "has the na_partial 3.0"),
-        ({"__type__": "accuracy_fast"}, ArtifactError, "has the type 'accuracy_fast', which is not a rubric"),
-        ({"criteria": [{"__type__": "accuracy_fast"}]}, InvalidCriterionError, "has the field '__type__'"),
-        ({"criteria": [{"requirement": {"__type__": "x"}}]}, InvalidCriterionError, "has the requirement {'__type__'"),
-    ],
-)
-def test_what_is_no_rubric_is_refused_in_one_line(reference, error, message):
-    with pytest.raises(error) as caught:
-        load_rubric(reference)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_another_artifact_is_refused():
-    other = fetch_artifact("criteria.evenhand.direct.relevance")[0]
-    with pytest.raises(ArtifactError, match="is a EvenhandCriterion, not a rubric"):
-        load_rubric(other)
 
 
 def test_reading_a_rubric_builds_no_other_artifact(monkeypatch):
@@ -119,8 +79,3 @@ def test_reading_a_rubric_builds_no_other_artifact(monkeypatch):
     assert built == []
     fetch_artifact("rubrics.evenhand.safety")
     assert built == ["EvenhandRubric"]
-
-
-def test_no_judge_is_asked_by_an_empty_rubric():
-    with pytest.raises(InvalidCriterionError, match="is empty"):
-        load_rubric(Rubric(name="r", criteria=()))

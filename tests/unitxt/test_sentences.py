@@ -1,17 +1,13 @@
 """A plain sentence as a criterion: "Is it polite?" is a yes/no criterion, on every surface."""
 
-import json
-
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import ArtifactError
 from evenhand.unitxt.loading import load_comparison, load_criterion
 
 POLITE = yes_no_criterion("is_it_polite", "Is it polite?")
-ROWS = [{"response": "One."}, {"response": "Two."}]
 
 
 @pytest.mark.parametrize(
@@ -53,27 +49,3 @@ def test_a_file_whose_path_has_spaces_is_read(tmp_path):
     path = tmp_path / "my criterion"
     path.write_text(POLITE.model_dump_json())
     assert load_criterion(str(path)) == POLITE
-
-
-def test_several_sentences_are_several_criteria():
-    table = evenhand.judge(
-        ROWS, ["Is it polite?", "Is it short?"], "engines.evenhand.baseline", context_fields=[], progress=False
-    )
-    assert [criterion.name for criterion in table.criteria] == ["is_it_polite", "is_it_short"]
-    assert table.criteria[0] == POLITE
-
-
-def test_the_shell_takes_a_sentence(tmp_path, capsys):
-    data = tmp_path / "rows.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    arguments = [
-        "judge",
-        str(data),
-        "--engine",
-        "engines.evenhand.baseline",
-        "--response-fields",
-        "response",
-        "--no-progress",
-    ]
-    assert main([*arguments, "--criteria", "Is it polite?"]) == 0
-    assert "is_it_polite" in capsys.readouterr().out

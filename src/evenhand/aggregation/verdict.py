@@ -16,7 +16,7 @@ agreement of judges (``percent_agreement``, alpha, kappas, effective judges, cor
 ``score_without`` and ``change_without``, bounds. Panel rules, ``on_position_bias``, judge weights, NA strategies and
 reductions read the outcomes of cells and never single draws, so the votes can be read again under each of them. Draws
 that are not settled under *another* criterion than the one they were drawn for come to nothing there: the reason is
-``stopped_early`` (:func:`order_result`).
+``stopped_early`` (:func:`collapse_samples`).
 
 **Shares and pairs of draws** are measured on the draws that are made whatever the others say, the first two of a cell
 (:func:`~evenhand.votes.unselected_draws`): ``agreement`` of the votes with the verdict, ``parse_rate`` and the shares
@@ -39,7 +39,7 @@ import statistics
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypedDict, cast
@@ -558,7 +558,20 @@ SELECTED = Scoring()
 
 
 def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = SELECTED) -> OrderResult:
-    """One judge's draws in one order (section "samples" of :func:`aggregate`)."""
+    """One judge's draws in one order (section "samples" of :func:`aggregate`).
+
+    Draws that could stop early have no ``spread``, and are ``undecided`` if they ended before they settle the outcome
+    under this criterion: they were drawn for another one.
+
+    Raises:
+        InvalidInputError: If expected values are asked of draws that could stop early.
+    """
+    stop = votes[0].early_stop
+    if stop is not None and scoring.expected:
+        check_mean_over_draws(votes, "scoring='expected'")
+    left = draws_left_out(votes) if stop is not None else 0
+    if stop and left and not draws_are_settled(votes, levels.criterion, left, confidence=stop.confidence):
+        return OrderResult(None, na=False, spread=None, undecided=True)
     scored: list[tuple[Vote, int]] = []
     na = False
     for vote in votes:
@@ -575,7 +588,7 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = S
         return OrderResult(Choice(levels.snap(mean), mean), na=False, spread=spread, draws=len(numbers))
     indices = [index for _, index in scored]
     spread = None
-    if len(indices) > 1 and levels.has_values:
+    if len(indices) > 1 and levels.has_values and stop is None:
         spread = _population_deviation([levels.number(index) for index in indices])
     return OrderResult(collapse_indices(indices, levels), na=False, spread=spread, draws=len(indices))
 
@@ -601,11 +614,20 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
     if policy == "first" or len(orders) == 1:
         first = orders[min(orders)]
         choice, na = first.choice, first.na
-    elif choices:
-        abstains = policy == "abstain" and consistent is not True
-        choice, na = None if abstains else _reconciled(choices, policy, levels), False
-    else:
+    elif not choices:
         choice, na = None, bool(answers)
+    else:
+        values = [levels.value_of(each) for each in choices] if levels.has_values else []
+        abstains = policy == "abstain" and consistent is not True
+        choice, na = choices[0], False
+        if abstains:
+            choice = None
+        elif len(set(choices)) > 1 and policy == "tie" and len(set(map(levels.side, values))) > 1:
+            choice = levels.tie
+        elif len(set(choices)) > 1:
+            value = average_of(values)
+            by_value = levels.pairwise or levels.criterion.scale == "ordinal"
+            choice = Choice(levels.snap(value) if by_value else plurality_choice(choices, levels).option, value)
     drawn = [result for result in results if result.spread is not None]
     spreads = tuple([result.spread for result in drawn if result.spread is not None])
     return JudgeResult(choice, na, abstains, consistent, spreads, tuple([result.variance for result in drawn]))
@@ -628,18 +650,6 @@ def _expected(vote: Vote, index: int, levels: Levels, min_mass: float) -> float:
 def _population_deviation(values: Sequence[float]) -> float:
     mean = average_of(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-
-
-def _reconciled(choices: Sequence[Choice], policy: str, levels: Levels) -> Choice:
-    if len(set(choices)) == 1:
-        return choices[0]
-    values = [levels.value_of(choice) for choice in choices]
-    if policy == "tie" and len({levels.side(value) for value in values}) > 1:
-        return levels.tie
-    value = average_of(values)
-    if levels.pairwise or levels.criterion.scale == "ordinal":
-        return Choice(levels.snap(value), value)
-    return Choice(plurality_choice(choices, levels).option, value)
 
 
 PREDICTIVE_PROBABILITY = 0.985
@@ -898,27 +908,6 @@ def check_mean_over_draws(votes: Sequence[Vote], what: str) -> None:
         )
 
 
-def order_result(votes: Sequence[Vote], levels: Levels, scoring: Scoring) -> OrderResult:
-    """What one judge says in one order, as far as its draws say it.
-
-    Draws that could stop early have no ``spread``, and are ``undecided`` where they ended before they settle what the
-    criterion comes to under the rule that ended them: they were drawn for another one.
-
-    Raises:
-        InvalidInputError: If expected values are asked of draws that could stop early.
-    """
-    stop = votes[0].early_stop
-    if stop is None:
-        return collapse_samples(votes, levels, scoring)
-    if scoring.expected:
-        check_mean_over_draws(votes, "scoring='expected'")
-    result = replace(collapse_samples(votes, levels, scoring), spread=None)
-    remaining = draws_left_out(votes)
-    if remaining and not draws_are_settled(votes, levels.criterion, remaining, confidence=stop.confidence):
-        return replace(result, choice=None, na=False, undecided=True)
-    return result
-
-
 def draws_left_out(votes: Sequence[Vote]) -> int:
     """How many draws of one judge in one order were not made; a prompt shown again goes on counting its draws."""
     stop = votes[0].early_stop
@@ -1110,7 +1099,7 @@ def _collapse(
     grid = _grid(votes, levels)
     judge_weights = _judge_weights(grid, weights, rule)
     cells = {
-        judge: {order: order_result(draws, levels, scoring) for order, draws in orders.items()}
+        judge: {order: collapse_samples(draws, levels, scoring) for order, draws in orders.items()}
         for judge, orders in grid.items()
     }
     results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}

@@ -1,5 +1,5 @@
 """The ``evenhand`` command: the verbs and option names of the Python functions, for the shell."""
 
-from evenhand.cli.command import main
+from evenhand.cli.app import main
 
 __all__ = ["main"]

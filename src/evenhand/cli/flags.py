@@ -1,197 +1,75 @@
-"""The options of the shell, made of what the Python functions declare: signatures, docstrings and option models."""
+"""The options of a model as flags of the shell: cyclopts collects words, which become values that the model checks."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, partial, reduce
-from operator import or_
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
 
-from cyclopts import Group, Parameter, Token
+from cyclopts import Parameter
+from pydantic import BaseModel, PlainValidator, create_model
 from pydantic.fields import FieldInfo
 
 from evenhand.data.plain import read_text
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
-from evenhand.options import FunctionArguments, Options, RunOptions, kinds_of, literal_choices, option, refusal
+from evenhand.options import Options, kinds_of, literal_choices
 
-Words = tuple[str, ...]
-KINDS: Mapping[str, Any] = {
-    "bool": bool,
-    "int": int,
-    "str": str,
-    "Mapping[str, str]": Mapping[str, str],
-    "Mapping[str, Any]": Mapping[str, str],
-    "Sequence[float]": tuple[float, ...],
-    "Sequence[str]": Words,
-}
-"""The types of parameters that the shell knows; None is what is not given."""
+Model = TypeVar("Model", bound=Options)
 
-
-def declared(kind: Any, default: Any = None, sentence: str = "") -> FieldInfo:  # noqa: ANN401 - of any type
-    """An option that no model declares; without a sentence, the docstring of its function has one."""
-    return FieldInfo.from_annotated_attribute(kind, option(default, sentence))
-
-
-SPELLED: Mapping[str, tuple[object, str]] = {
-    "checklist": (str, "A catalog id, or the YAML or JSON file of a checklist."),
-    "criteria": (str, "A catalog id, the JSON or YAML file of a criterion, or a plain sentence."),
-    "dry_run": (bool, "Print calls, tokens and cost without a call."),
-    "engine": (
-        Words,
-        "The judge, or several: a model as openai/gpt-4.1-mini, a server's address with --model, or a catalog id.",
-    ),
-    "mode": (str, "The kind of a mode, or MODULE:CLASS of one of your own."),
-    "length_penalty": (
-        Mapping[str, float],
-        "What a response that is too long loses, as free_budget=300 max_cap=600 penalty_at_cap=0.5.",
-    ),
-    "num_examples": (int, ""),
-    "split": (str, "Which split of a saved Hugging Face data set."),
-}
-"""What the shell takes where Python takes any object, or says in its own words: type and sentence."""
-
-ADDED_UP = frozenset({"require", "format"})
-"""Options that may be given several times."""
-
-PAIRS: Mapping[str, tuple[str, str]] = {
-    "gold_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
-    "label_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
-    "length_penalty": ("FIELD=VALUE", "free_budget=300"),
-}
-"""What the pairs of an option are of, and an example."""
-
-METAVARS: Mapping[str, str] = {
+METAVARS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
-    **dict.fromkeys(("context_fields", "gold_fields", "group_fields", "response_fields", "votes"), "COLUMN"),
-    "data_classification": "CLASS",
+    **dict.fromkeys(("response_fields", "context_fields", "gold_fields", "group_fields", "votes"), "COLUMN"),
     **dict.fromkeys(("config", "examples", "out", "report", "run_file", "tables"), "FILE"),
     **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
+    "data_classification": "CLASS",
+    "label_fields": "CRITERION=COLUMN",
+    "length_penalty": "FIELD=VALUE",
 }
-"""What a text is."""
+ONE_EACH: Final = ("require", "format")
+"""Options that take one word, and may be given several times."""
 
-_ASSESSMENT = Group("What the judge is shown, and how a rubric is judged", sort_key=1)
-GROUPS: Mapping[str, Group] = {
-    "AssessmentOptions": _ASSESSMENT,
-    "ExampleOptions": _ASSESSMENT,
-    "PairwiseOptions": Group("How to compare", sort_key=1),
-    "ChecklistOptions": Group("How to check", sort_key=1),
-    "JobOptions": Group("How much, what else is written, and what must hold", sort_key=3),
-    "PlanOptions": Group("What to plan for, and what is assumed without a pilot", sort_key=1),
-    "RecordedOptions": Group("How intervals are made", sort_key=1),
-}
-HOW = Group("How to judge", sort_key=2)
-"""Where the help shows the options of a model."""
+TEXTS: Final = ("guidelines", "prompt")
+"""Options that may name a file that holds the text."""
 
+_FILE_NAME: Final = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A function as it is declared.
+if TYPE_CHECKING:
+    Flags = Annotated[Model | None, "flags"]
+else:
 
-    Attributes:
-        doc: Its docstring: the first sentence, and what its parameters are.
-        own: Its parameters; what has no default is required.
-        models: The models of its further options.
-    """
+    class Flags:
+        """``Flags[Model]``: a parameter that takes the options of a model as flags; None if no flag is given."""
 
-    doc: str
-    own: Mapping[str, FieldInfo]
-    models: tuple[type[Options], ...]
-
-    @property
-    def sentences(self) -> dict[str, str]:
-        """Parameter -> what its docstring says of it, without markup."""
-        lines = (line.strip().partition(": ") for line in self.doc.partition("\nArgs:\n")[2].splitlines())
-        return {
-            name: re.sub(r":\w+:`~?[\w.]*?(\w+)`", r"\1", text).replace("``", "") for name, _, text in lines if text
-        }
-
-    @classmethod
-    @cache
-    def of(cls, name: str) -> Declared:
-        """The function of this name."""
-        from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - seconds of import, which no help of all verbs needs
-
-        function = FUNCTIONS[name]
-        model: type[Options] = function.option_model  # type: ignore[attr-defined] # as takes sets it
-        parameters = inspect.signature(function).parameters
-        text = inspect.getdoc(function) or ""
-        summary, arguments = text.partition("\n\n")[0], re.sub(r"\n {8}", " ", text.partition("\nArgs:\n")[2])
-        own = {name: _own(each) for name, each in parameters.items() if name not in model.model_fields}
-        models: tuple[type[Options], ...] = (model,)
-        if model in get_args(FunctionArguments):  # what the model declares itself is the function's own
-            own |= {name: _spelled(name, model.model_fields[name]) for name in vars(model)["__annotations__"]}
-            models = model.__bases__[::-1]
-        return cls(doc=f"{summary}\n\nArgs:\n{arguments}", own=own, models=models)
+        def __class_getitem__(cls, model: type[Options]) -> object:
+            """Return what cyclopts and pydantic read."""
+            of_words = getattr(model, "of_words", partial(built, model))
+            return Annotated[words_of(model), Parameter(name="*"), PlainValidator(of_words)]
 
 
-def _own(parameter: inspect.Parameter) -> FieldInfo:
-    """A parameter as the shell takes it; one that is an option of runs is declared there."""
-    name, value = parameter.name, ... if parameter.default is parameter.empty else parameter.default
-    if name in RunOptions.model_fields:
-        return RunOptions.model_fields[name]
-    kinds = [KINDS[each] for each in str(parameter.annotation).split(" | ") if each in KINDS]
-    kind, sentence = SPELLED.get(name, (reduce(or_, kinds) if kinds else str, ""))
-    return declared(kind, value, sentence)
+def built(model: type[Model], words: Mapping[str, object]) -> Model:
+    """Return the options that the words of the shell set."""
+    return model(**{name: value_of(name, model.model_fields[name], given) for name, given in words.items()})
 
 
-def model_options(model: type[Options], names: Collection[str]) -> Iterator[inspect.Parameter]:
-    """One option of the shell for each of a model."""
+def words_of(model: type[Options]) -> type[BaseModel]:
+    """Return a model with the same options, whose values are the words of the shell."""
+    skipped: Collection[str] = getattr(model, "not_flags", ())
+    fields: dict[str, Any] = {}
     for name, info in model.model_fields.items():
-        owner = next(each for each in model.__mro__ if name in vars(each).get("__annotations__", {}))
-        usual = HOW if issubclass(model, RunOptions) else GROUPS.get(model.__name__, HOW)
-        yield shell_option(name, _spelled(name, info), names, group=GROUPS.get(owner.__name__, usual))
-
-
-def _spelled(name: str, info: FieldInfo) -> FieldInfo:
-    """An option as the shell takes it."""
-    if name not in SPELLED:
-        return info
-    kind, sentence = SPELLED[name]
-    return declared(kind, info.default, sentence or info.description or "")
-
-
-def shell_option(
-    name: str, info: FieldInfo, names: Collection[str], *, required: bool = False, group: Group | None = None
-) -> inspect.Parameter:
-    """A declared option as cyclopts takes it.
-
-    Args:
-        name: In Python.
-        info: What is declared.
-        names: Of all options, in Python.
-        required: It must be given.
-        group: Where the help shows it.
-    """
-    kinds = kinds_of(info.annotation)
-    several = any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
-    settings: dict[str, Any] = {
-        "name": flag_of(name),
-        "help": _sentence(info, names),
-        "group": group,
-        "allow_repeating": True,
-        "show_default": _shown(info.default),
-    }
-    if flag := set(kinds) <= {bool, NoneType}:
-        settings["negative"] = None if group else ()  # those of functions are False where they are not given
-    else:
-        settings["converter"] = partial(_last_given, name, info)
-        settings["metavar"] = _metavar(name, info)
-        settings["n_tokens"] = -1 if several else 1
-        settings["consume_multiple"] = (1, None) if several else None
-    kind: Any = bool | None if flag else object
-    if name in ADDED_UP:
-        kind, keep = Words | None, ("name", "help", "group", "metavar")
-        settings = {**{key: settings[key] for key in keep}, "negative": ()}
-    default = inspect.Parameter.empty if required else None if info.is_required() else info.default
-    given = {key: value for key, value in settings.items() if value is not None}
-    annotation = Annotated[kind, Parameter(**given)]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        if name in skipped:
+            continue
+        kinds = kinds_of(info.annotation)
+        several = Any in kinds or any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
+        kind: Any = bool if {*kinds} <= {bool, NoneType} else list[str] if several else str
+        metavar = None if kind is bool else _metavar(name, kinds)
+        words = (1, None) if kind == list[str] and name not in ONE_EACH else False
+        how = Parameter(help=help_of(info), metavar=metavar, consume_multiple=words, negative_iterable=())
+        fields[name] = (Annotated[kind | None, how], None)
+    return create_model(f"{model.__name__}Words", **fields)
 
 
 def flag_of(name: str) -> str:
@@ -203,127 +81,86 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def plain(text: str, names: Collection[str]) -> str:
-    """A docstring without its markup, with options under their names in the shell.
+def help_of(info: FieldInfo) -> str:
+    """Return the sentence of an option without markup, with its choices and default."""
+    text = re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"\1", info.description or "").replace("``", "")
+    choices = literal_choices(info.annotation)
+    if not all(choice in text for choice in choices):
+        text += f" One of {', '.join(choices)}."
+    shown = info.default not in {None, False, ""} if isinstance(info.default, (str, int, float, type(None))) else False
+    return f"{text} [default: {info.default}]" if shown else text
 
-    >>> plain("As ``gold_fields`` say; see :class:`~evenhand.options.RunOptions`.", ["gold_fields"])
-    'As --gold-fields say; see RunOptions.'
+
+def _metavar(name: str, kinds: Collection[object]) -> str:
+    named = "COLUMN" if name.endswith("_field") else METAVARS.get(name)
+    numbers = [word for kind, word in ((int, "N"), (float, "NUMBER")) if kind in kinds]
+    return named or (numbers[0] if numbers else "TEXT")
+
+
+def value_of(name: str, info: FieldInfo, given: object) -> object:
+    """Return the words of the shell as a value of an option; the model refuses what is none.
+
+    >>> from evenhand.options import JudgeArguments as Judge
+    >>> value_of("samples", Judge.model_fields["samples"], "3")
+    3
+    >>> value_of("gold_fields", Judge.model_fields["gold_fields"], ["relevance=label"])
+    {'relevance': 'label'}
     """
-    text = re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"\1", text)
-    text = re.sub(r"``(\w+)``", lambda found: flag_of(found[1]) if found[1] in names else found[1], text)
-    return text.replace("``", "")
-
-
-def _sentence(info: FieldInfo, names: Collection[str]) -> str | None:
-    """What an option does, with all that it chooses among; None where the docstring of the function says it."""
-    sentence = info.description or ""
-    choices = [f"``{choice}``" for choice in literal_choices(info.annotation)]
-    if not all(choice in sentence for choice in choices):
-        sentence = f"{sentence} One of {', '.join(choices)}."
-    return plain(sentence, names) or None
-
-
-def _shown(default: object) -> str | bool:
-    """A default as the help shows it; False and nothing go without saying."""
-    return False if default is None or default is False or default == "" else "yes" if default is True else str(default)
-
-
-def _metavar(name: str, info: FieldInfo) -> str:
-    text = "COLUMN" if name.endswith("_field") else METAVARS.get(name, "TEXT")
-    named: Mapping[object, str] = {bool: "true|false", int: "N", float: "NUMBER", str: text, NoneType: "none"}
-    words: list[str] = []
-    for kind in kinds_of(info.annotation):
-        if get_origin(kind) is Mapping:
-            words.append(PAIRS.get(name, ("NAME=VALUE",))[0])
-        elif literal_choices(kind):
-            words.append("NAME")
-        else:
-            words += [named[each] for each in (get_args(kind) or (kind,)) if each in named]
-    return "|".join(dict.fromkeys(words)) or text
-
-
-def _last_given(name: str, info: FieldInfo, _: object, tokens: Sequence[Token]) -> object:
-    """The value of an option; given again, it replaces what was given before."""
-    first = max(place for place, token in enumerate(tokens) if token.index == 0)
-    return value_of(name, info, [token.value for token in tokens[first:]])
-
-
-def value_of(name: str, info: FieldInfo, words: Sequence[str]) -> object:
-    """Words as a value of an option.
-
-    Raises:
-        InvalidInputError: If they are none.
-    """
+    if not isinstance(given, str | list):  # a flag
+        return given
+    words = [given] if isinstance(given, str) else given
     kinds = kinds_of(info.annotation)
-    element, mapped = _inner(kinds, tuple), _inner(kinds, Mapping)
-    if mapped is not None and (element is str or str not in kinds or len(words) > 1 or "=" in words[0]):
-        return _pairs(name, words, mapped, bare=element is str)
-    if element is str:
-        return words[0] if len(words) == 1 and str in kinds else list(words)
-    return _read(name, words[0], info) if element is None else [_read(name, word, info) for word in words]
+    of_mapping: Any = next((get_args(kind)[1] for kind in kinds if get_origin(kind) is Mapping), None)
+    of_mapping = Any if name == "length_penalty" else of_mapping
+    of_tuple = next((get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple), None)
+    if of_mapping is not None and (all("=" in word for word in words) or (of_tuple and any("=" in w for w in words))):
+        pairs = {key: value if equals else key for key, equals, value in (word.partition("=") for word in words)}
+        return {key: scalar(value, (float,) if of_mapping is Any else (of_mapping,)) for key, value in pairs.items()}
+    values = [scalar(word, kinds if of_tuple is None else (*kinds, of_tuple)) for word in words]
+    one = len(values) == 1 and (of_tuple is None or str in kinds or values == [None])
+    value = values[0] if one else values
+    return text_or_file(flag_of(name), value) if name in TEXTS and isinstance(value, str) else value
 
 
-def _inner(kinds: Collection[object], container: type) -> object:
-    """What a container that an option may be holds; None where it may be none."""
-    return next((get_args(kind)[container is Mapping] for kind in kinds if get_origin(kind) is container), None)
+def scalar(word: str, kinds: Collection[object]) -> object:
+    """Return a word as the first of the types that it can be; else the word.
 
-
-def _pairs(name: str, words: Sequence[str], kind: object, *, bare: bool) -> dict[str, str | float]:
-    """``NAME=VALUE`` texts as a mapping; a bare ``NAME`` names itself where that is allowed."""
-    flag, pairs = flag_of(name), dict[str, str | float]()
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals and not bare:
-            if name in PAIRS:
-                raise InvalidInputError(f"{flag} is {word!r}; accepted: {', as '.join(PAIRS[name])}")
-            raise InvalidInputError(f"{flag} is {list(words)!r}; give one value, or NAME=VALUE several times")
+    >>> scalar("none", (int, NoneType)), scalar("0.5", (bool, float)), scalar("true", (bool,)), scalar("x", (int,))
+    (None, 0.5, True, 'x')
+    """
+    named: dict[str, object] = {}
+    if bool in kinds:
+        named |= {"true": True, "false": False}
+    if Literal[False] in kinds:
+        named |= {"none": False, "false": False}
+    if NoneType in kinds:
+        named.setdefault("none", None)
+    if word in named:
+        return named[word]
+    readers: list[Callable[[str], object]] = [kind for kind in (int, float) if kind in kinds]
+    for reader in readers:
         try:
-            number = kind is float and key != "sections"  # of a length penalty's fields the one that is a text
-            pairs[key] = float(value) if number else value if equals else key
-        except ValueError as error:
-            raise InvalidInputError(f"{flag} is {word!r}; {value!r} is not a number") from error
-    return pairs
+            return reader(word)
+        except ValueError:
+            continue
+    return word
 
 
-def _read(name: str, text: str, info: FieldInfo) -> object:
-    """A text as the first of the option's types that it is one of."""
-    kinds = [get_args(kind)[0] if get_origin(kind) is tuple else kind for kind in kinds_of(info.annotation)]
-    if Literal[False] in kinds and text in {"none", "false"}:
-        return False
-    if NoneType in kinds and text == "none":
-        return None
-    if bool in kinds and text in {"true", "false"}:
-        return text == "true"
-    for kind in (int, float):
-        if kind in kinds:
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    if {str, Any} & {*kinds} or literal_choices(info.annotation):
-        return text_or_file(flag_of(name), text) if METAVARS.get(name) == "TEXT|FILE" else text
-    refused, give, accepted = refusal(flag_of(name), text, info).rpartition("; give ")
-    raise InvalidInputError(refused + give + accepted.replace("None", "'none'"))
-
-
-def text_or_file(flag: str, given: str, folder: Path = Path()) -> str:
-    """What is given, or the text of the file that it names, in this folder if its path is relative.
+def text_or_file(place: str, given: str, folder: Path = Path()) -> str:
+    """Return a text, or the text of the file that it names, relative to this folder.
 
     Raises:
-        InvalidInputError: If it looks like the name of a file that is not there, or cannot be read.
+        InvalidInputError: If it looks like the name of a file that does not exist, or cannot be read.
     """
     try:
         named = (folder / expanded(given)).exists()
-    except OSError:  # a text too long for a file's name
+    except OSError:  # a text too long for the name of a file
         named = False
-    if not named:
-        if _FILE_NAME.fullmatch(given):
-            raise InvalidInputError(
-                f"{flag} is {given!r}, which looks like the name of a file that is not there; give the text itself, or "
-                "the path of a file that holds it"
-            )
-        return given
-    return read_text(folder / expanded(given), f"the file {given!r}")
-
-
-_FILE_NAME = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)
+    if named:
+        return read_text(folder / expanded(given), f"the file {given!r}")
+    if _FILE_NAME.fullmatch(given):
+        raise InvalidInputError(
+            f"{place} is {given!r}, which looks like the name of a file that is not there; give the text itself, or "
+            "the path of a file that holds it"
+        )
+    return given

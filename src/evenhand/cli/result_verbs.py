@@ -1,39 +1,92 @@
-"""The verbs about saved results: show, rescore, filter, export, and compare of two runs."""
+"""The verbs about files: show, compare, rescore, export and report."""
 
 from __future__ import annotations
 
 import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.gating import NOTHING, Gating
-from evenhand.cli.label_verbs import opened
+from evenhand.cli.outcome import NOTHING, Checks
 from evenhand.cli.output import check_out, say
+from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.files import expanded, written_whole
-from evenhand.numbers import format_count
+from evenhand.files import check_ending, expanded, written_whole
+from evenhand.numbers import format_bytes, format_count
+from evenhand.results.render import PrintedTables, TextTable
 
 if TYPE_CHECKING:
-    from evenhand.results.results import Results
+    from evenhand.result_methods import ResultMethods as Results
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
-Out = Annotated[
-    Path | None,
-    Parameter(name="--out", help="Write the result there: .parquet has a row per vote, .jsonl a line each."),
-]
-TWO_FORMS: Final = (
-    "evenhand compare A.parquet B.parquet compares two saved results; evenhand winrates ROWS … has a judge compare "
-    "systems on rows"
+Out = Annotated[Path | None, Parameter(help="Write the result there: .parquet has a row per vote, .jsonl a line each.")]
+Words = tuple[str, ...]
+RESULT_VERBS: Final = "show, rescore, export, compare, report, correct, to-label"
+ROW_VERBS: Final = (
+    "judge, winrates, checklist, reliability; with recorded votes aggregate-votes, agreement, read-replies"
 )
+LABEL_VERBS: Final = "correct RESULT --gold FILE, show RESULT --gold FILE"
+_MOST_VALUES: Final = 3
+_LONGEST: Final = 20
 
 
 def _switch(sentence: str) -> Parameter:
     """An option that is given or not, and has no value."""
     return Parameter(help=sentence, negative=(), show_default=False)
+
+
+def opened(path: str) -> Results:
+    """Open a saved result."""
+    from evenhand.by_name import open as open_results  # noqa: PLC0415 - seconds of import
+
+    return open_results(path)
+
+
+@dataclass(frozen=True)
+class FileContents(PrintedTables):
+    """The rows of a file.
+
+    Attributes:
+        path: The file.
+        rows: All of them.
+    """
+
+    path: str
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of first occurrence."""
+        return tuple(dict.fromkeys(str(name) for row in self.rows for name in row))
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """One row per column: how many cells are filled, and the first different values."""
+        kind = "rows or labels" if "label" in self.columns else "rows"
+        title = f"{self.path}: {kind}, {format_count(len(self.rows), 'row')}"
+        rows = tuple(map(self._column, self.columns))
+        return (TextTable(title, ("column", "filled", "first values"), rows, kind="columns"),)
+
+    def _column(self, name: str) -> tuple[str, ...]:
+        filled = [row[name] for row in self.rows if not is_abstention(row.get(name))]
+        values = list(dict.fromkeys(" ".join(str(value).split()) for value in filled))[:_MOST_VALUES]
+        shown = [value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…" for value in values]
+        return name, format_count(len(filled)), ", ".join(shown)
+
+    def closing_notes(self) -> tuple[str, ...]:
+        """The verbs that take the file."""
+        labels = (f"Verbs that take it as labels: {LABEL_VERBS}.",) if "label" in self.columns else ()
+        return f"Verbs that take it: {ROW_VERBS}.", *labels
+
+
+def _is_saved(file: str) -> bool:
+    from evenhand.results.saved import PART, kind_if_saved  # noqa: PLC0415 - seconds of import
+
+    place = expanded(file)
+    return (not place.is_dir() or any(place.glob(PART))) and kind_if_saved(file) is not None
 
 
 def show(
@@ -51,28 +104,28 @@ def show(
     flips: Annotated[bool, _switch("List the verdicts that changed with the order shown.")] = False,
     disagreements: Annotated[bool, _switch("List the verdicts on which the votes disagree.")] = False,
     unscored: Annotated[bool, _switch("List the unscored verdicts.")] = False,
-    worst: Annotated[int | None, Parameter(help="List the N verdicts with the lowest scores.")] = None,
-    gating: Gating = NOTHING,
+    worst: Annotated[int | None, Parameter(help="List the N verdicts with the lowest scores.", metavar="N")] = None,
+    checks: Checks = NOTHING,
 ) -> int:
     """Show a file and name the verbs that take it; of a saved result its tables, some verdicts, or one row whole."""
-    place, listed = expanded(file), flips or disagreements or unscored or worst is not None
-    only_file = row is None and data is None and not run_file and not listed and gating == NOTHING
-    alone = only_file and (place.is_file() or place.is_dir())
-    if alone:
-        from evenhand.cli.contents import RESULT_VERBS, contents_of  # noqa: PLC0415 - seconds of import
+    listed = flips or disagreements or unscored or worst is not None
+    alone = (
+        row is None and data is None and not run_file and not listed and checks == NOTHING and expanded(file).exists()
+    )
+    if alone and not _is_saved(file):
+        from evenhand.data.rows import read_file  # noqa: PLC0415 - seconds of import
 
-        if (contents := contents_of(file)) is not None:
-            say(contents)
-            return 0
+        say(FileContents(file, read_file(Path(file))))
+        return 0
     results = opened(file)
     if alone:
         kind = f"{file}: a saved result, {format_count(len(results))} {results.holds}."
-        return gating.end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
+        return checks.end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
     if run_file:
         say(results.to_run_file().rstrip("\n"))
         return 0
     if listed:
-        if row is not None or gating != NOTHING:
+        if row is not None or checks != NOTHING:
             raise InvalidInputError(
                 "--flips, --disagreements, --unscored and --worst list verdicts, and go neither with a row nor with "
                 "--require or --format: give one or the other"
@@ -84,7 +137,7 @@ def show(
         say(found if worst is None else found.sort("score", ascending=True).head(worst))
         return 0
     if row is None:
-        return gating.end(results)
+        return checks.end(results)
     from evenhand.results.looking import RowView  # noqa: PLC0415 - seconds of import
 
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
@@ -96,14 +149,7 @@ def rescore(
     file: File,
     /,
     *,
-    aggregation: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="The rule by which a panel's votes become one, or SCALE=RULE several times.",
-            consume_multiple=True,
-            negative=(),
-        ),
-    ] = (),
+    aggregation: Annotated[Words, Parameter(help="The panel rule, or SCALE=RULE several times.", negative=())] = (),
     on_position_bias: Annotated[
         str | None, Parameter(help="What a disagreement between orders counts: average, tie, abstain or first.")
     ] = None,
@@ -115,12 +161,9 @@ def rescore(
     na_partial: Annotated[float | None, Parameter(help="What it counts with --na-strategy partial.")] = None,
     primary_metric: Annotated[str | None, Parameter(help="Of a checklist: pass, weighted or normalized.")] = None,
     rule: Annotated[str | None, Parameter(help="Of recorded votes: the rule of the panel.")] = None,
-    weights: Annotated[
-        tuple[str, ...],
-        Parameter(help="Of recorded votes: JUDGE=WEIGHT for each.", consume_multiple=True, negative=()),
-    ] = (),
+    weights: Annotated[Words, Parameter(help="Of recorded votes: JUDGE=WEIGHT for each.", negative=())] = (),
     out: Out = None,
-    gating: Gating = NOTHING,
+    checks: Checks = NOTHING,
 ) -> int:
     """Score the votes of a saved result by other rules, without a call."""
     given: dict[str, Any] = {
@@ -138,22 +181,17 @@ def rescore(
     if not rules:
         raise InvalidInputError(f"rescore needs a rule to score by: one of {', '.join(map(_flag, given))}")
     results = opened(file)
-    return _kept(_rescored(results, rules), file, out, gating)
-
-
-def _rescored(results: Results, rules: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of the same kind
-    """The result by other rules, where its kind has these."""
     taken = inspect.signature(results.rescored).parameters
-    accepted = set(taken) if not any(each.kind is each.VAR_KEYWORD for each in taken.values()) else None
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
     for name in rules:
-        if accepted is not None and name not in accepted:
-            known = ", ".join(_flag(each) for each in taken)
-            raise InvalidInputError(f"{_flag(name)} is no rule for {results.holds}; it takes {known}")
-    return results.rescore(**rules)
+        if name not in taken and not open_ended:
+            known = ", ".join(map(_flag, taken))
+            raise InvalidInputError(f"{_flag(name)} is not a rule for {results.holds}; it takes {known}")
+    return _keep(results.rescore(**rules), file, out, checks)
 
 
 def _rules(words: Sequence[str]) -> str | dict[str, str] | None:
-    """One rule, or scale -> rule; None for none."""
+    """Return one rule, or scale -> rule; None for none."""
     pairs = [word.partition("=") for word in words]
     if len(words) == 1 and not pairs[0][1]:
         return words[0]
@@ -177,44 +215,93 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def filter_results(
+def _keep(results: Any, file: str, out: Path | None, checks: Checks) -> int:  # noqa: ANN401 - of any kind
+    """Print a result that was made of another, and write it if that is asked for."""
+    place = check_out(out, [file])
+    if place is None:
+        return checks.end(results)
+    results.save(place)
+    return checks.end(results, f"{format_count(len(results), 'entry')} written to {place}", saved=place)
+
+
+def compare(
+    before: Annotated[str, Parameter(name="A", help="A saved result.")],
+    after: Annotated[str, Parameter(name="B", help="Another one of its kind, of the same rows.")],
+    /,
+    *,
+    checks: Checks = NOTHING,
+) -> int:
+    """What changed between two saved results of the same rows: B less A, paired row by row."""
+    for name in (before, after):
+        if not _is_saved(name):
+            raise InvalidInputError(
+                f"{name!r} is not a saved result: evenhand compare A.parquet B.parquet compares two saved results; "
+                "evenhand winrates ROWS … has a judge compare systems on rows"
+            )
+    return checks.end(opened(before).compare(opened(after)))
+
+
+def export(
     file: File,
     /,
     *,
-    system: Annotated[tuple[str, ...], Parameter(help="These systems.", consume_multiple=True, negative=())] = (),
-    criterion: Annotated[tuple[str, ...], Parameter(help="These criteria.", consume_multiple=True, negative=())] = (),
-    id_: Annotated[
-        tuple[str, ...], Parameter(name="--id", help="These rows.", consume_multiple=True, negative=())
-    ] = (),
-    where: Annotated[
-        tuple[str, ...],
+    form: Annotated[
+        Literal["csv", "jsonl", "parquet", "markdown", "latex", "html"] | None,
+        Parameter(name="--as", help="The format; by default a saved result with --out, and printed tables without."),
+    ] = None,
+    of: Annotated[
+        Literal["tables", "verdicts", "votes"] | None,
         Parameter(
-            help="COLUMN=VALUE: what a question was about, or a column that was kept with --group-fields; several of "
-            "one column are either, of several columns all.",
-            consume_multiple=True,
+            help="The tables as they are printed, a row for each verdict, or one for each vote: by default tables for "
+            "markdown, latex and html, and verdicts for csv, jsonl and parquet."
+        ),
+    ] = None,
+    where: Annotated[
+        Words,
+        Parameter(
+            help="Keep some verdicts: COLUMN=VALUE of system, criterion, id or a column kept with --group-fields; "
+            "several of one column are alternatives, several columns must all hold.",
             negative=(),
         ),
     ] = (),
-    out: Out = None,
-    gating: Gating = NOTHING,
+    out: Annotated[Path | None, Parameter(help="The file; parquet needs one, others are printed.")] = None,
+    checks: Checks = NOTHING,
 ) -> int:
-    """Keep some questions of a saved result."""
+    """Write a saved result, or a part of it, in a form that other programs read."""
+    place = check_out(out, [file])
+    what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
+    if what == "tables" and form in {"jsonl", "parquet"}:
+        raise InvalidInputError(f"--of tables is not written as {form}; give csv, markdown, latex or html")
+    if what != "tables" and form in {"latex", "html", None}:
+        raise InvalidInputError(f"--of {what} is not written as {form}; give --as csv, jsonl, parquet or markdown")
+    if form == "parquet" and place is None:
+        raise InvalidInputError("parquet is written to a file: give --out FILE.parquet")
+    results = _filtered(opened(file), where)
+    if form is None:
+        return _keep(results, file, out, checks)
+    if form == "parquet" and place is not None:
+        _write_parquet(results, what, place)
+    else:
+        text = _tables(results, form) if what == "tables" else _rows(_records(results, what), form)
+        if place is None:
+            say(text.rstrip("\n"))
+            return 0
+        with written_whole(place) as part:
+            part.write_text(text, encoding="utf-8")
+    say(f"{what} written to {place}")
+    return 0
+
+
+def _filtered(results: Results, where: Sequence[str]) -> Results:
+    """Return the questions with one of the values in every column that is named."""
     wanted: dict[str, list[str]] = {}
-    for name, values in (("system", system), ("criterion", criterion), ("id", id_)):
-        if values:
-            wanted[name] = list(values)
     for word in where:
         column, equals, value = word.partition("=")
         if not equals or not column:
             raise InvalidInputError(f"--where is {word!r}; give COLUMN=VALUE, as language=de")
         wanted.setdefault(column, []).append(value)
     if not wanted:
-        raise InvalidInputError("filter needs what to keep: --system, --criterion, --id or --where COLUMN=VALUE")
-    return _kept(_filtered(opened(file), wanted), file, out, gating)
-
-
-def _filtered(results: Results, wanted: Mapping[str, Sequence[str]]) -> Results:
-    """The questions of which every column has one of its values; columns of groups are those of the rows."""
+        return results
     columns = next(iter(results.named_cells())).about
     kept: Mapping[str, Any] = results.parameters.get("groups", {})
     for name in wanted:
@@ -227,77 +314,6 @@ def _filtered(results: Results, wanted: Mapping[str, Sequence[str]]) -> Results:
         return all(str(named.get(name)) in values for name, values in wanted.items())
 
     return results.filter(keep)
-
-
-def _kept(results: Results, file: str, out: Path | None, gating: Gating) -> int:
-    """Tell a result that was made of another, and write it if that is asked for."""
-    place = check_out(out, [file])
-    if place is None:
-        return gating.end(results)
-    results.save(place)
-    return gating.end(results, f"{format_count(len(results), 'entry')} written to {place}", saved=place)
-
-
-def compare(
-    before: Annotated[str, Parameter(name="A", help="A saved result.")],
-    after: Annotated[str, Parameter(name="B", help="Another one of its kind, of the same rows.")],
-    /,
-    *,
-    gating: Gating = NOTHING,
-) -> int:
-    """What changed between two saved results of the same rows: B less A, paired row by row."""
-    for name in (before, after):
-        if not _is_saved(name):
-            raise InvalidInputError(f"{name!r} is no saved result: {TWO_FORMS}")
-    return gating.end(opened(before).compare(opened(after)))
-
-
-def _is_saved(file: str) -> bool:
-    from evenhand.results.saved import kind_if_saved  # noqa: PLC0415 - seconds of import
-
-    return kind_if_saved(file) is not None
-
-
-Exported = Literal["csv", "jsonl", "parquet", "markdown", "latex", "html"]
-
-
-def export(
-    file: File,
-    /,
-    *,
-    form: Annotated[Exported, Parameter(name="--as", help="The format.")],
-    of: Annotated[
-        Literal["tables", "verdicts", "votes"] | None,
-        Parameter(
-            help="The tables as they are printed, a row for each verdict, or one for each vote: by default tables for "
-            "markdown, latex and html, and verdicts for csv, jsonl and parquet."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, Parameter(name="--out", help="The file; parquet needs one, others are printed.")
-    ] = None,
-) -> int:
-    """Write a saved result in a form that other programs read."""
-    place = check_out(out, [file])
-    what = of or ("verdicts" if form in {"csv", "jsonl", "parquet"} else "tables")
-    if what == "tables" and form in {"jsonl", "parquet"}:
-        raise InvalidInputError(f"--of tables is not written as {form}; give csv, markdown, latex or html")
-    if what != "tables" and form in {"latex", "html"}:
-        raise InvalidInputError(f"--of {what} is not written as {form}; give csv, jsonl, parquet or markdown")
-    if form == "parquet" and place is None:
-        raise InvalidInputError("parquet is written to a file: give --out FILE.parquet")
-    results = opened(file)
-    if form == "parquet" and place is not None:
-        _write_parquet(results, what, place)
-    else:
-        text = _tables(results, form) if what == "tables" else _rows(_records(results, what), form)
-        if place is None:
-            say(text.rstrip("\n"))
-            return 0
-        with written_whole(place) as beside:
-            beside.write_text(text, encoding="utf-8")
-    say(f"{what} written to {place}")
-    return 0
 
 
 def _tables(results: Results, form: str) -> str:
@@ -316,7 +332,6 @@ def _records(results: Results, what: str) -> Iterable[dict[str, Any]]:
 
 def _rows(records: Iterable[Mapping[str, Any]], form: str) -> str:
     from evenhand.results.measures import as_json, plain  # noqa: PLC0415 - as above
-    from evenhand.results.render import TextTable  # noqa: PLC0415 - as above
 
     rows = [plain(dict(record)) for record in records]
     if form == "jsonl":
@@ -328,7 +343,7 @@ def _rows(records: Iterable[Mapping[str, Any]], form: str) -> str:
 
 
 def _cell(value: object) -> str:
-    """A value as text: numbers in full, what is missing empty, lists and mappings as JSON."""
+    """Return a value as text: numbers in full, what is missing empty, lists and mappings as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -341,5 +356,74 @@ def _write_parquet(results: Results, what: str, place: Path) -> None:
     from evenhand.results.measures import plain  # noqa: PLC0415 - as above
 
     table = results.votes() if what == "votes" else pa.Table.from_pylist([plain(row) for row in results.records()])
-    with written_whole(place) as beside:
-        pa.parquet.write_table(table, beside, compression="zstd")
+    with written_whole(place) as part:
+        pa.parquet.write_table(table, part, compression="zstd")
+
+
+def report(
+    run: Annotated[str, Parameter(name="RUN", help="A saved result of any kind: what --out of a verb wrote.")],
+    other: Annotated[str | None, Parameter(name="OTHER", help="A second run: the page says what changed.")] = None,
+    /,
+    *,
+    out: Annotated[
+        Path | None,
+        Parameter(help="The page (.html), by default report.html in the folder of RUN; or the picture."),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        Parameter(
+            help="Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, ranks, matrix, items, "
+            "levels, flips, agreement, gold or calibration, as far as the result has it; first is the first of them."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        Parameter(help="The data that were judged, for their texts: by default those of the prompts that were sent."),
+    ] = None,
+    gold: Annotated[
+        Path | None, Parameter(help="The file of labels of people; by default the gold labels that the result holds.")
+    ] = None,
+    design: Annotated[
+        str | None,
+        Parameter(help="How the labelled rows were chosen: random, by_verdict or probabilities; scores are corrected."),
+    ] = None,
+    leave_out: Annotated[
+        Words, Parameter(help="What of the votes the page does not hold: prompts, reasoning.", negative=())
+    ] = (),
+    title: Annotated[str | None, Parameter(help="Of the page.")] = None,
+) -> int:
+    """One HTML file to open offline, mail or attach: summary, cautions, pictures, tables, and every verdict."""
+    if plot is not None:
+        return _draw(run, None if plot == "first" else plot, out)
+    from evenhand.report.page import write_report  # noqa: PLC0415 - seconds of import
+
+    folder = expanded(run) if expanded(run).is_dir() else expanded(run).parent
+    named = out or folder / "report.html"
+    place = check_out(named, [run, *(str(each) for each in (other, data, gold) if each is not None)]) or named
+    check_ending(place, (".html",))
+    how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "title": title}
+    if other is not None:
+        how |= {"other": _opened(other), "names": (Path(run).stem, Path(other).stem)}
+    write_report(place, _opened(run), **how)
+    say(f"report written to {place} ({format_bytes(place.stat().st_size)})")
+    return 0
+
+
+def _draw(run: str, kind: str | None, out: Path | None) -> int:
+    """Draw a picture, and print its caption."""
+    from evenhand.report.pictures import ENDINGS  # noqa: PLC0415 - seconds of import
+
+    if out is None:
+        raise InvalidInputError("report --plot needs --out, the file of the picture: .svg, .png or .pdf")
+    place = check_out(out, [run])
+    check_ending(out, ENDINGS)
+    say(opened(run).plot(kind, out).caption, saved=place)
+    return 0
+
+
+def _opened(path: str) -> Any:  # noqa: ANN401 - a result of any kind
+    if Path(path).suffix.lower() != ".json":
+        return opened(path)
+    from evenhand.reliability_report import ReliabilityReport  # noqa: PLC0415 - seconds of import
+
+    return ReliabilityReport.load(path)

@@ -287,7 +287,7 @@ def _validate(model: type[Model], data: object, what: str) -> Model:
 _NOUNS = {"criteria": "criterion", "sections": "section", "items": "item", "options": "option"}
 
 
-def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401 - plain data
+def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN401 - plain data, a line per kind
     """Return the first thing that is wrong, a form or a name before a value: its place, value, and what is accepted."""
     faults = error.errors(include_url=False)
     fault = next((each for each in faults if each["type"] == "part"), faults[0])
@@ -305,6 +305,10 @@ def _refusal(error: ValidationError, data: Any, where: str) -> str:  # noqa: ANN
     if kind == "part":
         return f"{where} {fault['ctx']['text']}"
     value = None if kind == "missing" else fault["input"]
+    if kind in {"extra_forbidden", "model_type"}:  # of a frozen criterion, or of one of its options
+        name, accepted = str(fault["loc"][-1]), (Option if "options" in fault["loc"] else Criterion).model_fields
+        unknown = f"has the field {name!r}. {did_you_mean(name, sorted(accepted))}"
+        return f"{where} {unknown if kind == 'extra_forbidden' else f'is {briefly(value)}; give a mapping'}"
     found = f"{where} has the {field} {briefly(value)}"
     if kind in {"list_type", "too_short"} or (kind == "missing" and field in _NOUNS):
         return f"{found}; give a list{' of at least one' if field in _NOUNS else ''}"

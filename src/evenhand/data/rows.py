@@ -546,13 +546,15 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
         found = {str(number): response for number, response in enumerate(found, start=1)}
     if not isinstance(found, Mapping):
         raise InvalidInputError(
-            f"the predictions of instance {instance} are {_describe(prediction)}; a comparison takes a list of "
-            "responses, or a dict of system -> response"
+            f"the predictions of instance {instance} are a {type(prediction).__name__}, {briefly(prediction)}; a "
+            "comparison takes a list of responses, or a dict of system -> response"
         )
     for name in found:
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return {name: _read_response(response, cell_name(name, instance)) for name, response in found.items()}
+    return {
+        name: None if is_missing(value) else text_of(value, cell_name(name, instance)) for name, value in found.items()
+    }
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
@@ -581,11 +583,3 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
             "and one system alone fits metrics.evenhand.direct"
         )
     return systems
-
-
-def _read_response(value: object, where: str) -> str | None:
-    return None if is_missing(value) else text_of(value, where)
-
-
-def _describe(value: object) -> str:
-    return f"a {type(value).__name__}, {briefly(value)}"

@@ -321,7 +321,7 @@ class BatchJudge:
             tell(
                 f"{self._name}: {format_count(len(self._under_way), 'batch')} of {format_count(requests, 'request')} "
                 "left with the provider. Run the same again to go on from there, or collect the replies with "
-                f"'evenhand resume {self._held.journal.path}'"
+                f"'evenhand journal collect --journal {self._held.journal.path}'"
             )
         for waiting in self._waiting.values():
             waiting.fail(_interrupted())
@@ -646,4 +646,4 @@ def _lost_results(record: BatchRecord, replies: int, why: str) -> EngineError:
 
 
 def _give_up(record: BatchRecord) -> str:
-    return f"'evenhand resume --forget {record.name}' gives it up, and the next run asks for its requests again"
+    return f"'evenhand journal forget {record.name}' gives it up, and the next run asks for its requests again"

@@ -556,7 +556,8 @@ class Calls:
             if requests:
                 tell(
                     f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "
-                    f"those that this run needs are bought again, unless 'evenhand resume {journal.path}' goes first"
+                    "those that this run needs are bought again, unless 'evenhand journal collect --journal "
+                    f"{journal.path}' goes first"
                 )
 
     def _check_budget(self) -> None:

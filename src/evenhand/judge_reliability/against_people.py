@@ -256,11 +256,6 @@ class Comparison(LabelAgreement):
     labels: tuple[str, ...]
     confusion_matrix: tuple[tuple[int, ...], ...]
 
-    @property
-    def num_without_verdict(self) -> int:
-        """Instances with a label that is right and without a verdict."""
-        return self.num_references - self.num_compared
-
 
 def label_agreement(truth: FloatArray, judged: FloatArray, scale: Scale, **drawn: Unpack[Drawing]) -> dict[str, Any]:
     """Compute the fields of :class:`LabelAgreement` from places of options; the first is who counts as right."""

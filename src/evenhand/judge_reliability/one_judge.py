@@ -313,7 +313,6 @@ class CriterionReliability:
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of these draws.
         num_clusters: Clusters that the instances are of; None where instances do not depend on each other.
-        greatest_spread: What the spread can be at most: half of the range of the criterion's values.
     """
 
     judge_id: str
@@ -338,7 +337,6 @@ class CriterionReliability:
     resamples: int
     seed: int
     num_clusters: int | None = None
-    greatest_spread: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,8 +407,7 @@ def criterion_reliability(
     categories = Categories(criterion, sides)
     drawing = Drawing(level=level, resamples=resamples, seed=seed)
     low, high = criterion.score_range
-    greatest = (high - low) / 2
-    repetition, spread = _of_draws(asked, categories, level, greatest)
+    repetition, spread = _of_draws(asked, categories, level, (high - low) / 2)
     return CriterionReliability(
         judge_id=judge_id,
         criterion=criterion.name,
@@ -425,7 +422,6 @@ def criterion_reliability(
         position=_position(asked, categories, level),
         repetition=repetition,
         spread=spread,
-        greatest_spread=greatest,
         flips=_flips(asked, categories, level),
         grade_score=_grade_score_of_two(asked, categories, level, seed),
         verbosity=verbosity(asked, categories, level),

@@ -89,7 +89,7 @@ ContrastName = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class GroupedScores(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.Results.by`.
+    """The result of :meth:`~evenhand.result_methods.ResultMethods.by`.
 
     Attributes:
         by: What groups the rows.

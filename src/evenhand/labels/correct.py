@@ -132,7 +132,7 @@ class Sample:
             self.human,
             strata=self.strata,
             support=self.support,
-            probabilities=self.probabilities if self.design == "probabilities" else None,
+            probabilities=self.probabilities,
             **self._given(level, self.clusters),
         )
 
@@ -151,7 +151,7 @@ class Sample:
             both(self.human, other.human),
             strata=strata,
             support=self.support if self.support == other.support else None,
-            probabilities=both(self.probabilities, other.probabilities) if self.design == "probabilities" else None,
+            probabilities=both(self.probabilities, other.probabilities),
             **self._given(level, [self.clusters[place] for place in ours]),
         )
 

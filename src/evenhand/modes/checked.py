@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Unpack, get_args
@@ -12,7 +12,7 @@ from evenhand.aggregation.checklist_score import Answer
 from evenhand.aggregation.verdict import VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist, Criterion, yes_no_criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
+from evenhand.judge_reliability.against_people import JudgedRow, Scale
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.modes.checklist import (
     RANGES,
@@ -257,50 +257,21 @@ class ChecklistAnalysis(Analysis):
             compared.append(float(len(pairs)))
         return ratio_intervals(hits, compared, level=self._level_of(system))[0]
 
-    def against_gold(
-        self,
-        system: str | None = None,
-        *,
-        gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
-        groups: Sequence[Hashable] | None = None,
-        resamples: int = 1000,
-    ) -> GoldComparison:
-        """The judges against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
-
-        Labels are compared item by item, the answers to the items' own questions, those on one response belonging
-        together; numbers with the primary score of each response.
-
-        Args:
-            system: Whose responses; those of all systems by default.
-            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none;
-                or system -> such numbers.
-            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
-                instance are a group, where there are several.
-            resamples: Draws for the intervals of kappas and balanced accuracy.
-
-        Raises:
-            InvalidInputError: No such system, or gold that does not fit.
-        """
+    def with_gold(
+        self, system: str | None, criterion: str | None, *, numbers: bool
+    ) -> tuple[list[JudgedRow], Scale, str]:
+        """Return the answers to the items' own questions, or the primary scores, for a comparison with people."""
+        if criterion is not None:
+            raise InvalidInputError(f"criterion is {criterion!r}; a checklist has items: leave it out")
         systems = self.systems if system is None else (system,)
-        if not set(systems) <= set(self.systems):
-            raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
         responses = [each for name in systems for each in self._of_system(name)]
-        return compare_with_gold(
-            [
-                JudgedRow(response.instance, response.system, None, result.scores.primary_score, None, None, cluster)
-                for response, result in responses
-                for cluster in [response.cluster]
+        rows = [row for response, result in responses for row in _judged_items(response, result)]
+        if numbers:
+            rows = [
+                JudgedRow(each.instance, each.system, None, result.scores.primary_score, cluster=each.cluster)
+                for each, result in responses
             ]
-            if gold is not None
-            else [row for response, result in responses for row in _judged_items(response, result)],
-            Scale.of(_ANSWERS),
-            title=f"{', '.join(systems)}: {', '.join(self.parameters['judges'])} against gold",
-            level=self.level_over([]),
-            gold=gold,
-            groups=groups,
-            resamples=resamples,
-            seed=self.parameters["seed"],
-        )
+        return rows, Scale.of(_ANSWERS), f"{', '.join(systems)}: {', '.join(self.parameters['judges'])}"
 
     @cached_property
     def differences(self) -> tuple[SystemDifference, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
@@ -16,7 +16,7 @@ from evenhand.aggregation.rubric_score import rubric_range
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability.against_people import GoldComparison, JudgedRow, Scale, compare_with_gold
+from evenhand.judge_reliability.against_people import JudgedRow, Scale
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.tables import panel_tables
 from evenhand.modes.differences import (
@@ -527,52 +527,19 @@ class JudgementAnalysis(Analysis):
         """The share of a cell's instances with a gold label and a selection whose labels are the same."""
         return self.columns[system, criterion].gold_agreement(self._level_of(system, criterion))
 
-    def against_gold(
-        self,
-        system: str | None = None,
-        criterion: str | None = None,
-        *,
-        gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
-        groups: Sequence[Hashable] | None = None,
-        resamples: int = 1000,
-    ) -> GoldComparison:
-        """The judge against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
-
-        Args:
-            system: Whose responses; those of all systems by default.
-            criterion: Which; needed where there are several.
-            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none;
-                or system -> such numbers.
-            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
-                instance are a group, where there are several.
-            resamples: Draws for the intervals of kappas and balanced accuracy.
-
-        Raises:
-            InvalidInputError: No such system or criterion, or gold that does not fit.
-        """
+    def with_gold(
+        self, system: str | None, criterion: str | None, *, numbers: bool
+    ) -> tuple[list[JudgedRow], Scale, str]:
+        """Return the judgements by one criterion, its scale, and a title, for a comparison with people."""
+        del numbers
         names = [each.name for each in self.criteria]
         name = names[0] if criterion is None and len(names) == 1 else criterion
-        systems = self.systems if system is None else (system,)
-        if name not in names or not set(systems) <= set(self.systems):
-            raise InvalidInputError(
-                f"system is {system!r} and criterion is {criterion!r}; name one of the criteria {names!r}, and one of "
-                f"the systems {list(self.systems)!r} or none for all"
-            )
-        asked = next(each for each in self.criteria if each.name == name)
-        return compare_with_gold(
-            [
-                JudgedRow.of(item, asked, item.gold, system=item.system)
-                for each in systems
-                for item in self._cell(each, name)
-            ],
-            Scale.of(asked),
-            title=f"{', '.join(systems)}, {name}: {', '.join(self.parameters['judges'])} against gold",
-            level=self.level_over([]),
-            gold=gold,
-            groups=groups,
-            resamples=resamples,
-            seed=self.parameters["seed"],
-        )
+        if name not in names:
+            raise InvalidInputError(f"criterion is {criterion!r}; name one of the criteria {names!r}")
+        systems, asked = self.systems if system is None else (system,), self.criteria[names.index(name)]
+        judged = [item for each in systems for item in self._cell(each, name)]
+        rows = [JudgedRow.of(item, asked, item.gold, system=item.system) for item in judged]
+        return rows, Scale.of(asked), f"{', '.join(systems)}, {name}: {', '.join(self.parameters['judges'])}"
 
     def rescored(self, **rules: Unpack[RubricRules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
         """Return the header and the parameters for the same votes under other rules.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -17,7 +17,6 @@ from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import (
     Drawing,
-    GoldComparison,
     JudgedRow,
     PanelAgreement,
     Rater,
@@ -25,7 +24,6 @@ from evenhand.judge_reliability.against_people import (
     Scale,
     VoteSummary,
     all_pairs,
-    compare_with_gold,
     panels,
     recorded_verdict,
     summarize_votes,
@@ -44,7 +42,7 @@ from evenhand.votes import Verdict
 
 WITHOUT_CRITERIA = (
     "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
-    "kappa and options that nobody chose."
+    "kappa and options that were never chosen."
 )
 
 
@@ -206,35 +204,14 @@ class VoteAnalysis(Analysis):
                 tables.append(labels_table(named, compared.labels, compared.confusion_matrix))
         return tuple(tables)
 
-    def against_gold(
-        self,
-        *,
-        gold: Sequence[object] | None = None,
-        groups: Sequence[Hashable] | None = None,
-        resamples: int | None = None,
-    ) -> GoldComparison:
-        """The verdicts against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
-
-        Args:
-            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none.
-            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
-                instance are a group, where there are several.
-            resamples: Draws for the intervals of kappas and balanced accuracy; as the table's by default.
-
-        Raises:
-            InvalidInputError: Gold or groups that do not fit the rows.
-        """
-        said = self.parameters
-        return compare_with_gold(
-            [JudgedRow.of(each, self.criterion, each.reference) for each in self.instances],
-            Scale.of(self.criterion),
-            title=f"{self.criterion.name}: {said['rule']} of {', '.join(said['votes'])} against gold",
-            level=self.level_over([]),
-            gold=gold,
-            groups=groups,
-            resamples=said["resamples"] if resamples is None else resamples,
-            seed=said["seed"],
-        )
+    def with_gold(
+        self, system: str | None, criterion: str | None, *, numbers: bool
+    ) -> tuple[list[JudgedRow], Scale, str]:
+        """Return the verdicts for a comparison with people."""
+        del system, criterion, numbers
+        rows = [JudgedRow.of(each, self.criterion, each.reference) for each in self.instances]
+        judges = ", ".join(self.parameters["votes"])
+        return rows, Scale.of(self.criterion), f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
 
     def rescored(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
@@ -409,7 +386,7 @@ class AgreementAnalysis(Analysis):
         return (NO_VERDICT,) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
-        """A row for each pair; a measure is its estimate, with its limits beside it."""
+        """Give a row for each pair; a measure is its estimate, with its limits."""
         yield from map(_pair_record, self.pairs)
 
     def overview(self) -> dict[str, Any]:

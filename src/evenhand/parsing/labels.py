@@ -189,7 +189,18 @@ def compile_labels(labels: tuple[str, ...]) -> OfferedLabels:
     Raises:
         InvalidInputError: No label, a blank one, or two that are equal but for case and space.
     """
-    _check(labels)
+    if not labels:
+        raise InvalidInputError("labels is empty: give at least one label to choose from.")
+    seen: dict[str, str] = {}
+    for label in labels:
+        if not label.strip():
+            raise InvalidInputError(f"Label {label!r} is blank: every label needs text that a reply can name.")
+        key = "".join(folded(label).split())
+        if key in seen:
+            raise InvalidInputError(
+                f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
+            )
+        seen[key] = label
     plain = [without_markup(plain_characters(label)) or label.strip() for label in labels]
     numbers = [_number(label) for label in plain]
     by_number = {value: index for index, value in enumerate(numbers) if value is not None}
@@ -211,18 +222,3 @@ def _bare_names(plain: Sequence[str]) -> dict[str, int]:
         return {}
     taken = {comparison_key(label) for label in plain}
     return {bare: index for _, bare, index in named if bare not in taken}
-
-
-def _check(labels: tuple[str, ...]) -> None:
-    if not labels:
-        raise InvalidInputError("labels is empty: give at least one label to choose from.")
-    seen: dict[str, str] = {}
-    for label in labels:
-        if not label.strip():
-            raise InvalidInputError(f"Label {label!r} is blank: every label needs text that a reply can name.")
-        key = "".join(folded(label).split())
-        if key in seen:
-            raise InvalidInputError(
-                f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
-            )
-        seen[key] = label

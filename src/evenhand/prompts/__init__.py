@@ -130,10 +130,6 @@ _NAMED = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLD
 """A placeholder of a template of ours."""
 
 
-def _read_source(name: str) -> str:
-    return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
-
-
 @cache
 def prompt_sources() -> bytes:
     """The texts of all our prompts, one after the other, as they stand in JSON."""
@@ -146,12 +142,9 @@ _INCLUDED = re.compile(r'\{% include "([^"]+)" %\}\n?')  # with the line's end, 
 
 @cache
 def whole_source(name: str) -> str:
-    """The text of a template (``selection.md``) with the parts that it includes in their places."""
-    return _with_parts(_read_source(name))
-
-
-def _with_parts(source: str) -> str:
-    return _INCLUDED.sub(lambda included: _with_parts(_read_source(included[1])), source)
+    """Return the text of a template (``selection.md``) with the parts that it includes in their places."""
+    source = resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return _INCLUDED.sub(lambda included: whole_source(included[1]), source)
 
 
 _AS_WRITTEN: Mapping[str, Any] = {
@@ -166,13 +159,9 @@ _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **
 """For the texts of users: our own templates do without its checks, which take longer than all else in a prompt."""
 
 
-def undeclared_placeholders(name: str) -> frozenset[str]:
-    """The placeholders that a template and the parts that it includes name."""
-    return _placeholders_in(_read_source(name))
-
-
 def _placeholders_in(source: str) -> frozenset[str]:
-    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(_with_parts(source))))
+    source = _INCLUDED.sub(lambda included: whole_source(included[1]), source)
+    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(source)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +181,9 @@ class _Loaded:
     own: tuple[str, ...]
 
 
+_SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
+
+
 @cache
 def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
     """The template of a stage.
@@ -202,7 +194,13 @@ def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
     if name not in get_args(PromptName):
         raise InvalidPromptError(f"there is no prompt {name!r}. {did_you_mean(name, get_args(PromptName))}")
     try:
-        parts = _in_two(_with_parts(_read_source(f"{name}.md")), behind)
+        first, *marked = _SECTION.split(whole_source(f"{name}.md"))
+        sections = list(zip(marked[::2], marked[1::2], strict=True))
+        place = next((place for place, (section, _) in enumerate(sections) if section == "material"), len(sections))
+        before = [text for section, text in sections[:place] if section not in behind]
+        moved = [text for section, text in sections[:place] if section in behind]
+        after = [*(text for _, text in sections[place:]), *(["\n"] if moved else []), *moved]
+        parts = "".join([first, *before]), "".join(after)
         (beginning, common), (rest, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
     except TemplateSyntaxError as error:
         raise InvalidPromptError(
@@ -218,43 +216,10 @@ def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
     return _Loaded(beginning, tuple(sorted(common)), rest, tuple(sorted(own)))
 
 
-_SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
-
-
-def _in_two(source: str, behind: Behind) -> tuple[str, str]:
-    """The source up to what is judged, and the rest, which ends in what the questions about that differ in."""
-    first, *marked = _SECTION.split(source)
-    sections = list(zip(marked[::2], marked[1::2], strict=True))
-    place = next((place for place, (name, _) in enumerate(sections) if name == "material"), len(sections))
-    before = [text for name, text in sections[:place] if name not in behind]
-    moved = [text for name, text in sections[:place] if name in behind]
-    apart = "\n" if moved else ""
-    return "".join([first, *before]), "".join([*(text for _, text in sections[place:]), apart, *moved])
-
-
 @lru_cache(maxsize=256)
 def _beginning(name: PromptName, behind: Behind, values: tuple[Hashable, ...]) -> str:
     prompt = load_prompt(name, behind)
     return prompt.beginning.render(zip(prompt.common, values, strict=True)).lstrip()
-
-
-def render_prompt(name: PromptName, behind: Behind = (), **values: object) -> str:
-    """The text of a prompt, filled in one pass.
-
-    Args:
-        name: Of the stage.
-        behind: The sections that stand behind what is judged.
-        values: What it is filled with; what is common to rows must be hashable.
-
-    Raises:
-        InvalidPromptError: If ``values`` are not exactly the stage's placeholders.
-    """
-    load_prompt(name, behind)
-    if values.keys() != PLACEHOLDERS[name]:
-        raise InvalidPromptError(
-            f"the prompt {name!r} was given {sorted(values)!r}; it takes {sorted(PLACEHOLDERS[name])!r}"
-        )
-    return fill_prompt(name, values, behind)
 
 
 def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()) -> str:
@@ -267,7 +232,7 @@ def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()
 @cache
 def describes_options(prompt: str) -> bool:
     """Whether a prompt of ours, by its name, or a user's own text lists the options."""
-    named = PLACEHOLDERS[prompt] if is_prompt_name(prompt) else _placeholders_in(own_template(prompt))  # type: ignore[index]
+    named = PLACEHOLDERS[prompt] if prompt in PLACEHOLDERS else _placeholders_in(own_template(prompt))
     return "options" in named
 
 
@@ -445,7 +410,10 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
-    shown, salt = _digits("\n".join((*data, *beside))), 0
+    text = "\n".join((*data, *beside))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    shown = plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)  # all hexadecimal digits
+    salt = 0
     while True:
         nonce = hashlib.blake2b(material, digest_size=4, key=b"%d %d" % (seed, salt)).hexdigest()
         if nonce.encode() not in shown:
@@ -454,16 +422,6 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
 
 
 _NO_DIGITS = bytes(byte for byte in range(256) if byte not in b"0123456789abcdef")
-
-
-def _digits(text: str) -> bytes:
-    """All hexadecimal digits of a text, whatever stands between them.
-
-    >>> _digits("<RESPONSE-AF88 \uff18\uff18c6>")
-    b'eeaf8888c6'
-    """
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)

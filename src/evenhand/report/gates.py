@@ -126,7 +126,7 @@ class CheckedCondition:
 
 @dataclass(frozen=True)
 class CheckReport(PrintedTables):
-    """The result of :meth:`~evenhand.result_methods.Results.check`.
+    """The result of :meth:`~evenhand.result_methods.ResultMethods.check`.
 
     Attributes:
         conditions: In the order given.
@@ -171,7 +171,7 @@ def check(
     design: str | None = None,
     corrected: CorrectedScores | None = None,
 ) -> CheckReport:
-    """Check conditions: see :meth:`~evenhand.result_methods.Results.check`.
+    """Check conditions: see :meth:`~evenhand.result_methods.ResultMethods.check`.
 
     Args:
         results: The result, or what changed between two.

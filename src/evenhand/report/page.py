@@ -56,6 +56,9 @@ MOST_ANSWERS: Final = 6
 MOST_NAMED: Final = 8
 """The names that a sentence lists; of more, it gives their number."""
 
+OTHER_SCALES: Final = ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "strength")
+"""The measures whose differences stand for those of a checklist's or a contest's score."""
+
 NOTE_TOPICS: Final = ("Judge", "Unscored", "Order", "Draws", "People")
 
 LEFT_OUT: Final = ("prompts", "reasoning")
@@ -276,7 +279,7 @@ def _answers_of(results: Results | RunComparison) -> Iterator[str]:
     for name, scores in _leading_scores(results).items():
         known = [each for each in sorted(scores, key=_rank) if each.bounds or not isinstance(each.value, Missing)]
         values = [f"{', '.join(each.of)} {each.written}".strip() for each in known[:MOST_NAMED]]
-        names = [f"{each}.difference" for each in (name, "pass_rate", "strength")]
+        names = [f"{each}.difference" for each in (name, *OTHER_SCALES)]
         of = (*known[0].of, *known[1].of) if len(known) > 1 else ()
         difference = next((findings[each, of] for each in names if (each, of) in findings), None)
         if not known:

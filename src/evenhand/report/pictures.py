@@ -691,16 +691,12 @@ def _items(_: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 - a resu
         return None
     names, notes = list(rates), []
     if len(names) > MOST_ITEMS:
-        names = sorted(names, key=lambda name: min(map(_pass_rate, rates[name])))[:MOST_ITEMS]
+        passed = {name: [Mark.of(each, "").estimate for each in own] for name, own in rates.items()}
+        least = {name: min(math.inf if each is None else each for each in own) for name, own in passed.items()}
+        names = sorted(names, key=lambda name: least[name])[:MOST_ITEMS]
         notes = [f"Shown are the {format_count(MOST_ITEMS)} of {format_count(len(rates), 'item')} that pass the least."]
     rows = [mark for name in names for mark in _score_marks(name, rates[name])]
     return "Pass rate of each item", [Marks("pass rate", rows)], notes
-
-
-def _pass_rate(found: Finding) -> float:
-    """Return the share by which items are sorted; an item without one comes last."""
-    estimate = Mark.of(found, "").estimate
-    return math.inf if estimate is None else estimate
 
 
 def _levels(results: Any, _: Findings) -> Drawn | None:  # noqa: ANN401 - a result of any kind

@@ -227,7 +227,7 @@ JOBS: Final[Mapping[str, str]] = {
     "judge": "judge",
     "read_replies": "read-replies",
     "reliability": "reliability",
-    "run_mode": "run-mode",
+    "run_mode": "judge",
     "winrates": "winrates",
 }
 """Function of Python -> what the shell and run files call it."""

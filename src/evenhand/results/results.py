@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
+import evenhand
 from evenhand.data.texts import JudgedTexts
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_path, expanded
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+METHODS = ("against_gold", "by", "check", "correct", "plot", "summarize", "to_label")
+"""The methods that need labels of people, checks or pictures: attached by :mod:`evenhand.result_methods`."""
+
+
 @dataclass(frozen=True, repr=False)
 class Results(PrintedTables):
     """The result of judging a data set, with every vote.
@@ -67,6 +72,17 @@ class Results(PrintedTables):
     parameters: Mapping[str, Any]
     stored: Stored
     run_file: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    if not TYPE_CHECKING:  # type checkers know it by evenhand/__init__.pyi
+
+        def to_html(self, path: object = None, *, kind: str | None = None, **page: object) -> str | None:
+            """Return the tables as HTML; with a path, write a page there: see :mod:`evenhand.result_methods`."""
+            if path is None and not page:
+                return super().to_html(kind=kind)
+            return evenhand.ResultMethods.to_html(self, path, kind=kind, **page)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *METHODS]
 
     @classmethod
     def of_cells(cls, analyse: type[Analysis], header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
@@ -103,6 +119,8 @@ class Results(PrintedTables):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the analysis has it
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in METHODS:
+            return getattr(evenhand.ResultMethods, name).__get__(self)  # type: ignore[attr-defined] # not for users
         return getattr(self.analysis, name)
 
     def cells(self) -> Iterator[Cell]:

@@ -116,12 +116,12 @@ def _is_autorubric_part(data: object) -> bool:
     options = data.get("options")
     return options is None or (
         _are_mappings(options, {"label"}, {"label", "value", "na"})
-        and all(option.get("na") or _is_autorubric_value(option.get("value")) for option in options)
+        and all(
+            option.get("na") or (value is not None and (not isinstance(value, int | float) or 0 <= value <= 1))
+            for option in options
+            for value in [option.get("value")]
+        )
     )
-
-
-def _is_autorubric_value(value: object) -> bool:
-    return value is not None and (not isinstance(value, int | float) or 0 <= value <= 1)
 
 
 def _is_autorubric_criterion(data: object) -> bool:

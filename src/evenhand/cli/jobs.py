@@ -1,0 +1,534 @@
+"""Jobs: what a verb, a run file or :func:`run` can ask for, one model per verb; and the files that hold them.
+
+A run file is a job in YAML, JSON or TOML: ``job`` names the verb. A saved result holds the job that made it. What is
+set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
+(``EVENHAND_RUN_MAX_CALLS=20``, written as in the shell); the file; the defaults. A value replaces the one of the place
+below whole. Of things of which one is chosen (criteria or a rubric), the choice of the higher place removes that of the
+lower. Paths in a file are relative to the file; all others to the current folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, Self
+
+from pydantic import ValidationError, field_validator
+
+from evenhand.cli.flags import TEXTS, flag_of, text_or_file, value_of
+from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import expanded, is_opened
+from evenhand.options import (
+    ChecklistArguments,
+    JudgeArguments,
+    Options,
+    RecordedOptions,
+    ReliabilityOptions,
+    RunModeArguments,
+    WinratesArguments,
+    option,
+)
+from evenhand.results.made_by import LEFT_OUT, absolute
+
+PREFIX: Final = "EVENHAND_RUN_"
+RESULTS: Final = (".parquet", ".jsonl")
+ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", ".toml", *RESULTS)
+MOST_BYTES: Final = 1024**2
+_ANY_PATH: Final = "the path of a file, or None"
+_CRITERIA: Final = "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no)."
+_GOLD: Final = "The column with the label that a person gave"
+
+
+class LabelOptions(Options):
+    """Labels of people by which scores are corrected: the arguments of :func:`evenhand.correct`."""
+
+    gold: Any = option(None, "The file of labels; by default the gold labels of the data.")
+    design: str | None = option(None, "How the labelled rows were chosen: random, by_verdict or probabilities.")
+    level: float | None = option(None, "Of the intervals; by default that of the result.")
+    seed: int = option(0, "Of draws.")
+    label_field: str | None = option(None, "The column with the label.")
+    annotator_field: str | None = option(None, "The column with the person who gave it.")
+    probability_field: str | None = option(None, "The column with the probability of being drawn.")
+
+
+class Job(Options):
+    """What every job can say: its data, how many rows, which files are written, and what must hold.
+
+    Attributes:
+        function: The Python function that it calls.
+        kind: What a saved file calls its result; empty for a report.
+        written: The attribute with the entries of its result, and the name of one.
+        needed: What must be given though the function has a default.
+        one_of: Groups of options, of each of which exactly one must be given.
+    """
+
+    function: ClassVar[str]
+    kind: ClassVar[str] = ""
+    written: ClassVar[tuple[str, str]] = ("", "")
+    needed: ClassVar[tuple[str, ...]] = ()
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data", "labels"})
+
+    data: Any = option(
+        None,
+        "The rows: a .jsonl, .json, .csv or .parquet file, or a saved data set; 'demo' are those that ship with "
+        "evenhand.",
+    )
+    out: str | Path | None = option(
+        None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.", accepted=_ANY_PATH
+    )
+    limit: int | None = option(
+        None,
+        "Judge only the first rows; of data with one row per response or vote the first prompts, whole.",
+        ge=1,
+        accepted="a whole number of at least 1, or None for all rows",
+    )
+    report: str | Path | None = option(
+        None,
+        "Write a page there (.html) with scores, pictures and every verdict.",
+        accepted=_ANY_PATH,
+    )
+    tables: str | Path | None = option(
+        None, "Write the tables there, as Markdown, CSV or LaTeX (.md, .csv, .tex).", accepted=_ANY_PATH
+    )
+    run_file: str | Path | None = option(
+        None,
+        "Write the run file (.yaml) of this run; every saved result holds it too.",
+        accepted=_ANY_PATH,
+    )
+    max_unscored: float | None = option(
+        None,
+        "The share of votes that may be unscored before the exit code is 3: by default 0.1 where judges are asked or "
+        "replies are read, and 1 for recorded votes. The result is saved in any case.",
+        ge=0,
+        le=1,
+        accepted="a share between 0 and 1, or None for the default",
+    )
+    require: str | tuple[str, ...] | None = option(
+        None,
+        "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
+        "given several times; all must hold. The result is saved in any case.",
+        accepted="one condition or several, or None",
+    )
+    format: str | tuple[str, ...] | None = option(
+        None,
+        "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE "
+        "writes that to a file. It may be given several times.",
+        accepted="one format or several, or None for tables",
+    )
+    gold_design: str | None = option(
+        None,
+        "For conditions on corrected scores: how the rows with gold labels were chosen: random, by_verdict or "
+        "probabilities.",
+        accepted="random, by_verdict or probabilities, or None",
+    )
+
+    @classmethod
+    def verb(cls) -> str:
+        """Return the name of the verb, which is that of the job in a run file."""
+        return str(cls.model_fields["job"].default)
+
+    @classmethod
+    def variant(cls, said: Mapping[str, Any]) -> type[Job]:
+        """Return the model of a job that sets these options."""
+        del said
+        return cls
+
+    @classmethod
+    def of_words(cls, words: Mapping[str, object]) -> Job:
+        """Return the job of the flags that were given in the shell, of the environment, and of a run file."""
+        given = {name: value_of(name, cls.model_fields[name], value) for name, value in words.items()}
+        config = given.pop("config", None)
+        return cls.settled(given, None if config is None else RunFile.read(str(config)))
+
+    @classmethod
+    def settled(cls, call: Mapping[str, Any], file: RunFile | None = None) -> Job:
+        """Return the job that a call, the environment and a file describe together.
+
+        Raises:
+            InvalidInputError: An option that does not exist, or a value that is not accepted.
+        """
+        held, said = {} if file is None else file.options_of(cls), dict(call)
+        for layer in (_environment(cls), held):
+            taken = {name for group in cls.one_of if said.keys() & {*group} for name in group}
+            said = {**{name: value for name, value in layer.items() if name not in taken}, **said}
+        if file is not None:
+            file.check_complete(said)
+        try:
+            return cls.variant(said)(**said)
+        except InvalidInputError as error:
+            cause = error.__cause__
+            refused = cause.errors()[0]["loc"] if isinstance(cause, ValidationError) else ()
+            if file is None or not refused or refused[0] not in held or refused[0] in call:
+                raise
+            name = str(refused[0])
+            raise InvalidInputError(f"{file.place(name)}{str(error).removeprefix(name)}") from error
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was said, in the order of the options."""
+        return {
+            name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - {"job"}
+        }
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the function that were given."""
+        own = AskingJob.model_fields.keys() - {"engine"} | {"log", "rubric", "annotator_test", "annotators", "scoring"}
+        return {name: value for name, value in self.given.items() if name not in own}
+
+    def check_complete(self) -> None:
+        """Check that everything that is needed was given.
+
+        Raises:
+            InvalidInputError: If not; the message names the missing option.
+        """
+        verb, given = (
+            type(self).model_fields["job"].default,
+            {name for name, value in self.given.items() if value is not None},
+        )
+        for name in ("data", *self.needed):
+            if name not in given:
+                where = "DATA, a file of rows" if name == "data" else f"{flag_of(name)} ({name} in a run file)"
+                raise InvalidInputError(f"{verb} needs {where}, which is missing")
+        for group in self.one_of:
+            if (found := [name for name in group if name in given]) and len(found) == 1:
+                continue
+            flags = " or ".join(map(flag_of, group))
+            what = "none is given" if not found else f"{' and '.join(map(flag_of, found))} are given"
+            raise InvalidInputError(f"{verb} needs {flags}, one of them, and {what}")
+
+
+class AskingJob(Job):
+    """What a job that asks judges can say."""
+
+    engine: Any = option(
+        None, "The judge, or several: a model as openai/gpt-4.1-mini, a server's address with --model, or a catalog id."
+    )
+    leave_out: str | tuple[str, ...] | None = option(
+        None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
+    )
+    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
+    labels: LabelOptions | None = option(None, "Labels of people by which the scores are corrected.")
+    ray: str | None = option(
+        None,
+        "With ``stream_to``: judge by workers on the Ray cluster at this address (``pip install 'evenhand[ray]'``); "
+        "``here`` is the cluster that runs on this machine, or else one that is started.",
+    )
+    workers: int | None = option(None, "With ``ray``: how many processes judge; by default one per CPU.", ge=1)
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _read_labels(cls, given: object) -> object:
+        return LabelOptions(**given) if isinstance(given, Mapping) else given
+
+
+class JudgeJob(JudgeArguments, AskingJob):
+    """``evenhand judge``."""
+
+    function, kind, written = "judge", "judgements", ("entries", "verdict")
+    needed, one_of = ("engine",), (("criteria", "rubric", "rubric_field"),)
+    job: Literal["judge"] = "judge"
+    criteria: Any = option(None, _CRITERIA)
+    rubric: Any = option(None, "The catalog id, or the JSON or YAML file, of a rubric.")
+    mode: Any = option(None, "Judge in another way: the kind of a mode, or MODULE:CLASS of one of your own.")
+    mode_options: Mapping[str, Any] | None = option(None, "With ``mode``: its own options, as NAME=VALUE.")
+
+    @classmethod
+    def variant(cls, said: Mapping[str, Any]) -> type[Job]:
+        """Return the job of a mode if one is given."""
+        return ModeJob if said.get("mode") is not None else cls
+
+
+class ModeJob(RunModeArguments, AskingJob):
+    """``evenhand judge --mode``."""
+
+    function, kind, written = "run_mode", "mode_results", ("subjects", "judged subject")
+    needed = ("engine",)
+    job: Literal["judge"] = "judge"
+    mode: Any = option(None, "The kind of a mode, or MODULE:CLASS of one of your own.")
+
+
+class WinratesJob(WinratesArguments, AskingJob):
+    """``evenhand winrates``."""
+
+    function, kind, written = "winrates", "winrates", ("contests", "contest")
+    one_of = (("engine", "votes"),)
+    job: Literal["winrates"] = "winrates"
+    criteria: Any = option(None, "A catalog id, the JSON or YAML file of a criterion, or a plain sentence.")
+
+
+class ChecklistJob(ChecklistArguments, AskingJob):
+    """``evenhand checklist``."""
+
+    function, kind, written = "checklist", "checklist", ("responses", "checked response")
+    one_of = (("engine", "votes"), ("checklist", "checklist_field"))
+    job: Literal["checklist"] = "checklist"
+    checklist: Any = option(None, "A catalog id, or the YAML or JSON file of a checklist.")
+
+
+class ReliabilityJob(ReliabilityOptions, AskingJob):
+    """``evenhand reliability``."""
+
+    function, one_of = "reliability", (("engine", "votes"),)
+    job: Literal["reliability"] = "reliability"
+    criteria: Any = option(None, _CRITERIA)
+    votes: Any = option(None, "The column of DATA that holds recorded votes, or several, one per judge: none is asked.")
+    response_fields: str | tuple[str, ...] | None = option(None, "The column with the responses, or several.")
+    systems: tuple[str, ...] | None = option(None, "Of recorded comparisons: which systems, in which order.")
+    context_fields: str | tuple[str, ...] | Mapping[str, str] | None = option(
+        None, "What the judge is shown in addition: columns, or NAME=COLUMN."
+    )
+    reference_field: str | None = option(None, "The column with a known good answer.")
+    gold_fields: str | Mapping[str, str] | None = option(
+        None, f"{_GOLD}, or CRITERION=COLUMN: a label, or the preferred system or tie."
+    )
+    as_index: bool = option(False, "Labels that are numbers are places of options, 0 for the first.")
+    allow_ties: bool = option(False, "Offer a tie in comparisons.")
+    scale: str = option("choice", "Of comparisons: choice or graded.")
+    confidences: bool = option(False, "Ask for log-probabilities, and measure whether they are calibrated.")
+    prompts: str | tuple[str, ...] | None = option(
+        None,
+        "Ask for the best of all responses too: select, evaluate_first, avoid_order_bias, grade or all.",
+    )
+    unrelated_option: bool = option(False, "Ask for the best of all again, with a response to another row among them.")
+    split: str | None = option(None, "Which split of a saved Hugging Face data set.")
+    dry_run: bool = option(False, "Print calls, tokens and cost without a call.")
+
+
+class RecordedJob(RecordedOptions, Job):
+    """What a job about recorded votes can say."""
+
+    criteria: Any = option(None, "Whose options were chosen: a catalog id, a file or a plain sentence.")
+    id_field: str | None = option(None, "The column with the id of the instance.")
+    as_index: bool = option(False, "Labels that are numbers are places of options, 0 for the first.")
+    split: str | None = option(None, "Which split of a saved Hugging Face data set.")
+    log: bool = option(
+        False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
+    )
+    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
+
+
+class AggregateVotesJob(RecordedJob):
+    """``evenhand aggregate-votes``."""
+
+    function, kind, written, needed = "aggregate_votes", "aggregated_votes", ("verdicts", "verdict"), ("votes",)
+    job: Literal["aggregate-votes"] = "aggregate-votes"
+    votes: str | tuple[str, ...] | None = option(None, "The columns with the votes, one per judge.")
+    rule: str | None = option(None, "The panel rule; by default that of the scale.")
+    weights: Mapping[str, float] | tuple[float, ...] | None = option(None, "A weight per judge, or JUDGE=WEIGHT.")
+    gold_fields: str | None = option(None, f"{_GOLD}.")
+    judge_field: str | None = option(None, "One vote per row: the column that names the judge.")
+    sample_field: str | None = option(None, "One vote per row: the column that numbers the draws of a judge.")
+    systems_field: str | None = option(None, "The column that names the system whose response was judged.")
+
+
+class ReadRepliesJob(RecordedJob):
+    """``evenhand read-replies``."""
+
+    function, kind, written, needed = "read_replies", "aggregated_votes", ("verdicts", "verdict"), ("replies",)
+    job: Literal["read-replies"] = "read-replies"
+    replies: str | tuple[str, ...] | None = option(None, "The columns with the texts of the replies, one per judge.")
+    rule: str | None = option(None, "The panel rule; by default that of the scale.")
+    weights: Mapping[str, float] | tuple[float, ...] | None = option(None, "A weight per judge, or JUDGE=WEIGHT.")
+    gold_fields: str | None = option(None, f"{_GOLD}.")
+    judge_field: str | None = option(None, "One reply per row: the column that names the judge.")
+    systems_field: str | None = option(None, "The column that names the system whose response was judged.")
+    swapped_field: str | None = option(None, "The column that is true where the options were shown reversed.")
+    finish_reason_field: str | None = option(None, "The column that says why a reply ended.")
+    pattern: str | None = option(None, "A regular expression with one group that reads verdicts of another form.")
+
+
+class AgreementJob(RecordedJob):
+    """``evenhand agreement``."""
+
+    function, kind, written, needed = "agreement", "agreement", ("pairs", "pair"), ("votes",)
+    job: Literal["agreement"] = "agreement"
+    votes: str | tuple[str, ...] | None = option(None, "The columns with the judges' votes, one per judge.")
+    gold_fields: str | tuple[str, ...] | None = option(None, "The columns with people's labels, one per person.")
+    annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
+        None,
+        "May the judge stand in for these people? The alternative annotator test, with what the judge is given in "
+        "advance for being cheaper: a number from 0 to below 1, or by who the people are: expert (0.2), skilled "
+        "(0.15), crowd (0.1).",
+    )
+    annotators: str | None = option(
+        None, "With ``annotator_test`` of a saved result: the file of labels, with the columns id, label and annotator."
+    )
+    scoring: Literal["auto", "exact", "rmse"] = option("auto", "With ``annotator_test``: how near two labels are.")
+
+
+JOBS: Final[Mapping[str, type[Job]]] = {
+    model.verb(): model
+    for model in (
+        JudgeJob,
+        WinratesJob,
+        ChecklistJob,
+        ReliabilityJob,
+        AggregateVotesJob,
+        ReadRepliesJob,
+        AgreementJob,
+    )
+}
+"""What ``job`` of a run file may be."""
+
+
+def _environment(model: type[Job]) -> dict[str, object]:
+    """Return the options that the environment sets, written as in the shell."""
+    given = {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
+    known = {PREFIX + name.upper() for each in JOBS.values() for name in each.model_fields} if given else set()
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(f"the environment has {name}, which no run reads. {did_you_mean(name, known)}")
+    found = {}
+    for name, info in model.model_fields.items():
+        if (text := given.get(PREFIX + name.upper())) is not None:
+            try:
+                found[name] = value_of(name, info, shlex.split(text) or [text])
+            except ValueError as error:
+                raise InvalidInputError(f"{PREFIX}{name.upper()} is {text!r}: {error}") from error
+    return found
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """The job that a file holds.
+
+    Attributes:
+        name: The file.
+        text: Its text; empty for a saved result.
+        options: Name -> value, with absolute paths.
+        left_out: What a result could not say of the run that made it.
+    """
+
+    name: str
+    text: str
+    options: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, given: str | Path) -> Self:
+        """Read a run file, or the run of a saved result.
+
+        Raises:
+            InvalidInputError: If it holds none.
+        """
+        path = expanded(given)
+        ending = ".yaml" if is_opened(path) else path.suffix.lower()
+        if ending in RESULTS:
+            said = _run_of_result(path)
+            return cls(str(given), "", said, tuple(said.pop(LEFT_OUT, ())))
+        if ending not in ENDINGS:
+            raise InvalidInputError(
+                f"the run file {str(given)!r} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, ENDINGS))}; the "
+                "last two are saved results"
+            )
+        what = f"the run file {str(given)!r}"
+        text = _piped(path, what) if is_opened(path) else read_text(path, what, MOST_BYTES)
+        held = _toml(text, what) if ending == ".toml" else (parse_json if ending == ".json" else parse_yaml)(text, what)
+        if not isinstance(held, dict):
+            raise InvalidInputError(
+                f"{what} is not a mapping of names to values; evenhand run --template judge shows one"
+            )
+        folder = Path.cwd() if is_opened(path) else path.parent
+        said = absolute({name: value for name, value in held.items() if name != "$schema"}, folder)
+        file = cls(str(given), text, said)
+        for name in TEXTS:
+            if isinstance(said.get(name), str):
+                said[name] = text_or_file(file.place(name), said[name], folder)
+        if "format" in said:
+            said["format"] = _placed(said["format"], folder)
+        return file
+
+    @property
+    def job(self) -> type[Job]:
+        """The job that it names.
+
+        Raises:
+            InvalidInputError: If it names none.
+        """
+        named = self.options.get("job")
+        if not isinstance(named, str) or named not in JOBS:
+            said = f"{self.name} has no job" if named is None else f"{self.place('job')} is {named!r}"
+            raise InvalidInputError(f"{said}. {did_you_mean(str(named), JOBS)}")
+        return JOBS[named]
+
+    def options_of(self, model: type[Job]) -> dict[str, Any]:
+        """Return the options that it sets for a job.
+
+        Raises:
+            InvalidInputError: If it holds another job, or an option that the job does not have.
+        """
+        if self.options.get("job") is not None and self.job is not model:
+            verb = model.model_fields["job"].default
+            raise InvalidInputError(
+                f"{self.place('job')} is {self.options['job']!r}, and this is {verb}: evenhand run FILE"
+            )
+        found = {name: value for name, value in self.options.items() if name != "job"}
+        for name in found:
+            if name not in model.model_fields:
+                known = [*model.model_fields]
+                raise InvalidInputError(f"{self.place(name)} is not an option. {did_you_mean(name, known)}")
+        return found
+
+    def check_complete(self, said: Mapping[str, Any]) -> None:
+        """Check that everything is given that a saved result could not say of its run."""
+        for name in self.left_out:
+            if name not in said:
+                raise InvalidInputError(
+                    f"{self.name} does not hold the {name} of the run that made it: no file can, or it may be secret; "
+                    f"give {name}"
+                )
+
+    def place(self, name: str) -> str:
+        r"""Return the file and the line of an option, for messages.
+
+        >>> RunFile("run.yaml", "job: judge\nsamples: 3", {}).place("samples")
+        'run.yaml, line 2: samples'
+        """
+        written = rf"""^([^\S\n]*(?:[{{][^\S\n]*)?)["']?{re.escape(name)}["']?\s*[:=]"""
+        found = list(re.finditer(written, self.text, re.MULTILINE))
+        if not found:
+            return f"{self.name}: {name}"
+        line = self.text.count("\n", 0, min(found, key=lambda each: len(each[1])).end()) + 1
+        return f"{self.name}, line {line}: {name}"
+
+
+def _placed(formats: object, folder: Path) -> object:
+    """Return formats with the paths of their files, such as ``junit=checks.xml``, relative to a folder."""
+    if isinstance(formats, str):
+        name, equals, file = formats.partition("=")
+        return f"{name}={folder / expanded(file)}" if equals else formats
+    return [_placed(each, folder) for each in formats] if isinstance(formats, list) else formats
+
+
+@cache
+def _piped(path: Path, what: str) -> str:
+    """Return the text in a pipe, which can be read once, and is needed for the verb and by the verb."""
+    return read_text(path, what, MOST_BYTES)
+
+
+def _run_of_result(path: Path) -> dict[str, Any]:
+    from evenhand.results.saved import header_if_saved  # noqa: PLC0415 - half a second of import
+
+    header = header_if_saved(path)
+    if header is None or not header.get("run"):
+        why = "is not a saved result" if header is None else "does not say which run made it (it may be filtered)"
+        raise InvalidInputError(
+            f"{str(path)!r} {why}; give a run file (.yaml, .json, .toml), or a result that holds one"
+        )
+    return absolute(header["run"], path.parent)
+
+
+def _toml(text: str, what: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"{what} is not TOML ({error})") from error

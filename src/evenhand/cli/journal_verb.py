@@ -1,0 +1,279 @@
+"""``evenhand journal``: is the journal sound, what does it hold, and giving up what is old."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from cyclopts import Parameter
+
+from evenhand.cli.output import check_out, complain, say
+from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.files import expanded, open_file, written_whole
+from evenhand.numbers import format_bytes, format_cost, format_count
+
+if TYPE_CHECKING:
+    from evenhand.engines.base import JudgeEngine
+    from evenhand.engines.batches import BatchJudge, BatchRecord, Collected
+    from evenhand.engines.journal import Journal
+
+EXIT_UNSOUND: Final = 1
+SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+BYTES: Final[Mapping[str, float]] = {
+    "b": 1,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "tb": 1e12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+
+
+def journal(
+    action: Literal["check", "prune", "export", "import", "stats", "collect", "forget"],
+    file: Annotated[
+        str | None,
+        Parameter(name="FILE", help="For import: the JSON lines that export wrote; for forget: the name of a batch."),
+    ] = None,
+    /,
+    *,
+    path: Annotated[
+        Path | None, Parameter(name="--journal", help="The journal; by default the one that runs use by default.")
+    ] = None,
+    older_than: Annotated[
+        str | None, Parameter(name="--older-than", help="For prune: an age, such as 12h, 30d, 8w or 1y.")
+    ] = None,
+    size: Annotated[str | None, Parameter(name="--size", help="For prune: a size, such as 500MB or 2GiB.")] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(name="--out", help="For export: the file to write."),
+    ] = None,
+    wait: Annotated[
+        bool,
+        Parameter(help="For collect: wait for batches that have not ended, too.", negative=(), show_default=False),
+    ] = False,
+) -> int:
+    """Check, prune, export, import and describe the journal of paid replies, and collect what batches have brought.
+
+    collect reads every batch that has ended and records its replies, so that the same run again finds them; forget
+    gives up a batch, whose replies are asked for again.
+    """
+    takes = {
+        "prune": {"--older-than", "--size"},
+        "export": {"--out"},
+        "import": {"FILE"},
+        "collect": {"--wait"},
+        "forget": {"FILE"},
+    }
+    given = {"FILE": file, "--older-than": older_than, "--size": size, "--out": out, "--wait": wait or None}
+    for name, value in given.items():
+        if value is not None and name not in takes.get(action, ()):
+            raise InvalidInputError(f"journal {action} takes no {name} (given: {str(value)!r})")
+    from evenhand.engines.journal import default_journal_path  # noqa: PLC0415 - a second of import
+
+    there = default_journal_path() if path is None else expanded(path)
+    if action == "check":
+        return _check(there)
+    if action == "prune":
+        _prune(there, older_than, size)
+    elif action == "export":
+        _export(there, out)
+    elif action == "import":
+        return _import(there, file)
+    elif action in {"collect", "forget"}:
+        return _batches(there, file, wait=wait, forget=action == "forget")
+    else:
+        _stats(there)
+    return 0
+
+
+def _check(path: Path) -> int:
+    from evenhand.engines.journal import recovery  # noqa: PLC0415 - as above
+    from evenhand.engines.journal_tools import check  # noqa: PLC0415 - a second of import
+
+    faults = check(path)
+    for fault in faults:
+        complain(f"{path}: {fault}")
+    if faults:
+        complain(recovery(path))
+        return EXIT_UNSOUND
+    say(f"{path} is sound")
+    return 0
+
+
+def _prune(path: Path, older_than: str | None, size: str | None) -> None:
+    from evenhand.engines.journal_tools import prune  # noqa: PLC0415 - a second of import
+
+    most = _quantity("--size", size, BYTES, "500MB")
+    done = prune(
+        path,
+        older_than=_quantity("--older-than", older_than, SECONDS, "30d"),
+        size=None if most is None else int(most),
+    )
+    say(
+        f"{format_count(done.rows, 'reply')} removed, {format_count(done.left, 'reply')} left; "
+        f"{format_bytes(done.before)} before, {format_bytes(done.after)} now"
+    )
+
+
+def _quantity(name: str, given: str | None, units: Mapping[str, float], example: str) -> float | None:
+    """A number with its unit, such as ``30d`` or ``1.5 GB``."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", given)
+    if found is None or found[2].lower() not in units:
+        raise InvalidInputError(
+            f"{name} is {given!r}; give a number with its unit ({', '.join(units)}), such as {example}"
+        )
+    return float(found[1]) * units[found[2].lower()]
+
+
+def _export(path: Path, out: Path | None) -> None:
+    from evenhand.engines.journal_tools import export_lines  # noqa: PLC0415 - seconds of import
+
+    out = check_out(out, [str(path)])
+    if out is None:
+        for line in export_lines(path):
+            sys.stdout.write(line)
+        return
+    with written_whole(out) as beside, beside.open("w", encoding="utf-8") as lines:
+        lines.writelines(export_lines(path))
+    say(f"{path} exported to {out}")
+
+
+def _import(path: Path, file: str | None) -> int:
+    from evenhand.engines.journal_tools import import_lines  # noqa: PLC0415 - a second of import
+
+    if file is None:
+        raise InvalidInputError("journal import needs a FILE: what 'evenhand journal export' wrote")
+    try:
+        with io.TextIOWrapper(open_file(expanded(file)), encoding="utf-8", errors="replace") as lines:
+            new, faults = import_lines(path, lines)
+    except OSError as error:
+        raise InvalidInputError(f"{str(file)!r} cannot be read ({error.strerror})") from error
+    say(f"{format_count(new, 'new reply')} in {path}")
+    if faults:
+        complain(f"no reply could be read in {format_count(len(faults), 'line')}, the first of them {faults[0]}")
+    return EXIT_UNSOUND if faults else 0
+
+
+def _stats(path: Path) -> None:
+    from evenhand.engines.journal_tools import describe_files, stats  # noqa: PLC0415 - a second of import
+
+    engines = stats(path)
+    say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {describe_files(path)}")
+    for each in engines:
+        model = each.identity.get("sampling", {}).get("model") or each.identity.get("name") or "an engine"
+        place = each.identity.get("endpoint")
+        say(
+            f"  {model}{f' at {place}' if place else ''}: {format_count(each.replies, 'reply')}, "
+            f"{'no known cost' if each.cost is None else format_cost(each.cost)}, "
+            f"{format_count(each.tokens, 'token')}, {_day(each.first)} to {_day(each.last)}"
+        )
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+
+
+def _batches(path: Path, named: str | None, *, wait: bool, forget: bool) -> int:
+    """Collect the batches of a journal, or give one up."""
+    from evenhand.engines.journal import Journal  # noqa: PLC0415 - a second of import
+
+    if not path.is_file():
+        raise InvalidInputError(f"there is no journal {str(path)!r}: name the one that the run had with --journal")
+    with Journal(path) as journal:
+        return _forget(journal, str(named)) if forget else _collect(journal, wait=wait)
+
+
+def _forget(journal: Journal, named: str) -> int:
+    """Give up a batch."""
+    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - as above
+
+    records = BatchRecords(journal)
+    batches = records.all()
+    found = [each for each in batches if each.name == named]
+    if not found:
+        there = ", ".join(each.name for each in batches) or "none"
+        raise InvalidInputError(f"the journal {str(journal.path)!r} has no batch {named!r}; it has {there}")
+    for each in found:
+        records.forget(each)
+        say(f"{each.name} is given up; its {format_count(each.requests, 'request')} may be asked for again")
+    return 0
+
+
+def _collect(journal: Journal, *, wait: bool) -> int:
+    from evenhand.engines.batches import BatchRecords  # noqa: PLC0415 - as above
+    from evenhand.engines.litellm import LiteLLMEngine  # noqa: PLC0415 - as above
+    from evenhand.engines.openai_compatible import OpenAICompatibleEngine  # noqa: PLC0415 - as above
+
+    kinds = {kind.__name__: kind for kind in (OpenAICompatibleEngine, LiteLLMEngine)}
+    records, before = BatchRecords(journal), journal.count()
+    sent = records.all()
+    left: list[BatchRecord] = []
+    failed = 0
+    for identity in dict.fromkeys(record.identity for record in sent):
+        own = [record for record in sent if record.identity == identity]
+        described = own[-1].engine
+        try:
+            engine = kinds[described["engine"]](**described["fields"])
+            judge = engine.changed(batch=True).to_judge()
+            _check_same(judge, identity)
+            collected = _collected(judge, journal, wait=wait)  # type: ignore[arg-type] # batch=True
+        except EvenhandError as error:
+            complain(f"{format_count(len(own), 'batch')}: {error}")
+            failed += len(own)
+            continue
+        left += collected.left
+        failed += len(collected.failed)
+        for _, why in collected.failed:
+            complain(why)
+    new = journal.count() - before
+    say(f"{format_count(new, 'new reply')} of {format_count(len(sent), 'batch')} in {journal.path}")
+    _tell_left(left)
+    return EXIT_UNSOUND if failed else 0
+
+
+def _check_same(judge: JudgeEngine, identity: str) -> None:
+    """Refuse to look for batches elsewhere: an address may stand in the environment, which is another one here.
+
+    Raises:
+        InvalidInputError: If this is not the engine that sent them.
+    """
+    from evenhand.engines.journal import canonical_json  # noqa: PLC0415 - as above
+
+    here = dict(judge.identity() or {})
+    if canonical_json(here) != identity:
+        sent = json.loads(identity)
+        differ = [name for name in sent if sent[name] != here.get(name)] or sorted(here.keys() - sent.keys())
+        name = differ[0]
+        raise InvalidInputError(
+            f"they were sent by {judge.judge_id!r} with {name} {sent.get(name)!r}, which is {here.get(name)!r} here: "
+            "set the environment as it was there (such as OPENAI_API_BASE), and run this again"
+        )
+
+
+def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> Collected:
+    async def collect() -> Collected:
+        async with judge.running():
+            judge.keep_in(journal)
+            return await judge.collect(wait=wait)
+
+    return asyncio.run(collect())
+
+
+def _tell_left(left: Sequence[BatchRecord]) -> None:
+    for each in left:
+        say(f"  {each.name} of {format_count(each.requests, 'request')} has not ended")
+    if left:
+        say("Run the same again later, or wait with --wait.")
