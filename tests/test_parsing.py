@@ -52,13 +52,6 @@ def test_a_hard_case_is_read_right_or_unscored(case):
         ("La respuesta no es Good, sino Excellent.", LEVELS),
     ],
 )
-def test_most_hard_cases_with_a_verdict_in_one_of_the_forms_are_read():
-    """The others state their verdict in prose."""
-    stated = [case for case in HARD_CASES if case["index"] is not None]
-    read = [case for case in stated if read_case(case, case["labels"]).index == case["index"]]
-    assert (len(stated), len(read) >= 110) == (349, True)
-
-
 def test_prose_is_not_read(reply, labels):
     assert match_closest_option(reply, labels).reason == "no_match"
 
@@ -266,3 +259,10 @@ def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
     for text in (reply, around.replace("{}", named), around.replace("{}", named.upper()), named.swapcase() + reply):
         match = match_closest_option(text, labels)
         assert match.index is None or 0 <= match.index < len(labels)
+
+
+def test_most_hard_cases_with_a_verdict_in_one_of_the_forms_are_read():
+    """The others state their verdict in prose."""
+    stated = [case for case in HARD_CASES if case["index"] is not None]
+    read = [case for case in stated if read_case(case, case["labels"]).index == case["index"]]
+    assert (len(stated), len(read) >= 110) == (349, True)
