@@ -891,7 +891,7 @@ def _order_shown(vote: RecordedVote, column: str) -> tuple[str, ...]:
 
 
 def _rotation(vote: RecordedVote, shown: Sequence[str], names: Sequence[str], whose: str) -> tuple[int, ...]:
-    """Return the order shown, as places in the candidates' own order, of which it must be a rotation."""
+    """Return the order shown, as places in the candidates' own order; it must be a rotation of that."""
     if set(shown) != set(names):
         other = next(name for name in (*shown, *names) if (name in shown) != (name in names))
         raise InvalidInputError(

@@ -212,13 +212,14 @@ _REFUSAL_OPENING = 160
 _REFUSAL_WORDS = 60
 _SCRIPT_SHARE = 0.1
 # Words that carry grammar and little else, in English; other languages keep all of their words.
-_FUNCTION_WORDS = """
+_GRAMMAR = """
     a about after all also am an and any are as at be because been before being but by can could did do does
     doing for from had has have he her here him his how i if in into is it its just me more most my no nor not
     of on once only or other our out over own s same she should so some such t than that the their them then
     there these they this those through to too under until up very was we were what when where which while who
     whom why will with would you your
 """
+_FUNCTION_WORDS = frozenset(_GRAMMAR.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,12 +380,7 @@ def _words_of_question(context: tuple[str, ...]) -> frozenset[str]:
 
 def _content(tokens: list[str]) -> list[str]:
     """The words that carry content; all of them when none would be left."""
-    return [token for token in tokens if token not in _function_words()] or tokens
-
-
-@lru_cache(maxsize=1)
-def _function_words() -> frozenset[str]:
-    return frozenset(_FUNCTION_WORDS.split())
+    return [token for token in tokens if token not in _FUNCTION_WORDS] or tokens
 
 
 def _weight(token: str, known: frozenset[str]) -> float:

@@ -21,13 +21,14 @@ from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.run import ask, estimate, fingerprint, made_by, parameters_of
+from evenhand.judging.run import ask, estimate, fingerprint, parameters_of
 from evenhand.options import RunOptions, unknown_option
 from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import Level
+from evenhand.version import __version__
 from evenhand.votes import Vote
 
 NO_CRITERION: Final = Criterion(
@@ -353,7 +354,8 @@ class Mode(ABC, Generic[Result]):
         """
         asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
-        return {**made_by(judges), "fingerprint": fingerprint(judges, asked, examples, subjects)}
+        by = {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
+        return {**by, "fingerprint": fingerprint(judges, asked, examples, subjects)}
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
         """The result for each subject."""
