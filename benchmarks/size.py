@@ -25,7 +25,13 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 WALKS = {
-    "judge()": """
+    "judge() with objects": """
+levels = (evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0))
+criterion = evenhand.Criterion(name="relevance", description="Does it answer the question?", options=levels)
+engine = evenhand.BaselineEngine()
+walked(lambda: evenhand.judge(ROWS, criterion, engine, id_field="id", journal=None, progress=False))
+""",
+    "judge() with ids": """
 walked(lambda: evenhand.judge(ROWS, CRITERION, ENGINE, id_field="id", journal=None, progress=False))
 """,
     "recipe": """

@@ -264,7 +264,11 @@ def templates(monkeypatch):
         files.update({f"{name}.md": source for name, source in sources.items()})
         environment = Environment(loader=DictLoader(files), autoescape=False)
         monkeypatch.setattr(prompts, "_ENVIRONMENT", environment)
-        monkeypatch.setattr(prompts, "whole_source", lambda name: prompts._with_parts(files[name]))
+
+        def whole(name):
+            return prompts._INCLUDED.sub(lambda included: whole(included[1]), files[name])
+
+        monkeypatch.setattr(prompts, "whole_source", whole)
         load_prompt.cache_clear()
 
     yield use

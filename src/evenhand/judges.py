@@ -120,7 +120,8 @@ class Judge:
         self._opened: _Opened | None = None
         checked_weights(self._judges, self._options.judge_weights)
         sheets_of(self._questions(self._task.example()), self._options, block=True)
-        warn_of_alike_draws(self._judges, self._options.samples)
+        if self._options.samples > 1:
+            warn_of_alike_draws(self._judges, self._options.samples)
 
     def __repr__(self) -> str:
         return f"Judge({self.name!r}, {[judge.judge_id for judge in self._judges]!r})"

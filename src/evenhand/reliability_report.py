@@ -42,7 +42,7 @@ from evenhand.judge_reliability.tables import (
 )
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.run import limits_after, made_by, parameters_of
+from evenhand.judging.run import limits_after, parameters_of
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.modes.contest import TIE
 from evenhand.modes.grade_scores import GradedInstance
@@ -56,6 +56,7 @@ from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell, VoteColumns
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
+from evenhand.version import __version__
 from evenhand.votes import Vote, is_missing
 
 KIND = "reliability"
@@ -304,7 +305,8 @@ def reliability(
         "reference_field": reference_field,
     }
     parameters = {
-        **made_by(judges),
+        "evenhand_version": __version__,
+        "judges": [judge.judge_id for judge in judges],
         "n": len(rows),
         "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
         **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},

@@ -262,7 +262,8 @@ class Completion(FrozenValue):
             return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
         sent = {"calls": 1, "requests": self.attempts, "lost": self.lost, "at_risk": self.at_risk}
         sent["cached_tokens"] = self.cached_tokens or 0
-        sent["unreported"] = int(not self.counted and bool(self.cost or self.at_risk))
+        counted = None not in (self.cost, self.prompt_tokens, self.completion_tokens)
+        sent["unreported"] = int(not counted and bool(self.cost or self.at_risk))
         return NOTHING_USED.model_copy(update={**tokens, **sent, "cost": self.cost})
 
 
@@ -310,9 +311,9 @@ class Prompts(Mapping[str, list[Message]]):
         nonces = dict.fromkeys(found[1].decode() for found in islice(_NONCE.finditer(written), _MOST_NONCES))
         self._like = (*like, *nonces)
         self._known = known
-        for text, place in sorted(zip(self._like, count()), key=_length, reverse=True):  # the longer may hold others
-            said, pointer = _within_json(text), b"\x00%d\x00" % place
-            if not text:
+        for text, place in sorted(zip(self._like, count()), key=lambda each: len(each[0]), reverse=True):
+            said, pointer = json_bytes(text)[1:-1], b"\x00%d\x00" % place
+            if not text:  # the longer ones come first, since they may hold others
                 break
             if len(text) < _SHORTEST_ANYWHERE:
                 said, pointer = _LINE % said, _LINE % pointer
@@ -323,7 +324,7 @@ class Prompts(Mapping[str, list[Message]]):
         """The plain mapping as JSON."""
         unpacker = zlib.decompressobj(zdict=self._known) if self._known else zlib.decompressobj()
         written = unpacker.decompress(self._packed)
-        return _POINTER.sub(lambda found: _within_json(self._like[int(found[1])]), written)
+        return _POINTER.sub(lambda found: json_bytes(self._like[int(found[1])])[1:-1], written)
 
     def plain(self) -> dict[str, list[Message]]:
         """The plain mapping."""
@@ -377,15 +378,6 @@ def _packed(written: bytes, known: bytes) -> bytes:
     """What is written, compressed; held once where it was packed lately."""
     packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
     return packer.compress(written) + packer.flush()
-
-
-def _length(each: tuple[str, int]) -> int:
-    return len(each[0])
-
-
-def _within_json(text: str) -> bytes:
-    """A text as it stands between the quotes of JSON."""
-    return json_bytes(text)[1:-1]
 
 
 def json_bytes(value: object) -> bytes:

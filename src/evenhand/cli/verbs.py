@@ -186,7 +186,7 @@ def demo(*, options: Flags[DemoOptions] = None) -> int:
     rules = VoteRules.from_parameters(dict(RunOptions(**how)))
     for scale in data.SCALES:  # what the second part refuses is refused before the first
         rules.check(scale)
-    of_all: dict[str, Any] = {"response_fields": data.SYSTEMS, **how}
+    of_all: dict[str, Any] = {"response_fields": data.SYSTEMS, "id_field": "id", **how}
     judged: Any = judge(rows, list(data.CRITERIA), engine, gold_fields=data.GOLD_FIELDS, **of_all)
     say(judged)
     compared: Any = winrates(rows, data.COMPARISON, engine, gold_fields=data.GOLD_PREFERENCE, **of_all)
@@ -201,7 +201,7 @@ def demo(*, options: Flags[DemoOptions] = None) -> int:
         "or, for any OpenAI-compatible server, "
         "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
     )
-    judged.to_html(report, data=rows, title="The demonstration of evenhand: every verdict")
+    judged.to_html(report, data=rows, further=(compared, checked), title="The demonstration of evenhand")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
     unscored = [failed for each in (judged, compared, checked) for failed in too_many_unscored(each)]
     for failed in unscored:

@@ -185,10 +185,6 @@ class Conversation:
         self.usage += reply.usage
         return reply.model_copy(update=_COUNTED) if reply.attempts else reply
 
-    def hear(self, reply: Completion) -> None:
-        """Keep a reply in the conversation."""
-        self.messages.append({"role": "assistant", "content": reply.text or ""})
-
     def first_message(
         self, question: Question, subject: Subject, values: Mapping[str, object], behind: Behind = ()
     ) -> str:
@@ -279,14 +275,14 @@ class _Choice(Conversation):
                 self.reason, self.completion = reason_without_text(reply), reply
                 return
             self.assessment, self.reasoned = reply.text, reply.reasoning
-            self.hear(reply)
+            self.messages.append({"role": "assistant", "content": reply.text or ""})
             described = describes_options(self.flow.first_prompt(self.question))
             stage, text = "selection", fill_prompt("selection", {**self.values, "described": described})
         await self._select(stage, text, schema)
         while (self.match is None or self.match.index is None) and self.reason not in FINAL_FINISHES:
             if self.reasks == self.flow.max_reasks or self.completion is None:
                 return
-            self.hear(self.completion)
+            self.messages.append({"role": "assistant", "content": self.completion.text or ""})
             self.reasks += 1
             await self._select("reask", fill_prompt("reask", self.values), selection_schema(self.shown.answers))
 
@@ -300,16 +296,16 @@ class _Choice(Conversation):
         if self.flow.flow == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
         nonce = str(self.values["nonce"]) if self.reasks else ""
-
-        def read() -> tuple[Match, tuple[float, ...] | None]:
-            finish, shown = reply.finish_reason, texts_of(self.question)
-            found = read_reply(reply.text, self.shown.answers, finish_reason=finish, shown=shown, nonce=nonce)
-            if reply.logprobs is None:
-                return found.match, None
-            return found.match, own_probabilities(reply, self.shown, found.match, found.span)
-
         unscored: tuple[Match, tuple[float, ...] | None] = (UNREADABLE, None)
-        match, self.probabilities = await self.read(reply, read, unscored)
+        how: dict[str, Any] = {"finish_reason": reply.finish_reason, "shown": texts_of(self.question), "nonce": nonce}
+        match, self.probabilities = await self.read(
+            reply,
+            lambda: (
+                (found := read_reply(reply.text, self.shown.answers, **how)).match,
+                None if reply.logprobs is None else own_probabilities(reply, self.shown, found.match, found.span),
+            ),
+            unscored,
+        )
         self.match, self.reason = match, match.reason
 
     async def summarize(self) -> None:
@@ -394,7 +390,9 @@ def _values(seed: int, question: Question, shown: Presentation) -> dict[str, obj
         "criterion_description": criterion.description,
         "compared": len(responses),
         "response": responses[0],
-        "lettered_responses": [(question.place_name(place), text) for place, text in enumerate(responses)],
+        "lettered_responses": [
+            (question.place_name(place), text) for place, text in enumerate(responses) if question.compares
+        ],
         "options": tuple([ShownOption(option.label, option.description) for option in shown.options]),
         "codes": shown.answers if shown.coded else (),
         "examples": tuple(

@@ -41,26 +41,19 @@ def permutations(questions: Sequence[Question], grid: Grid, *, block: bool = Fal
         grid: How often each is put.
         block: They are some of many, so that none of them need be shown in both orders where a share is.
     """
-    rechecked = _rechecked(questions, grid, block=block) if questions else set()
+    rechecked: set[int] = set()
+    if grid.orders not in {"both", "cyclic"} and grid.check_positional_bias and questions:
+        rechecked = {question.instance for question in questions}
+        if grid.check_positional_bias != 1:  # whether one is drawn does not depend on the others
+            lots = {each.instance: _draw(grid, "recheck", each.draw_key or str(each.instance)) for each in questions}
+            rechecked = {instance for instance, lot in lots.items() if lot < grid.check_positional_bias}
+            rechecked = rechecked if rechecked or block else {min(lots, key=lots.__getitem__)}
     found = []
     for question in questions:
         shown = _shuffles(question, grid) if grid.orders == "shuffled" else _orders(grid.orders, question.places)
         again = [order[::-1] for order in shown] if question.instance in rechecked else []
         found.append(tuple(dict.fromkeys([*shown, *again])) if again else shown)
     return found
-
-
-def _rechecked(questions: Sequence[Question], grid: Grid, *, block: bool) -> set[int]:
-    """Return the instances that are also shown in reverse. Whether one is drawn does not depend on the others."""
-    if grid.orders in {"both", "cyclic"} or not grid.check_positional_bias:
-        return set()
-    if grid.check_positional_bias == 1:
-        return {question.instance for question in questions}
-    lots = {
-        question.instance: _draw(grid, "recheck", question.draw_key or str(question.instance)) for question in questions
-    }
-    drawn = {instance for instance, lot in lots.items() if lot < grid.check_positional_bias}
-    return drawn if drawn or block else {min(lots, key=lots.__getitem__)}
 
 
 def _shuffles(question: Question, grid: Grid) -> tuple[Permutation, ...]:

@@ -16,14 +16,13 @@ from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
 from types import FrameType
 from typing import Any, Final, overload
 
 from evenhand.aggregation.verdict import draws_are_settled
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls, Turns
+from evenhand.engines.calls import Calls, JournalWriter
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     EvenhandError,
@@ -63,19 +62,14 @@ class Run:
     Attributes:
         sheets: What is asked.
         votes: Per question a place for each vote: by judge, order and sample.
-        number: The position of the run among those of its panel.
+        total: The number of votes.
     """
 
     flow: Flow
     grid: Grid
     sheets: list[Sheet]
     votes: list[list[Vote | None]]
-    number: int
-
-    @property
-    def total(self) -> int:
-        """The number of votes in the grid."""
-        return sum(map(len, self.votes))
+    total: int
 
     async def cast_task(self, task: Task, calls: Calls, weight: float, budget: Budget, progress: Progress) -> None:
         """Ask one judge for the votes of a task, draw after draw, until no further one is needed."""
@@ -202,7 +196,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         self.progress = progress or Progress()
         self.budget = budget or Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
         self._max_failure_rate = limits.max_failure_rate
-        turns, most = None if journal is None else Turns(journal), MOST_REPLIES if many else None
+        turns, most = None if journal is None else JournalWriter(journal), MOST_REPLIES if many else None
         self._lanes = [
             _Lane(
                 Calls(judge, turns, self.budget, offline=limits.offline, most_replies=most),
@@ -211,7 +205,7 @@ class OpenPanel(Sequence[JudgeEngine]):
             )
             for judge, weight in zip(judges, checked_weights(judges, weights), strict=True)
         ]
-        self._tally, self._lock, self._numbers = _Tally(), threading.Lock(), count()
+        self._tally, self._lock = _Tally(), threading.Lock()
         self._runs: list[Run] = []  # that are not counted yet
         self._votes = 0  # of all runs begun
         self._under_way = 0
@@ -252,8 +246,8 @@ class OpenPanel(Sequence[JudgeEngine]):
         votes: list[list[Vote | None]] = [[] for _ in questions]
         for sheet in sheets:
             for row in sheet.rows:
-                votes[row] = [None] * (len(sheet.orders) * grid.samples * len(self))
-        return Run(flow, grid, sheets, votes, next(self._numbers))
+                votes[row] = [None] * (len(sheet.orders) * grid.samples * len(self._judges))
+        return Run(flow, grid, sheets, votes, sum(map(len, votes)))
 
     def ask(self, run: Run) -> Future[list[tuple[Vote, ...]]]:
         """Begin to cast the votes of a run, next to those of others."""
@@ -310,7 +304,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         self._idle.clear()
         try:
             self._votes += run.total
-            self.expect(self.progress.total)
+            self.progress.total = max(self.progress.total, self._votes)
             if run.total:
                 self._asked.set()
                 await self._opened.wait()
@@ -332,7 +326,7 @@ class OpenPanel(Sequence[JudgeEngine]):
     def _workers(self, run: Run) -> list[Coroutine[Any, Any, None]]:
         """As many as are useful, judge by judge in turns: the first questions get their votes from every judge."""
         tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
-        queues = [tasks_of(run.sheets, run.grid, place) for place in range(len(self))]
+        queues = [tasks_of(run.sheets, run.grid, place) for place in range(len(self._judges))]
         wanted = [min(lane.calls.engine.concurrency, tasks) for lane in self._lanes]
         return [
             self._work(run, lane, queue)
@@ -358,7 +352,7 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     async def _serve(self) -> None:
         """Hold the engines ready from the first question to the end."""
-        watch = asyncio.create_task(self.progress.watch())
+        watch = None if self.progress.line is None else asyncio.create_task(self.progress.watch())
         try:
             await self._asked.wait()
             async with AsyncExitStack() as stack:
@@ -373,15 +367,8 @@ class OpenPanel(Sequence[JudgeEngine]):
             raise
         finally:
             self._opened.set()
-            watch.cancel()
-
-    def _finish(self) -> None:
-        self._closed.set()
-        self._asked.set()
-
-    def _stop(self) -> None:
-        self.budget.stop()
-        self._finish()
+            if watch is not None:
+                watch.cancel()
 
     def close(self) -> None:
         """Wait for what is under way; nothing more is asked.
@@ -389,8 +376,10 @@ class OpenPanel(Sequence[JudgeEngine]):
         Raises:
             JournalError: Calls were not made, because their replies could not be recorded.
         """
-        self._loop.call_soon_threadsafe(self._finish)
-        self._await_end()
+        for event in (self._closed, self._asked):
+            self._loop.call_soon_threadsafe(event.set)
+        with ungrouped():
+            self._serving.result()
 
     def stop(self, interrupt: KeyboardInterrupt | Terminated | None = None) -> None:
         """Launch nothing more, and wait a while for the replies on their way, unless interrupted again.
@@ -399,10 +388,11 @@ class OpenPanel(Sequence[JudgeEngine]):
             interrupt: Ends the run; None where a failure does.
         """
         self._interrupted = True
-        self._loop.call_soon_threadsafe(self._stop)
+        for function in (self.budget.stop, self._closed.set, self._asked.set):
+            self._loop.call_soon_threadsafe(function)
         if interrupt is None:
             with suppress(Exception):  # the first failure is reported
-                self._await_end(GRACE_SECONDS)
+                self._await_end()
             return
         name = f"ended by {interrupt.signal.name}" if isinstance(interrupt, Terminated) else "interrupted"
         tell(
@@ -410,7 +400,7 @@ class OpenPanel(Sequence[JudgeEngine]):
             "interrupt again not to wait"
         )
         try:
-            self._await_end(GRACE_SECONDS)
+            self._await_end()
         except (KeyboardInterrupt, Terminated, TimeoutError):
             if self._serving.done():  # it failed
                 raise
@@ -423,9 +413,9 @@ class OpenPanel(Sequence[JudgeEngine]):
         self._loop.call_soon_threadsafe(self._stopped.set)
         self.thread.join()
 
-    def _await_end(self, seconds: float | None = None) -> None:
+    def _await_end(self) -> None:
         with ungrouped():
-            self._serving.result(seconds)
+            self._serving.result(GRACE_SECONDS)
 
     def _what_is_left(self) -> str:
         """Say how many votes interrupted runs have, and how to continue."""

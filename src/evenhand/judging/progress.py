@@ -111,7 +111,8 @@ class Progress:
         """Count draws that are not needed as done."""
         self.done += votes
         self._moved = self.clock()
-        self._print()
+        if self.line is not None:
+            self._print()
 
     async def watch(self) -> None:
         """Report while no vote comes, as from a server that stalls, until this is cancelled."""

@@ -27,7 +27,6 @@ from evenhand.options import Grid, Limits, RunOptions
 from evenhand.question import Question
 from evenhand.results.made_by import DIGITS, digest, in_a_row
 from evenhand.results.notes import LIMITS, Spending
-from evenhand.version import __version__
 from evenhand.visible import visible
 from evenhand.votes import Vote
 
@@ -56,7 +55,8 @@ def ask(
         flow: How a judge is asked, as the mode has it.
     """
     questions = as_asked(questions, options, flow)
-    warn_of_alike_draws(judges, options.samples)
+    if options.samples > 1:
+        warn_of_alike_draws(judges, options.samples)
     if isinstance(judges, OpenPanel):
         votes = run_votes(questions, judges, grid=options, flow=flow)
     else:
@@ -127,7 +127,7 @@ def as_asked(questions: Sequence[Question], options: RunOptions, flow: Flow) -> 
 
 def warn_of_alike_draws(judges: Sequence[JudgeEngine], samples: int) -> None:
     """Warn (:class:`AlikeDrawsWarning`) of judges whose repeated draws say little."""
-    for judge in judges if samples > 1 else ():
+    for judge in judges:
         if (judge.identity() or {}).get("sampling", {}).get("temperature") == 0:
             warnings.warn(
                 f"samples={samples!r} asks for repeated draws, but the judge {judge.judge_id!r} has the "
@@ -196,13 +196,10 @@ def run_votes(
     try:
         with opened as panel:
             run = panel.run_of(questions, grid, flow)
-            _logger.info(
-                "%d questions, %d votes by %s; %s",
-                len(questions),
-                run.total,
-                visible(", ".join(judge.judge_id for judge in judges)),
-                "no journal" if panel.journal is None else f"the journal is {visible(str(panel.journal.path))}",
-            )
+            if _logger.isEnabledFor(logging.INFO):
+                names = visible(", ".join(judge.judge_id for judge in judges))
+                kept = "no journal" if panel.journal is None else f"the journal is {visible(str(panel.journal.path))}"
+                _logger.info("%d questions, %d votes by %s; %s", len(questions), run.total, names, kept)
             panel.cast(run)
     except JournalError as error:
         error.votes = [] if run is None else run.cast()
@@ -231,11 +228,6 @@ class Shown(Protocol):
     @property
     def contexts(self) -> Iterable[Mapping[str, str]]:
         """What is shown beside it."""
-
-
-def made_by(judges: Iterable[JudgeEngine]) -> dict[str, Any]:
-    """Return by which evenhand and which judges a result was made, as its parameters repeat it."""
-    return {"evenhand_version": __version__, "judges": [judge.judge_id for judge in judges]}
 
 
 def fingerprint(

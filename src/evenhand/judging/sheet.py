@@ -64,7 +64,7 @@ class _Sheet(Conversation):
             missing = tuple(item for item in self.items if not self.selects(item))
             if not missing or reply.finish_reason in FINAL_FINISHES:
                 return
-            self.hear(reply)
+            self.messages.append({"role": "assistant", "content": reply.text or ""})
             for item in missing:
                 self.reasks[item.number] = self.reasks.get(item.number, 0) + 1
             reply = await self._ask("sheet_reask", fill_prompt("sheet_reask", self._values(missing)), missing)

@@ -37,7 +37,6 @@ from evenhand.options import AssessmentOptions, ChecklistOptions, Options, Pairw
 from evenhand.results.measures import names_of, scores_of
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
-from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, EvenhandRubric, to_artifact
 from evenhand.unitxt.loading import (
     load_checklist,
     load_checklist_of_row,
@@ -389,18 +388,6 @@ class RubricJudge(AssessingJudge):
     check_positional_bias: Union[bool, float] = False
     flow: str = "one_step"
 
-    def prepare(self) -> None:
-        """Make the rubric an artifact, which unitxt can copy and write."""
-        super().prepare()
-        if self.rubric is not None and not isinstance(self.rubric, EvenhandRubric):
-            self.rubric = to_artifact(load_rubric(self.rubric))
-
-    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """The values of the fields, as unitxt writes them."""
-        data = super().process_data_before_dump(data)
-        given = data.get("rubric")
-        return data if given is None or isinstance(given, str) else {**data, "rubric": self.rubric.to_dict()}
-
     def option_values(self, model: type[Options]) -> Dict[str, Any]:
         """The fields that are options of a model; ``shuffle_options`` says in which order the options are shown."""
         as_written = self.shuffle_options is False and self.orders == "shuffled"
@@ -616,18 +603,6 @@ class ChecklistJudge(ChecklistFields):
 
     checklist: Any = None
     checklist_field: Maybe[str] = None
-
-    def prepare(self) -> None:
-        """Make the checklist an artifact, which unitxt can copy and write."""
-        super().prepare()
-        if self.checklist is not None and not isinstance(self.checklist, EvenhandChecklist):
-            self.checklist = to_artifact(load_checklist(self.checklist))
-
-    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """The values of the fields, as unitxt writes them."""
-        data = super().process_data_before_dump(data)
-        frozen = isinstance(data.get("checklist"), Checklist)
-        return {**data, "checklist": self.checklist.to_dict()} if frozen else data
 
     def option_values(self, model: type[Options]) -> Dict[str, Any]:
         """The fields that are options of a model; ``mode`` says how a checklist is asked in batches too."""

@@ -9,11 +9,11 @@ import math
 import warnings
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, Dict, Final, List, TypeVar, Union, cast
 
 from evenhand.catalog import read_entry
 from evenhand.criteria import Criterion
@@ -36,7 +36,7 @@ from evenhand.data.fields import (
 from evenhand.data.plain import context_mapping
 from evenhand.data.rows import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.names import as_judge, engine_named, listed, one_step_in_batches, with_batch, with_model
+from evenhand.engines.names import as_judge, engine_of_name, listed, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, labels_of, options_of_labels
 from evenhand.modes.mode import Mode, Subject
@@ -47,6 +47,7 @@ from evenhand.results.notes import LIMITS, Spending
 from evenhand.results.saved import line_of
 from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
+from evenhand.unitxt import criteria_artifacts
 from evenhand.unitxt.bases import (
     Artifact,
     Criteria,
@@ -61,13 +62,26 @@ from evenhand.unitxt.bases import (
     group_str,
 )
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
-from evenhand.unitxt.loading import load_comparison, load_criteria_artifact, load_criteria_artifact_of_row, local_entry
+from evenhand.unitxt.loading import (
+    load_checklist,
+    load_comparison,
+    load_criteria_artifact,
+    load_criteria_artifact_of_row,
+    load_rubric,
+    local_entry,
+)
 from evenhand.visible import visible_line
 from evenhand.votes import is_missing
 
 logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
+
+
+DOCUMENTS: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
+    {"rubric": load_rubric, "checklist": load_checklist}
+)
+"""The fields that hold a document -> how it is loaded."""
 
 
 class InstanceScores(Dict[str, float]):
@@ -143,6 +157,8 @@ class EvenhandMetric(IntervalFields):
             )
         if name == "criteria" and (isinstance(value, Criterion) or (isinstance(value, str) and is_sentence(value))):
             value = load_criteria_artifact(value)
+        if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
+            value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
         super().__setattr__(name, field_value(type(self), name, value))
         self.__dict__.pop("options", None)
 
@@ -198,8 +214,9 @@ class EvenhandMetric(IntervalFields):
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """The values of the fields, as unitxt writes them."""
         data = {name: _with_overrides(given, getattr(self, name, None)) for name, given in data.items()}
-        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
-            return {**data, "criteria": self.criteria.to_dict()}
+        for name in ("criteria", *DOCUMENTS):
+            if data.get(name) is not None and not isinstance(data[name], str):
+                data[name] = getattr(self, name).to_dict()
         return data
 
     def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
@@ -485,7 +502,7 @@ else:
 
 def _engine_artifact(engine: Any) -> Any:
     """An engine of ours as an artifact, including that of a model's name or of a server's address; any other as is."""
-    found = (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    found = (engine_of_name(engine) or engine) if isinstance(engine, str) else engine
     return to_artifact(found) if isinstance(found, Engine) else found
 
 

@@ -164,12 +164,12 @@ Shares = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the votes on one instance come to.
+    """The selection of one instance.
 
     Attributes:
         names: The candidates that were asked about, in their own order.
         missing: The candidates without a text.
-        shares: One a candidate asked about, together 1: how much of the instance it gets; None when unscored.
+        shares: One per candidate asked about, with the sum 1; None when unscored.
         selected: The candidate selected; None when unscored, and when none is ahead of the others.
         position_consistent: Whether every judge chose the same candidate in all orders; None where no judge answered
             in two.
@@ -301,7 +301,7 @@ def select(
     if aggregation == "unanimous" and any(each is None or _leader(each) != leader for each, _, _ in judged):
         leader = None
     consistent = [orders for _, _, orders in judged if orders is not None]
-    # a judge set aside may have been for nobody or for everybody; so may the unscored part of another
+    # a judge set aside may have chosen none or any candidate; so may the unscored part of another
     counted = np.array(known) | (policy != "abstain")
     low = np.array([least for _, least, _ in judged]) * counted[:, None]
     low, spare = np.average(low, axis=0, weights=weights), np.average(1 - low.sum(axis=1), weights=weights)
@@ -366,7 +366,7 @@ class CandidateRate:
         rate: Its mean share over the scored instances that offer it.
         if_unscored_0: The mean share, every unscored vote and instance counted for the others.
         if_unscored_1: The same, counted for it.
-        num_offered: Instances that offer it beside another.
+        num_offered: Instances that offer it and another one.
         num_selected: Instances in which it is the one selected.
         num_missing: Instances in which it has no text.
         unscored_bounds: The bounds of the rate, where too many votes are unscored for the mean to lead; else None.
@@ -383,7 +383,7 @@ class CandidateRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionSummary:
-    """What many selections come to.
+    """The summary of many selections.
 
     Attributes:
         candidates: Name -> how often it is selected, in the order in which they first appear.
@@ -408,7 +408,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: Level = 0.95
     """Selection rates with intervals over instances.
 
     Args:
-        selections: One an instance.
+        selections: One per instance.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
     names = list(dict.fromkeys(name for each in selections for name in (*each.names, *each.missing)))

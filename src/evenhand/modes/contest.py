@@ -93,7 +93,7 @@ class Contest:
         """1 if ``first`` wins, 0 if it loses, ½ for a tie; None when unscored.
 
         A share between these only where the panel's rule averages the judges, and never for a graded contest: there a
-        win counts 1 whatever its grade.
+        win of any grade counts 1.
         """
         value = self.verdict.aggregated_value
         return None if value is None else self.score_at(value)
@@ -246,7 +246,7 @@ def as_read(reduction: Reduction) -> Callable[[Contest], tuple[Tally, Tally] | N
     """The outcome of a contest for both systems; None of an unscored one.
 
     ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
-    positive s is s battles won, a negative one |s| battles lost, and 0 two battles of which one is won.
+    positive s is s battles won, a negative one |s| battles lost, and 0 two battles with one win.
     """
 
     def outcome(contest: Contest) -> tuple[Tally, Tally] | None:
@@ -350,7 +350,7 @@ def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> C
 
     Of draws that could stop early the first two: the others were made because those did not agree.
 
-    Of a graded vote the side counts, as in :attr:`Contest.score`: a win is 1 whatever its grade.
+    Of a graded vote the side counts, as in :attr:`Contest.score`: a win of any grade is 1.
     """
     rows: list[_Row] = []
     for contest, number in zip(contests, cluster_numbers(contests), strict=True):

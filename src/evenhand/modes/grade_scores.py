@@ -68,7 +68,7 @@ class InstanceGrade:
     Attributes:
         n_options: Candidates shown, the unrelated one included; 0 where fewer than two were left.
         grade_score: Mean of the draws' scores; None without a draw in which two rotations were answered.
-        chance_corrected: Likewise.
+        chance_corrected: Mean of the draws' scores corrected for chance.
         llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); as above.
         choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); as above.
         asked: Votes asked for: rotations × draws, less what the budget left out.
@@ -92,11 +92,11 @@ class InstanceGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceHistograms:
-    """Which places and which candidates were chosen, where so many were shown.
+    """Which places and which candidates were chosen, for one number of candidates shown.
 
     Attributes:
         n_options: Candidates shown.
-        n_instances: Instances with so many.
+        n_instances: Instances with that number.
         places: First place first.
         candidates: By their number in the data.
     """
@@ -138,10 +138,10 @@ class Grading:
         num_instances: Instances in the data.
         num_scored: Those with a score.
         num_unscored: Those without.
-        num_missing_response: Those of which fewer than two candidates had a text, so that nothing was asked.
+        num_missing_response: Those with fewer than two candidates that had a text, so that nothing was asked.
         histograms: One for each number of candidates shown, the least first.
         chances: What a random judge reaches, for each number of candidates and of answers that was scored.
-        instances: One an instance, in order.
+        instances: One per instance, in order.
         parse_rate: Share of the replies that named an option at once.
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
         unscored_counts: How many of its votes are unscored.
@@ -227,7 +227,7 @@ class Rotations:
 
 @dataclass(frozen=True, slots=True)
 class GradeMeasures:
-    """What the choices of each judge come to.
+    """The Grade Scores of each judge.
 
     Attributes:
         gradings: Judge -> its Grade Score without, and where it was asked with, the unrelated option.
@@ -413,7 +413,7 @@ def grade(
     level: Level = 0.95,
     seed: int = 0,
 ) -> Grading:
-    """What one judge's choices in the cyclic rotations come to.
+    """Compute the Grade Score of one judge from its choices in the cyclic rotations.
 
     Each draw of an instance is a set of rotations of its own and has its own score; an instance counts the mean of its
     draws, and the intervals are over instances. Histograms add up an instance's draws.
@@ -623,7 +623,7 @@ class GradedInstance:
 
 
 _ABOUT = ("instance", "prompt", "with_unrelated", "unrelated", "cluster")
-"""What an instance is told apart by, and what is plain of it."""
+"""The names of the attributes of an instance that saved files hold as they are."""
 
 
 class GradeAnalysis(Analysis):
@@ -690,7 +690,7 @@ class GradeAnalysis(Analysis):
             yield Reported("unrelated", run, effect, effect.num_paired)
 
     def asked(self) -> Iterator[QuestionAsked]:
-        """The choices of each run, which come to no verdict."""
+        """Give the choices of each run, which have no verdict."""
         for each in self.entries:
             run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
             unrelated = ("(unrelated)",) if each.unrelated is not None else ()
@@ -717,10 +717,10 @@ class GradeAnalysis(Analysis):
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` is what was shown, by name.
 
-        An instance of which too few candidates have a text is a row without a judge.
+        An instance with too few candidates that have a text is a row without a judge.
 
         Raises:
-            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot tell apart.
+            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot name.
         """
         runs = {(each.prompt, each.with_unrelated) for each in self.entries}
         if len(runs) > 1 or any(unrelated for _, unrelated in runs):
@@ -732,12 +732,12 @@ class GradeAnalysis(Analysis):
         for each in self.entries:
             about = {"id": self.row_name(each.instance)}
             about |= {} if each.cluster is None else {"cluster": each.cluster}
-            nobody = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
+            unjudged = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
             for vote in each.votes:
                 chosen = None if vote.selected_index is None else each.candidates[vote.selected_index]
                 order = [each.candidates[place] for place in vote.order]
                 found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
-            found += [] if each.votes else [{**about, **nobody, "unscored_reason": "missing_response"}]
+            found += [] if each.votes else [{**about, **unjudged, "unscored_reason": "missing_response"}]
         return found
 
     @property

@@ -42,7 +42,7 @@ from evenhand.votes import Verdict
 
 WITHOUT_CRITERIA = (
     "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
-    "kappa and options that nobody chose."
+    "kappa and options that were never chosen."
 )
 
 
@@ -386,7 +386,7 @@ class AgreementAnalysis(Analysis):
         return (NO_VERDICT,) * len(self.stored)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
-        """A row for each pair; a measure is its estimate, with its limits beside it."""
+        """Give a row for each pair; a measure is its estimate, with its limits."""
         yield from map(_pair_record, self.pairs)
 
     def overview(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The result of comparing systems: every contest with its votes, and what they come to."""
+"""The results of comparing systems: contests, winrates, ranks and tests, and their tables."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class WinrateAnalysis(Analysis):
 
     @cached_property
     def summary(self) -> ContestSummary:
-        """Winrates under the reduction asked for, ties, unscored contests, and how far the judge can be trusted."""
+        """Winrates under the reduction, ties, unscored contests, and how far the judge can be trusted."""
         summary = summarize_contests(
             self.entries,
             self.systems,
@@ -166,7 +166,7 @@ class WinrateAnalysis(Analysis):
         """Ranks, strengths, the position advantage, pairs with tests, groups, circles, length-controlled winrates.
 
         Winrates, ranks and tests of them are under the reduction asked for; strengths and other models count every
-        contest once, whatever the grades.
+        contest of any grade once.
         """
         ranking = rank_systems(
             resolved_contests(self.entries, self.systems, self.reduction),
@@ -198,7 +198,7 @@ class WinrateAnalysis(Analysis):
     def outcome_notes(self) -> tuple[str, ...]:
         """Where the table weighs wins: single contests do not."""
         note = (
-            "Every contest counts once here, whatever its grade (reduction='win_rate'); the table of winrates weighs a "
+            "Every contest counts once here, at any grade (reduction='win_rate'); the table of winrates weighs a "
             f"win by its grade (reduction={self.reduction!r})."
         )
         return () if self.reduction == "win_rate" else (note,)
@@ -263,7 +263,7 @@ class WinrateAnalysis(Analysis):
         return Criterion(name=self.criterion.name, description=described, options=options, scale="pairwise")
 
     def by_people(self) -> dict[str, Any]:
-        """People may find two responses equal, whatever the judge was offered."""
+        """Return the header for labels of people, who may find two responses equal."""
         said = super().by_people()
         offered = comparison_criterion(self.criterion.name, self.criterion.description, allow_ties=True)
         parameters = {**said["parameters"], "reduction": "win_rate"}
@@ -273,7 +273,7 @@ class WinrateAnalysis(Analysis):
     def decisions(self) -> Mapping[tuple[str, str], Decision]:
         """(First, second) -> whether it is decided which of the two is better, and after how many prompts.
 
-        Valid at all looks together, whatever the unscored votes would have said; see
+        Valid at all looks together, and for any unscored votes; see
         :func:`~evenhand.modes.winrates.decisions`.
         """
         return decisions(self.entries, 1 - self.parameters["level"], reduction=self.reduction)
@@ -372,7 +372,7 @@ class WinrateAnalysis(Analysis):
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` names a system, ``tie`` or an option.
 
-        A contest of which a response is missing is a row without a judge.
+        A contest without one of its responses is a row without a judge.
         """
         found = []
         for contest in self.entries:
@@ -380,8 +380,8 @@ class WinrateAnalysis(Analysis):
             about |= {"id": contest.prompt_id or str(contest.instance)}
             votes = contest.verdict.votes
             if not votes:
-                nobody = {"swapped": False, "judge": None, "sample": 0, "vote": None}
-                found.append({**about, **nobody, "unscored_reason": "missing_response"})
+                unjudged = {"swapped": False, "judge": None, "sample": 0, "vote": None}
+                found.append({**about, **unjudged, "unscored_reason": "missing_response"})
             for vote in votes:
                 cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._label(contest, vote)}
                 found.append({**about, **cast})
@@ -418,7 +418,7 @@ class WinrateAnalysis(Analysis):
 
 
 def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
-    """A number that the data do not bear out is replaced by the reason."""
+    """Replace a strength that the data do not support by the reason."""
     strength = entry.strength.log_strength
     if strength is None:
         return entry
@@ -432,7 +432,7 @@ def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
 
 
 def _without_open_length_control(ranking: Ranking) -> Ranking:
-    """As above: winrates at equal length of which all that is known is that they lie between 0 and 1."""
+    """Leave out winrates at equal length whose intervals all reach from 0 to 1."""
     controlled = ranking.length_controlled
     known = [] if controlled is None else [rate for rate in controlled.win_rates if rate is not None]
     if controlled is None or not known or any(rate.low > 0 or rate.high < 1 for rate in known):
@@ -669,7 +669,7 @@ def format_adjusted(test: DifferenceTest | None) -> str:
 
 
 def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
-    """Position advantage, who cannot be told apart, circles, and why an estimate is missing where one is."""
+    """Return notes on the position advantage, systems that are alike, circles and missing estimates."""
     if ranking.anytime:
         unranked = _missing_notes("rank", {entry.system: entry.rank.reason for entry in ranking.systems})
         return _groups_note(ranking), *_cycles_note(ranking), *unranked

@@ -1,4 +1,4 @@
-"""Pairwise judging: which pairs of systems a judge is shown, and what the contests come to.
+"""Pairwise judging: which pairs of systems a judge is shown, and what is reported of the contests.
 
 A :class:`WinratesMode` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
 intervals, ranks, and how far the judging can be trusted.
@@ -100,11 +100,11 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     function: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """Every pair of which both responses are there."""
+        """Return a question for each pair with both responses."""
         return tuple(_questions([about], [(0, pair) for pair in _pairs(about)]).values())
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> tuple[Contest, ...]:
-        """The contests of all pairs; one of which a response is missing is unscored (``missing_response``)."""
+        """Return the contests of all pairs; one without a response is unscored (``missing_response``)."""
         cast = dict(zip(_questions([about], [(0, pair) for pair in _pairs(about)]), votes, strict=True))
         return tuple(self._contest(about, pair, cast.get((0, pair), ())) for pair in _pairs(about))
 
@@ -271,7 +271,7 @@ def _pairs(about: Subject) -> list[Pair]:
 
 
 def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -> dict[tuple[int, Pair], Question]:
-    """The questions of the contests of which both responses are there. No question names a system."""
+    """Return the questions of the contests with both responses. No question names a system."""
     questions = {}
     for place, pair in drawn:
         about = subjects[place]
@@ -292,7 +292,7 @@ class SystemSummary:
         winrate: The share of its battles won, over the scored contests; where it is to hold at any time, the mean of
             these shares against each of the others (:func:`~evenhand.statistics.contests.rate_against_each`).
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
-            one that is scored on some of its votes is what they all come to
+            one that is scored on some of its votes takes its worst case
             (:func:`~evenhand.modes.contest.limits`).
         winrate_if_unscored_1: The same if every one had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
@@ -339,7 +339,7 @@ class ContestSummary(VoteMeasures):
     Intervals take instances as the sampling unit, each with all its contests.
 
     Attributes:
-        systems: One a system, in the order given.
+        systems: One per system, in the order given.
         reduction: How contests became winrates.
         level: Of the intervals.
         num_instances: Instances with a contest.
@@ -506,7 +506,7 @@ def _winrate_bounds(
     reduction: Reduction,
     level: Level,
 ) -> list[_Bounds]:
-    """One a system; the rates are those of what was read.
+    """Return one per system; the rates are those of the scored contests.
 
     A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unscored.
     """
@@ -632,7 +632,7 @@ def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:
 
 FIRST_BLOCK = 16
 GROWTH = 20
-"""Between two looks so many prompts are asked, or the twentieth part of those asked so far, if that is more."""
+"""Between two looks 16 prompts are asked, or a twentieth of those asked so far, if that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -657,7 +657,7 @@ def decisions(
 
     The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
     unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
-    other. So a decision stands whatever the unscored votes would have said. A contest that was read and set aside,
+    other. So a decision stands for any unscored votes. A contest that was read and set aside,
     since the orders disagree, is no contest.
 
     Args:

@@ -143,10 +143,7 @@ _INCLUDED = re.compile(r'\{% include "([^"]+)" %\}\n?')  # with the line's end, 
 @cache
 def whole_source(name: str) -> str:
     """Return the text of a template (``selection.md``) with the parts that it includes in their places."""
-    return _with_parts(resources.files(__name__).joinpath(name).read_text(encoding="utf-8"))
-
-
-def _with_parts(source: str) -> str:
+    source = resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
     return _INCLUDED.sub(lambda included: whole_source(included[1]), source)
 
 
@@ -163,7 +160,8 @@ _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **
 
 
 def _placeholders_in(source: str) -> frozenset[str]:
-    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(_with_parts(source))))
+    source = _INCLUDED.sub(lambda included: whole_source(included[1]), source)
+    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(source)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +232,7 @@ def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()
 @cache
 def describes_options(prompt: str) -> bool:
     """Whether a prompt of ours, by its name, or a user's own text lists the options."""
-    named = PLACEHOLDERS[prompt] if is_prompt_name(prompt) else _placeholders_in(own_template(prompt))  # type: ignore[index]
+    named = PLACEHOLDERS[prompt] if prompt in PLACEHOLDERS else _placeholders_in(own_template(prompt))
     return "options" in named
 
 
@@ -412,7 +410,10 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
-    shown, salt = _digits("\n".join((*data, *beside))), 0
+    text = "\n".join((*data, *beside))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    shown = plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)  # all hexadecimal digits
+    salt = 0
     while True:
         nonce = hashlib.blake2b(material, digest_size=4, key=b"%d %d" % (seed, salt)).hexdigest()
         if nonce.encode() not in shown:
@@ -421,16 +422,6 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
 
 
 _NO_DIGITS = bytes(byte for byte in range(256) if byte not in b"0123456789abcdef")
-
-
-def _digits(text: str) -> bytes:
-    """All hexadecimal digits of a text, whatever stands between them.
-
-    >>> _digits("<RESPONSE-AF88 \uff18\uff18c6>")
-    b'eeaf8888c6'
-    """
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
