@@ -36,7 +36,7 @@ from evenhand.data.fields import (
 from evenhand.data.plain import context_mapping
 from evenhand.data.rows import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.names import as_judge, engine_named, listed, one_step_in_batches, with_batch, with_model
+from evenhand.engines.names import as_judge, engine_of_name, listed, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, labels_of, options_of_labels
 from evenhand.modes.mode import Mode, Subject
@@ -502,7 +502,7 @@ else:
 
 def _engine_artifact(engine: Any) -> Any:
     """An engine of ours as an artifact, including that of a model's name or of a server's address; any other as is."""
-    found = (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    found = (engine_of_name(engine) or engine) if isinstance(engine, str) else engine
     return to_artifact(found) if isinstance(found, Engine) else found
 
 
