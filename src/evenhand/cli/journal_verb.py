@@ -27,15 +27,8 @@ if TYPE_CHECKING:
 EXIT_UNSOUND: Final = 1
 SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 BYTES: Final[Mapping[str, float]] = {
-    "b": 1,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-    "tib": 2**40,
+    **{f"{prefix}b": 1000.0**power for power, prefix in enumerate(("", "k", "m", "g", "t"))},
+    **{f"{prefix}ib": 1024.0**power for power, prefix in enumerate(("k", "m", "g", "t"), start=1)},
 }
 
 
