@@ -120,6 +120,8 @@ def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
     assert (table.rubric.name, table.rubric.na_strategy, table.parameters["calls"]) == ("mine", "zero", "per_item")
     assert main(["judge", rows, "--rubric", RELEVANCE[1], *BASELINE, *SHOWN]) == 2
     assert "which is not a rubric" in capsys.readouterr().err
+    own = write_rows(tmp_path / "own.jsonl", [{"answer": "Eight.", "rubric": ["It is short."]}])
+    assert main(["judge", str(own), "--rubric-field", "rubric", *BASELINE, *SHOWN[:2], "--out", str(out)]) == 0
     assert main(["judge", rows, "--mode", "best_of", *QUALITY, *BASELINE, *BOTH, "--out", str(out)]) == 0
     assert evenhand.open(out).run_file["mode"] == "best_of"
     assert main(["judge", rows, "--mode", "best_of", "--calls", "per_item", *BASELINE, *BOTH]) == 2

@@ -49,6 +49,8 @@ def result_of(job: Job, outcome: Outcome) -> Any:  # noqa: ANN401 - of the funct
         from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 
         how["criteria"] = load_rubric(job.rubric)  # type: ignore[attr-defined] # of judge
+    if getattr(job, "rubric_field", None) is not None:
+        how["criteria"] = None  # each row has its own
     if isinstance(how.get("mode"), str) and ":" in how["mode"]:
         how["mode"] = _imported(how["mode"])
     if outcome.checks.require:
