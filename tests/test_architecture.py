@@ -307,7 +307,7 @@ def test_a_package_exports_all_that_it_takes_from_its_modules(name):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{name}.")
         for alias in node.names
     }
-    assert taken <= set(getattr(package, "__all__", ()))
+    assert taken - {"__version__"} <= set(getattr(package, "__all__", ()))
 
 
 def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
@@ -318,7 +318,7 @@ def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
     }
     public = {name for name in evenhand.__all__ if isinstance(getattr(evenhand, name), type)}
     assert types <= {camel_to_snake_case(name) for name in public}
-    assert {"JudgeEngine", "UnitxtBridge"} <= public
+    assert "JudgeEngine" in public
 
 
 def test_a_public_name_is_the_name_of_one_class_only():

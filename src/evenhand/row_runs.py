@@ -198,18 +198,18 @@ class ResponseRows:
         return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
 
     def subject(
-        self, instance: int, systems: str | Sequence[str], judged: Criterion | Checklist, **beside: Any
+        self, instance: int, systems: str | Sequence[str], judged: Criterion | Checklist, **known: Any
     ) -> Subject:
-        """The responses of a system, or of several, and what is shown beside them, which is read where there is one.
+        """Return the responses of a system, or of several, and what is shown with them; read if there is a response.
 
         Raises:
             InvalidInputError: If the row lacks a column.
         """
         named = [systems] if isinstance(systems, str) else systems
-        beside = {"row_id": self.row_id(instance), **beside}
+        known = {"row_id": self.row_id(instance), **known}
         texts = {system: self.text(instance, system) for system in named}
         if all(text is None for text in texts.values()):
-            return Subject(instance, texts, judged=judged, **beside)
+            return Subject(instance, texts, judged=judged, **known)
         return subject_of_row(
             self.rows[instance],
             instance,
@@ -218,7 +218,7 @@ class ResponseRows:
             context_fields=self.context_fields,
             reference_field=self.reference_field,
             guidelines=self.guidelines,
-            **beside,
+            **known,
         )
 
     def clusters(

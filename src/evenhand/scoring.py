@@ -66,7 +66,7 @@ GRADED_ON_OTHERS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyMeasures:
-    """What became of the votes that were asked for, whatever they come to. What is missing says why.
+    """What became of the votes that were asked for. What is missing says why.
 
     Attributes:
         num_clusters: Clusters that the instances are of.
@@ -89,7 +89,7 @@ class ReplyMeasures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteMeasures(ReplyMeasures):
-    """What the votes say of the judging, whatever they were asked about. What is missing says why.
+    """What the votes say of the judging. What is missing says why.
 
     Attributes:
         positional_bias: The share of the questions read in several orders on which a judge changed its mind.
@@ -106,7 +106,7 @@ class VoteMeasures(ReplyMeasures):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSummary(VoteMeasures):
-    """What the verdicts on ``num_instances`` instances come to.
+    """The summary of the verdicts on ``num_instances`` instances.
 
     What is missing says why.
 
@@ -213,7 +213,7 @@ def reply_measures(
 
 def vote_measures(
     verdicts: Sequence[Verdict] | VerdictColumns,
-    *beside: Sequence[float | None] | FloatArray,
+    *others: Sequence[float | None] | FloatArray,
     rows: IntArray | None = None,
     level: Level,
     width: float = 1.0,
@@ -222,7 +222,7 @@ def vote_measures(
 
     Args:
         verdicts: With all their votes.
-        *beside: Other numbers of each verdict, in [0, 1]; None or NaN where it has none.
+        *others: Other numbers of each verdict, in [0, 1]; None or NaN where it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
         width: Of the range of the values that are voted on; draws spread by half of it at most.
@@ -234,7 +234,7 @@ def vote_measures(
         [
             1 - columns.position_consistent,
             np.where(several, columns.agreement, np.nan),
-            *(np.array(each, dtype=float) for each in beside),  # NaN for None
+            *(np.array(each, dtype=float) for each in others),  # NaN for None
             columns.spread,
             columns.draw_variance,
         ],

@@ -32,7 +32,7 @@ _MOST_COLUMNS = 10
 
 @dataclass(frozen=True, slots=True)
 class JudgedSubject:
-    """A subject with the votes on each question about it, and what these come to.
+    """A subject with the votes on each question about it, and its result.
 
     Attributes:
         about: The subject, without its texts.
@@ -106,7 +106,7 @@ class ModeAnalysis(Analysis):
 
     @cached_property
     def measures(self) -> Mapping[str, Any]:
-        """System -> what the results on it come to, as the mode has it."""
+        """System -> its measures, as the mode has them."""
         found = {}
         for system in dict.fromkeys(each.system for each in self.entries):
             own = [each for each in self.entries if each.system == system]
@@ -172,7 +172,7 @@ class ModeAnalysis(Analysis):
         return self.mode.kind if one is None or one == NO_CRITERION else one.name
 
     def asked(self) -> Iterator[QuestionAsked]:
-        """The questions with what their votes come to; of choices among several responses the votes alone."""
+        """Give the questions with their verdicts; for choices among several responses without a score."""
         for cell in self.stored.cells():
             names, subject = tuple(cell.about["names"]), self._subjects[cell.about["system"], cell.about["instance"]]
             criterion = self.criterion_of(cell) if cell.votes else None
@@ -199,7 +199,7 @@ class ModeAnalysis(Analysis):
         subject = self._subjects[about["system"], about["instance"]]
         if isinstance(subject.judged, Rubric):  # whose questions need the texts
             return subject.judged.criteria[place]
-        texts = {name: text if text is None else "?" for name, text in subject.texts.items()}  # of which none is saved
+        texts = {name: text if text is None else "?" for name, text in subject.texts.items()}  # texts are not saved
         return self.mode.questions(replace(subject, texts=texts))[place].criterion
 
     @cached_property

@@ -158,7 +158,7 @@ class ChecklistAnalysis(Analysis):
 
     @cached_property
     def results(self) -> tuple[ChecklistResult, ...]:
-        """What each of the responses comes to."""
+        """The result of each response."""
         metric = self.parameters["primary_metric"]
         return tuple(
             ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, self.rules)
@@ -226,7 +226,7 @@ class ChecklistAnalysis(Analysis):
 
     @cached_property
     def reports(self) -> Mapping[str, ChecklistReport]:
-        """System -> what its responses come to."""
+        """System -> the report on its responses."""
         return {
             system: report_checklists(
                 [result for _, result in self._of_system(system)],
@@ -244,7 +244,7 @@ class ChecklistAnalysis(Analysis):
     def gold_agreement(self, system: str) -> Interval | None:
         """The share of a system's items, with an answer by a person and one by the judges, on which both agree.
 
-        Compared are the answers to the items' own questions, whatever their prerequisites.
+        Compared are the answers to the items' own questions, without their prerequisites.
         """
         hits, compared = [], []
         for response, result in self._of_system(system):
@@ -367,11 +367,11 @@ class ChecklistAnalysis(Analysis):
         An item of a response that is missing is a row without a judge.
         """
         found: list[dict[str, Any]] = []
-        nobody = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response"}
+        no_judge = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response"}
         for about, votes, _ in self.stored.cells():
             row = {name: about[name] for name in ("system", "item", "gold", "cluster") if about[name] is not None}
             row["id"] = self.row_name(about["instance"])
-            found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **nobody}]
+            found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **no_judge}]
         return found
 
     def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
@@ -405,7 +405,7 @@ def item_panels(
 
 
 def _outcome(response: CheckedResponse, result: ChecklistResult, checklist: Checklist) -> Outcome:
-    """What a response comes to."""
+    """Return the outcome of a response."""
     questions = tuple((response.instance, response.system, item.name) for item in checklist.items)
     score = result.scores.primary_score
     return Outcome(response.instance, questions, score, na=result.na, cluster=response.cluster)
@@ -466,7 +466,7 @@ def _systems_table(table: ChecklistAnalysis) -> TextTable:
 
 
 def _differs(name: str, reports: Iterable[ChecklistReport]) -> bool:
-    """Whether a score says anything beside the pass rate."""
+    """Return whether a score differs from the pass rate."""
     return name == METRICS["pass"] or any(
         format_estimate(getattr(each, name.replace(" ", "_"))) != format_estimate(each.pass_rate) for each in reports
     )

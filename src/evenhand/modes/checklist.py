@@ -1,4 +1,4 @@
-"""Checklists: how one is put to judges, what the answers come to for a response, and for many of them.
+"""Checklists: how judges are asked, the result of a response, and the report on many responses.
 
 :class:`ChecklistMode` is where to begin.
 """
@@ -72,7 +72,7 @@ class ChecklistResult:
 
     Attributes:
         checklist: As it was asked, with N/A where that was offered.
-        items: What each item came to, in the checklist's order.
+        items: The result of each item, in the checklist's order.
         scores: All scores, with what they rest on.
         asked_metric: The primary metric that was asked for.
         ends: The scores if every missing answer had been no, and yes.
@@ -128,7 +128,7 @@ class ChecklistResult:
 
     @property
     def weighted_score_reason(self) -> str | None:
-        """Why there is no weighted score, where there is none."""
+        """Why there is no weighted score; None if there is one."""
         if self.scores.weighted_score is not None:
             return None
         return "no item is answered" if not self.scores.answered else "the total weight of the answered items is 0"
@@ -278,7 +278,7 @@ class ChecklistMode(Mode[ChecklistResult]):
         )
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> ChecklistResult:
-        """What the votes on each item come to."""
+        """Return the result of the votes on each item."""
         rules, checklist = self.rules, about.judged
         verdicts = [
             rules.aggregate(cast, item.as_criterion()) if cast else MISSING_RESPONSE
@@ -388,7 +388,7 @@ class CategoryReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistReport(ReplyMeasures):
-    """What the checklists of ``num_instances`` responses come to. Intervals are over responses.
+    """The report on the checklists of ``num_instances`` responses. Intervals are over responses.
 
     Attributes:
         num_instances: Responses.
@@ -412,8 +412,8 @@ class ChecklistReport(ReplyMeasures):
         na: Items that do not apply.
         unanswered: Items without an answer.
         unanswered_reasons: Reason -> number of items.
-        items: One a question, in the order of first appearance.
-        categories: One a category, likewise.
+        items: One per question, in the order of first appearance.
+        categories: One per category, in the order of first appearance.
     """
 
     primary_score: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
@@ -465,14 +465,14 @@ RATES: Final = {
     "positional_bias": "no item was read in two orders",
     "agreement": "no item has two votes",
 }
-"""Likewise what is counted over the items of all responses."""
+"""Rates over all items of all responses, and why there may be none."""
 
 
 def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95, seed: int = 0) -> ChecklistReport:
-    """What many responses come to, with intervals over responses, or the clusters that they are of.
+    """Report on many responses, with intervals over responses, or over their clusters.
 
     Args:
-        results: One a response, with all its items and votes.
+        results: One per response, with all its items and votes.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """

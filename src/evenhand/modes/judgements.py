@@ -108,18 +108,18 @@ class Judgement:
 _SELECTED: Final = "verdict_selected_option"
 _ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", _SELECTED)
 OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
-"""The columns of which measures are made."""
+"""The columns that measures need."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumns:
-    """The judgements of one system by one criterion, one a row; shape (n,) each.
+    """The judgements of one system by one criterion, one per row; shape (n,) each.
 
     Attributes:
         criterion: By which they were judged.
         instances: The rows of the data.
         selected: The place of the option that was selected; -1 where there is none.
-        gold: Likewise that of a person.
+        gold: The place of the option that a person chose; -1 without one.
         clusters: What the rows belong to; None where they do not depend on each other.
         verdicts: The verdicts with their votes.
     """
@@ -310,7 +310,7 @@ class JudgementAnalysis(Analysis):
 
     @cached_property
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
-        """``(system, criterion name)`` -> what the verdicts come to."""
+        """``(system, criterion name)`` -> the summary of the verdicts."""
         return {
             (system, criterion.name): summarize_criterion(
                 self.columns[system, criterion.name].verdicts,
@@ -384,7 +384,7 @@ class JudgementAnalysis(Analysis):
 
     @cached_property
     def rubric_scores(self) -> Mapping[str, RubricSummary]:
-        """System -> what its rubric scores come to; empty without a rubric."""
+        """System -> the summary of its rubric scores; empty without a rubric."""
         if self.rubric is None:
             return {}
         return {

@@ -1,8 +1,8 @@
 """What all ways of judging share: the subject, which is what a judge is told about one row of the data, and the mode.
 
-A way of judging is a :class:`Mode`: the questions that it asks about a subject, what the votes on them come to, and
-what many of these come to. Everything around it (the metric, the Python function, the verb of the shell, the table and
-the saved form) is generic over modes: see :mod:`evenhand.functions`.
+A way of judging is a :class:`Mode`: the questions that it asks about a subject, the result of the votes on them, and
+the measures of many results. The metric, the Python function, the verb of the shell, the table and the saved form are
+generic over modes: see :mod:`evenhand.functions`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from evenhand.votes import Vote
 NO_CRITERION: Final = Criterion(
     name="", description="", options=(Option(label="yes", value=1.0), Option(label="no", value=0.0))
 )
-"""What stands where a mode needs no criterion beside its own."""
+"""In place of a criterion if a mode needs only its own."""
 
 MADE_OF_DATA: Final = MappingProxyType({"made_of_data": True})
-"""The metadata of a field of a mode that is no option of it, and is not saved with a result."""
+"""The metadata of a field of a mode that is not an option, and is not saved with a result."""
 
 Result = TypeVar("Result")
 
@@ -52,12 +52,12 @@ class Subject:
     Attributes:
         instance: The row of the data.
         texts: Name -> text of what is judged, in the order given; None where there is none. Names are never shown.
-        context: What the judge is shown beside it: name -> text.
+        context: What the judge is shown with it: name -> text.
         references: Known good answers.
         draw_key: Names the instance in seeded draws; by default its id does, or else its place.
         row_id: The id of the row, where it has one.
         data_classifications: Of the rows that it is made of.
-        guidelines: What the judge is told about judging, beside the criterion.
+        guidelines: What the judge is told about judging, in addition to the criterion.
         judged: What it is judged by.
         cluster: What the row belongs to; None where rows do not depend on each other.
         facts: What else a result depends on, as plain JSON: texts are not saved with a result, and these are.
@@ -107,7 +107,7 @@ class Subject:
 
     @property
     def contexts(self) -> list[Mapping[str, str]]:
-        """What is shown beside it: what each criterion shows, where they show contexts of their own."""
+        """What is shown with it; if criteria show contexts of their own, that of each criterion."""
         return [part.context for part in self.parts.values()] if self.parts else [self.context]
 
     def without_texts(self) -> Subject:
@@ -147,7 +147,7 @@ def subject_of_row(
     context_fields: Mapping[str, str] | None,
     reference_field: str | None,
     data_classifications: Classifications | None = None,
-    **beside: Any,  # noqa: ANN401 - fields of a subject
+    **known: Any,  # noqa: ANN401 - fields of a subject
 ) -> Subject:
     """The subject of a row of a data set.
 
@@ -159,7 +159,7 @@ def subject_of_row(
         context_fields: Name shown -> column.
         reference_field: The column with a known good answer.
         data_classifications: Of all rows that it is made of; None for that of this row.
-        **beside: The other fields of a :class:`Subject`.
+        **known: The other fields of a :class:`Subject`.
 
     Raises:
         InvalidInputError: If the row lacks a field.
@@ -167,7 +167,7 @@ def subject_of_row(
     references = references_of(row, reference_field, instance)
     context = context_of(row, context_fields, judged, instance, references)
     own = classifications_of(row, instance) if data_classifications is None else data_classifications
-    return Subject(instance, texts, context, references, judged=judged, data_classifications=own, **beside)
+    return Subject(instance, texts, context, references, judged=judged, data_classifications=own, **known)
 
 
 @dataclass(frozen=True)
@@ -245,10 +245,10 @@ class Mode(ABC, Generic[Result]):
 
     @abstractmethod
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Result:
-        """What the votes on each of :meth:`questions` come to.
+        """Return the result of the votes on each of :meth:`questions`.
 
-        Besides the votes it may depend on what the subject is judged by, on its names and on its facts, all of which
-        are saved, and not on its texts, which are not.
+        It may also depend on what the subject is judged by, on its names and on its facts, all of which are saved, and
+        not on its texts, which are not.
         """
 
     @abstractmethod
@@ -257,11 +257,11 @@ class Mode(ABC, Generic[Result]):
 
     @abstractmethod
     def measures(self, subjects: Sequence[Subject], results: Sequence[Result], level: Level) -> Any:  # noqa: ANN401 - as declared
-        """What many results come to: a frozen dataclass with :func:`~evenhand.results.measures.measure`.
+        """Return the measures of many results: a frozen dataclass with :func:`~evenhand.results.measures.measure`.
 
         Args:
             subjects: What was judged.
-            results: One a subject.
+            results: One per subject.
             level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         """
 

@@ -42,7 +42,7 @@ from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
 @dataclass(frozen=True, slots=True)
 class RubricResult:
-    """What the verdicts on one response come to.
+    """The result of one response.
 
     Attributes:
         rubric: As it was judged.
@@ -56,7 +56,7 @@ class RubricResult:
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None where no reading of them would give a score.
         raw_bounds: The same of ``raw_score``.
-        spread: The population standard deviation of the scores that single draws come to; see :func:`with_spread`.
+        spread: The population standard deviation of the scores of single draws; see :func:`with_spread`.
         draw_variance: The sample variance of the same.
     """
 
@@ -106,13 +106,13 @@ class RubricResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricSummary(ReplyMeasures):
-    """What the results of ``num_instances`` responses come to.
+    """The summary of ``num_instances`` responses.
 
     Attributes:
         num_instances: Responses judged.
         unscored_bounds: The bounds of the score, where too many votes are unscored for the mean to lead; else None.
         num_unscored: Responses without a score to which a criterion applies; they are not in ``score``.
-        num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
+        num_incomplete: Responses whose score leaves out criteria that are unscored, not counting those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
         score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, less the penalty.
@@ -272,7 +272,7 @@ def rubric_as_judged(
     Args:
         rubric: As it was written.
         auto_na_option: Offer an option that says that it does not apply to each criterion that has none, criteria
-            whose options have no values included: whether a criterion applies is no matter of values.
+            whose options have no values included: whether a criterion applies does not depend on values.
         na_strategy: Instead of the rubric's own.
         na_partial: Instead of the rubric's own.
 
@@ -298,7 +298,7 @@ def rubric_result(
     """The rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
 
     Args:
-        verdicts: One a criterion, in the rubric's order.
+        verdicts: One per criterion, in the rubric's order.
         rubric: Gives weights, values and the NA strategy.
         expected: Weigh the number that each verdict was aggregated to (``scoring="expected"``), and not the value of
             the option that is nearest to it. So is a verdict weighed on votes in several orders: rounded to an option,
@@ -388,8 +388,8 @@ def summarize_rubric(
     """Scores with intervals over responses, or the clusters that they are of; one result a response.
 
     Args:
-        results: One a response.
-        *rubrics: By which they were judged. Where that are several, one for some responses each, there is no summary of
+        results: One per response.
+        *rubrics: By which they were judged. If there are several, each for some responses, there is no summary of
             criteria: the same name may be another criterion elsewhere.
         expected: The verdicts are expected values (``scoring="expected"``).
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
@@ -463,10 +463,10 @@ def summarize_rubric(
 def summarize_criterion(
     verdicts: Sequence[Verdict] | VerdictColumns, criterion: Criterion, *, expected: bool = False, level: Level = 0.95
 ) -> ScoreSummary:
-    """What the verdicts on one criterion come to, one per response; see :func:`~evenhand.scoring.summarize`.
+    """Summarize the verdicts on one criterion, one per response; see :func:`~evenhand.scoring.summarize`.
 
     Args:
-        verdicts: One a response; columns have how much of the probability each rests on.
+        verdicts: One per response; columns have how much of the probability each rests on.
         criterion: Theirs.
         expected: They are expected values (``scoring="expected"``).
         level: Of the intervals.

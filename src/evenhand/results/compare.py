@@ -33,7 +33,7 @@ class GroupDifference:
     Attributes:
         difference: The mean of (the other's score - this one's) over the rows on which both have a score.
         p_value: Of the test that it is 0, corrected by Holm over all groups.
-        test: Which that is: McNemar's exact one where both results have one of two scores on every row, none of which
+        test: Its name: McNemar's exact test if both results have one of two scores on every row, and no rows
             belong together; else the sign-flip test, over rows or clusters; or bets, which hold at any time.
         higher: Rows on which the other's score is higher; with ``lower`` McNemar's discordant pairs.
         lower: Rows on which it is lower.
@@ -41,7 +41,7 @@ class GroupDifference:
         n_compared: Rows on which both have a score.
         n_set_aside: Rows on which only one of them has.
         n_unmatched: Rows that only one of the results holds.
-        bounds: Where so many rows have only one score that not the difference but these are what is known of it.
+        bounds: Shown in place of the difference if too many rows have only one score.
         score_range: Between which numbers the scores lie.
     """
 
@@ -231,7 +231,7 @@ def compare(
     Args:
         one: The rows of the first.
         other: Those of the second, with the same index where they are the same row.
-        by: The columns that name a row; those beside ``instance`` name its group.
+        by: The columns that name a row; those other than ``instance`` name its group.
         columns: Of the score and of what was selected.
         clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
         level_over: The clusters of rows -> the level of intervals over these.

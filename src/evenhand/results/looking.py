@@ -38,7 +38,7 @@ Texts = tuple[Mapping[str, str], Mapping[str, str | None]]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 NO_VERDICT = Verdict()
-"""Of votes that come to none."""
+"""For votes that make no verdict."""
 
 Sent = Mapping[str, tuple[tuple[str, str], ...]]
 """Stage -> the messages that were sent, each with its role."""
@@ -94,7 +94,7 @@ class VoteView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One question, what its votes came to, and all that was shown and said.
+    """One question, its verdict, and all that was shown and said.
 
     Attributes:
         name: Unique in the result: ``3/alder/relevance``.
@@ -113,7 +113,7 @@ class VerdictView:
         gold: What a person said, where it is known.
         wrong: Something else was selected than the person said; None where either is not known.
         cluster: What the row belongs to.
-        context: Name -> text, of what was shown beside the responses.
+        context: Name -> text, of what was shown with the responses.
         responses: System -> its response; None for one that is missing. Those whose texts were not kept are left out.
         votes: All of them.
     """
@@ -151,7 +151,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """What a kind of result says of one of its cells, beside the votes.
+    """What was asked in one cell, and its verdict.
 
     Attributes:
         name: See :attr:`VerdictView.name`.
@@ -161,7 +161,7 @@ class QuestionAsked:
         judged: Whose responses it is about, in the order in which a vote's ``order`` counts them.
         selected: See :attr:`VerdictView.selected`.
         score: See :attr:`VerdictView.score`.
-        verdict: What the votes come to.
+        verdict: Of the votes.
         gold: See :attr:`VerdictView.gold`.
         compares: Whether several responses were shown together, so that orders are orders of these.
         offered: The labels as replies name them, where these are not the options.
@@ -311,7 +311,7 @@ def _texts(
 
 
 def _missing(cell: Cell, asked: QuestionAsked) -> Mapping[str, str | None]:
-    """The responses that are known to be missing, where nobody was asked."""
+    """Return the responses that are known to be missing, if no judge was asked."""
     if asked.verdict.unscored_reason != "missing_response":
         return NOTHING
     lengths = [cell.about.get(name) for name in ("first_length", "second_length")] if len(asked.judged) == 2 else []
@@ -401,7 +401,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return RowView(named[0].row, tuple(named))
 
     def filter(self, keep: Callable[[VerdictView], bool] | None = None, **about: object) -> VerdictList:
-        """Those of which a function says so, or an attribute equals a value, or is among a list of values.
+        """Keep verdicts for which a function returns True, or whose attribute equals a value or one of a list.
 
         Args:
             keep: Told a verdict, says whether it stays.
@@ -457,15 +457,15 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return self._of(f"the first {n}", lambda: islice(self._stream(), n))
 
     def disagreements(self) -> VerdictList:
-        """Those of which votes chose different things."""
+        """Keep the verdicts on which the votes disagree."""
         return self._of("votes differ", lambda: (view for view in self._stream() if view.divided))
 
     def flips(self) -> VerdictList:
-        """Those of which a judge chose otherwise in another order."""
+        """Keep the verdicts on which a judge changed its choice with the order."""
         return self._of("flipped in another order", lambda: (view for view in self._stream() if view.flipped))
 
     def unscored(self, reason: str | None = None) -> VerdictList:
-        """Those of which all votes are unscored.
+        """Keep the verdicts whose votes are all unscored.
 
         Args:
             reason: Why the verdict has no score, or any of its votes none; the other votes may be scored.
@@ -500,7 +500,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         )
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row for each verdict: what it came to, and its texts under ``context.<name>`` and ``response.<system>``."""
+        """Return a row for each verdict, with its texts under ``context.<name>`` and ``response.<system>``."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
         return pd.DataFrame.from_records([_record(view) for view in self])
@@ -573,7 +573,7 @@ class RowView:
         return iter(self.views)
 
     def to_terminal(self, *, width: int | None = None) -> str:
-        """As lines of at most so many cells; by default those of the terminal."""
+        """Return lines of at most ``width`` cells; by default the width of the terminal."""
         return "\n".join(self._lines(width or terminal_width(), ("⟦", "⟧"))) + "\n"
 
     def to_markdown(self) -> str:

@@ -38,7 +38,7 @@ DIGITS: Final = 8
 """Of what was shown of one row."""
 
 NOTHING: Final = "." * DIGITS
-"""In the place of a row of which nothing was shown."""
+"""In place of a row without shown texts."""
 
 NOT_OPTIONS: Final = frozenset(
     {
@@ -99,7 +99,7 @@ class Fingerprint:
         criteria: Digits for what was judged by.
         options: How the judges were asked, and how votes become scores.
         anchors: Digits for the labels of people that the result holds, and the rows that they are of.
-        shown: Whose response -> eight digits for each row, which stand for it and for what was shown beside it.
+        shown: Whose response -> eight digits for each row, which stand for it and for what was shown with it.
     """
 
     judges: tuple[str, ...]
@@ -141,7 +141,7 @@ class Fingerprint:
 
         Args:
             row: Of the data.
-            names: Whose responses; where these are nobody's, those of all.
+            names: Whose responses; if results know no systems, those of all.
         """
         chosen = [name for name in names if name in self.shown] or list(self.shown)
         digits = [self.shown[name][row * DIGITS : (row + 1) * DIGITS] for name in chosen]
@@ -381,8 +381,8 @@ def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
     Raises:
         UnwritableFileError: If it cannot be written.
     """
-    with written_whole(path) as beside:
-        beside.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
+    with written_whole(path) as temporary:
+        temporary.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
 
 
 def yaml_text(data: Mapping[str, Any]) -> str:

@@ -129,7 +129,7 @@ def known(value: T | None, reason: str) -> T | Missing:
 
 
 def measures_of(result: object, only: Collection[str] | None = None) -> Iterator[Measure]:
-    """The measures that a result declares, in the order of its fields; what is None is no measure of this result.
+    """The measures that a result declares, in the order of its fields; fields that are None are left out.
 
     Args:
         result: With declared measures.
@@ -295,7 +295,7 @@ def score_column(name: str, results: Iterable[object], *, level: float, spread: 
     return Column(header, lambda each: format_score(each.score, each.unscored_bounds, getattr(each, spread)))
 
 
-def score_cell(result: Any) -> str:  # noqa: ANN401 - whatever has a score and its bounds
+def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds
     """The score of a result with its interval, or its bounds where these lead."""
     return format_score(result.score, result.unscored_bounds)
 
@@ -328,7 +328,7 @@ def measures_table(
     return TextTable(title, headers, tuple(rows), tuple(notes), kind, naming=len(labels))
 
 
-def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - whatever a result holds
+def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a result holds it
     """A result, or a part of one, as plain JSON. It has neither NaN nor infinity: they are null, as what is missing.
 
     Args:
@@ -455,7 +455,7 @@ class Finding:
 
     Attributes:
         name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
-        of: Whose it is: a system, two systems of which the second is subtracted or beaten, or nothing for the whole.
+        of: Whose it is: a system, two systems (the second is subtracted or beaten), or nothing for the whole.
         value: A number, an estimate with its interval, or why there is none.
         kind: What kind of number, by which it is written.
         n: On how many rows, contests or items it rests; None where that is not counted.
@@ -614,7 +614,7 @@ class Outcomes:
     Attributes:
         system: Whose; empty where a result knows no systems.
         criterion: What it is a score of: a criterion, a rubric, a checklist, an item, or a comparison.
-        rows: One a row, or of winrates one a contest.
+        rows: One per row, or for winrates one per contest.
         bounds: The least and the greatest score.
         labels: What can be selected, but for NA; empty where the score is made of several questions.
         values: Of the labels; None for those of a nominal criterion.

@@ -13,7 +13,7 @@ from evenhand.results.vote_columns import VoteColumns
 from evenhand.votes import Vote
 
 LIMITS: Final = ("max_calls", "max_cost")
-"""The options of a run of which something is left; results repeat those that were given."""
+"""The limits of a run; results repeat those that were given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Spending:
         requests: Requests sent, retries and calls that failed included.
         cost: US dollars that the replies cost, at least where some are unreported; None where no price is known.
         from_journal: Replies that the journal held, or that another request was asking for already.
-        wasted: Replies bought of which no vote came.
+        wasted: Replies bought that made no vote.
         wasted_cost: US dollars that these cost; None where no price is known.
         lost: Requests that brought no reply and may have been billed.
         unreported: Replies whose usage the server did not report, or reported with fewer tokens than their texts have.
@@ -198,7 +198,7 @@ def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:
 
 
 def spread_note(spreads: Iterable[object]) -> tuple[str, ...]:
-    """What ± says beside a score; nothing where there is no spread.
+    """Explain ± after a score; nothing if there is no spread.
 
     Args:
         spreads: Of the scores shown: each is missing where nothing was drawn again.

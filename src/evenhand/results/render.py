@@ -3,7 +3,7 @@
 Whatever a name, a label or a reply contains is shown and not obeyed: by a terminal, a viewer, or a spreadsheet. In a
 terminal no number is cut or wrapped. What gives way, in this order: heads and texts wrap; names are shortened in the
 middle, with a legend; columns go into further tables, which repeat what names a row; and where a number has no room
-beside a name, each row becomes a list. A number wider than the terminal still stands whole on its line.
+next to a name, each row becomes a list. A number wider than the terminal still stands whole on its line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TextTable:
 
     Attributes:
         title: Above the table.
-        headers: One a column.
+        headers: One per column.
         rows: As wide as the headers.
         notes: Sentences beneath the table.
         kind: The short name by which it is asked for, such as ``scores``.
@@ -380,7 +380,9 @@ def terminal_width() -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Its lines of at most so many cells: broken at spaces, else after a sign, else within a word, never in a number.
+    """Wrap a text into lines of at most ``width`` cells.
+
+    A line is broken at a space, else after a sign, else within a word, and never in a number.
 
     >>> wrapped("The spread is 0.40 [0.31, 0.52], in claude-opus-4", 24)
     ['The spread is', '0.40 [0.31, 0.52], in', 'claude-opus-4']
@@ -396,7 +398,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _cut(line: str, fits: int) -> int:
-    """Where a line is broken of which so many signs fit."""
+    """Return where a line is broken, of which ``fits`` signs fit."""
     window = line[: fits + _LONGEST_PHRASE]
     whole = {place for found in _UNBROKEN.finditer(window) for place in range(found.start() + 1, found.end())}
     for allowed in (_after_space, _after_sign, _within_word):
@@ -429,13 +431,13 @@ def _prefix(text: str, width: int) -> int:
 
 
 def _narrowest(text: str, least: int) -> int:
-    """The least width to which a text is wrapped: that of its longest word, of which longer ones may be folded."""
+    """Return the least width to which a text is wrapped: that of its longest word, or less if that may be folded."""
     word = max(map(cell_len, text.split()), default=0)
     return max(map(cell_len, wrapped(text, min(max(word, 1), least))))
 
 
 def shortened(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name that is longer than so many cells -> its beginning and end, unlike every other name.
+    """Return each name that is wider than ``width`` -> its beginning and end, unlike every other name.
 
     A name that is a number stays as it is.
 
@@ -530,10 +532,10 @@ class FittedTable:
 
 
 def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, width: int) -> FittedTable:
-    """The layout of a table in so many cells.
+    """Lay out a table in ``width`` cells.
 
     Args:
-        headers: One a column.
+        headers: One per column.
         rows: As wide as the headers.
         naming: How many columns name a row: these are repeated, and their names shortened.
         width: Of the terminal.
@@ -590,7 +592,7 @@ def _short(cell: str, legend: Mapping[str, str]) -> str:
 
 
 def _parted(names: Sequence[_FittedColumn], values: Sequence[_FittedColumn], width: int) -> list[list[_FittedColumn]]:
-    """As many columns a table as fit beside the names, in their order; nothing where one does not."""
+    """Divide columns into tables that fit with the names, in their order; empty if a column does not fit."""
     parts = [[*names]]
     for value in values:
         if len(parts[-1]) > len(names) and _needed(each.narrowest for each in (*parts[-1], value)) > width:

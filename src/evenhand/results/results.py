@@ -169,7 +169,7 @@ class Results(PrintedTables):
         return (*unscored_findings(self.analysis.unscored_counts), *reported)
 
     def verdict_views(self, data: object = None, *, row: str | None = None) -> Iterator[VerdictView]:
-        """Each question with all that is to be seen of it: texts, votes, reasons, prompts and replies.
+        """Give each question with its texts, votes, reasons, prompts and replies.
 
         Args:
             data: The rows that were judged, for their texts; by default these are those of the prompts that were sent,
@@ -209,7 +209,7 @@ class Results(PrintedTables):
         return found
 
     def verdict_list(self, data: object = None) -> VerdictList:
-        """Every verdict, to be looked at: printed as a table, filtered, sorted, and one by one whole.
+        """Return every verdict: printed as a table, filtered, sorted, and one by one whole.
 
         Args:
             data: As :meth:`verdict_views` takes them.
@@ -217,27 +217,27 @@ class Results(PrintedTables):
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
 
     def head(self, n: int = 5) -> VerdictList:
-        """The first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is no result."""
+        """Return the first verdicts; see :class:`~evenhand.results.looking.VerdictList`, which is not a result."""
         return self.verdict_list().head(n)
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
-        """All verdicts by ``spread``, ``disagreement``, ``length``, ``score`` or ``cost``, the greatest first."""
+        """Sort all verdicts by ``spread``, ``disagreement``, ``length``, ``score`` or ``cost``, the greatest first."""
         return self.verdict_list().sort(by, ascending=ascending)
 
     def disagreements(self) -> VerdictList:
-        """The verdicts of which votes chose different things."""
+        """Return the verdicts on which the votes disagree."""
         return self.verdict_list().disagreements()
 
     def flips(self) -> VerdictList:
-        """The verdicts of which a judge chose otherwise in another order."""
+        """Return the verdicts on which a judge changed its choice with the order."""
         return self.verdict_list().flips()
 
     def unscored(self, reason: str | None = None) -> VerdictList:
-        """The unscored verdicts, or those with a vote that is unscored for a reason such as ``refusal``."""
+        """Return the unscored verdicts, or those with a vote that is unscored for a reason such as ``refusal``."""
         return self.verdict_list().unscored(reason)
 
     def row(self, row: str | int, data: object = None) -> RowView:
-        """Everything about one row, as it is printed: its texts, and each verdict with each vote.
+        """Return everything about one row for printing: its texts, and each verdict with each vote.
 
         Args:
             row: Its id, or its index where rows have none.

@@ -74,11 +74,11 @@ def write(
     Args:
         path: Ends in ``.parquet`` or ``.jsonl``.
         kind: One of :data:`KINDS`.
-        header: What was judged, how, and what it came to, as plain JSON: the metadata ``evenhand`` of a Parquet file,
+        header: What was judged, how, and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file,
             the first line of JSON lines.
         cells: The votes.
         rows: How many cells there are, where these are not to be held.
-        schema: The columns of a Parquet file, likewise.
+        schema: The columns of a Parquet file, if the cells are not to be held.
         first: The index in the whole run of the row whose index is 0 here.
 
     Raises:
@@ -94,11 +94,11 @@ def write(
     head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": [] if shown is None else list(shown.about)}
     head |= {**({"first": first} if first else {}), **header}
     held = held if shown is None else chain([shown], held)
-    with written_whole(path) as beside:
+    with written_whole(path) as temporary:
         if parquet:
-            _write_parquet(beside, head, votes_tables(held, schema))
+            _write_parquet(temporary, head, votes_tables(held, schema))
         else:
-            _write_lines(beside, chain([head], map(line_of, held)))
+            _write_lines(temporary, chain([head], map(line_of, held)))
 
 
 def _moved(cells: Iterable[Cell], first: int) -> Iterator[Cell]:
@@ -169,7 +169,7 @@ class Saved(NamedTuple):
     """What a file holds.
 
     Attributes:
-        header: What was judged, how, and what it came to.
+        header: What was judged, how, and a summary.
         cells: The votes.
     """
 
@@ -215,7 +215,7 @@ FAULTS: Final = (
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """The border at which files of others are read: whatever is wrong with one is one error, with its name.
+    """Turn every fault of a file of others into one error with its name.
 
     Raises:
         InvalidInputError: If the file cannot be read, or does not hold what it promises.
@@ -243,7 +243,7 @@ def read(path: str | Path, *, texts: bool = True) -> Saved:
 
     Args:
         path: The file.
-        texts: Read reasons, replies and prompts of a Parquet file too, of which no score is made.
+        texts: Read reasons, replies and prompts of a Parquet file too, which no score needs.
 
     Raises:
         InvalidInputError: If the file cannot be read, is not a saved result, or is not whole.
@@ -417,7 +417,7 @@ OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_versi
 """The parameters that differ from part to part."""
 
 _OF_RUN: Final = ("evenhand", "about", "systems", "criteria", "criterion", "rubric")
-"""What headers say of the run beside its parameters; the rest is what a part came to."""
+"""The keys of headers that describe the run; the others, but for the parameters, summarize a part."""
 
 OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "checklist": {"checklists": "checklist"},
@@ -497,7 +497,7 @@ class Parts:
             folder: Where they lie.
 
         Raises:
-            InvalidInputError: If it holds no parts, those of another kind or of two runs, or what is no saved result.
+            InvalidInputError: If it holds no parts, parts of two runs, or a file that is not a saved result.
         """
         folder = expanded(folder).absolute()
         found = [(path, header_of(path)) for path in sorted(folder.glob(PART))]

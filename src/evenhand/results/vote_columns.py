@@ -75,7 +75,7 @@ class Cell(NamedTuple):
     Attributes:
         about: What it was about: instance, system, criterion and the like, as plain values.
         votes: None where nothing could be asked.
-        verdict: What they came to, as plain values, for readers of files; it is made anew from the votes.
+        verdict: Their verdict, as plain values, for readers of files; evenhand computes it again.
     """
 
     about: dict[str, Any]
@@ -83,7 +83,7 @@ class Cell(NamedTuple):
     verdict: Mapping[str, Any] | None = None
 
     def telling(self, record: Mapping[str, Any]) -> Cell:
-        """The cell with what its votes came to: what a row says of it beside what it was about."""
+        """Return the cell with its verdict: the columns of a record that do not say what it was about."""
         return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
 
     def without(self, left_out: Collection[str]) -> Cell:
@@ -124,7 +124,7 @@ def plain_vote(vote: Vote) -> dict[str, Any]:
     }
 
 
-def _same(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+def _same(value: Any) -> Any:  # noqa: ANN401 - as a field holds it
     return value
 
 
@@ -240,7 +240,7 @@ TOLD: Final = "verdict_"
 """Before the names of the columns that tell of a cell's verdict."""
 
 FOR_MEASURES: Final = ("draw_variance", "lowest_score", "highest_score", "covered_mass")
-"""What measures need of a verdict, beside what a record shows and what is made of its votes."""
+"""Numbers of a verdict that measures need, and that neither records nor votes have."""
 
 _TOLD_TYPES: Final = {
     **dict.fromkeys(("score", "agreement", "spread", *FOR_MEASURES), "float64"),
@@ -349,7 +349,7 @@ def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
 
 
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
-    """The columns of all cells: their own, their number, what they came to, and those of votes."""
+    """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
     told = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
     own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
@@ -390,7 +390,7 @@ class PromptsOfFile:
         return text
 
     def __iter__(self) -> Iterator[Prompts | None]:
-        """The prompts of each row, none of which is read where a part says how many it lacks."""
+        """Give the prompts of each row; none is read if a part says how many it lacks."""
         column = [each.path for each in self._file.schema].index(PROMPTS)
         for part, first in enumerate(self._firsts[:-1]):
             rows = range(first, self._firsts[part + 1])
@@ -515,7 +515,7 @@ def _always_drawn(votes: pyarrow.Table) -> BoolArray:
 
 @dataclass(frozen=True, slots=True)
 class VoteColumns:
-    """The votes on ``n`` questions, one a row; shape (n_votes,) each.
+    """The votes on ``n`` questions, one per row; shape (n_votes,) each.
 
     Attributes:
         n: Questions.
@@ -524,7 +524,7 @@ class VoteColumns:
         na: Whether it says that the question does not apply.
         reason: Why nothing was selected: a place in :data:`REASONS`.
         kind: How the selection was read: a place in :data:`KINDS`.
-        always: Whether the vote is cast whatever the others say; see :func:`~evenhand.votes.unselected_draws`.
+        always: Whether the vote is cast for any outcome of the others; see :func:`~evenhand.votes.unselected_draws`.
         reasks: How many times the judge was asked again.
         usage: What the calls consumed, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
         cost: US dollars.
@@ -668,7 +668,7 @@ class VoteColumns:
 
 @dataclass(frozen=True, slots=True)
 class VerdictColumns:
-    """Verdicts, one a row; shape (n,) each. See :class:`~evenhand.votes.Verdict`.
+    """Verdicts, one per row; shape (n,) each. See :class:`~evenhand.votes.Verdict`.
 
     Attributes:
         score: Its ``aggregated_value``.
@@ -677,7 +677,7 @@ class VerdictColumns:
         bounds: Shape (n, 2).
         agreement: Of its votes.
         spread: Of its draws.
-        draw_variance: Likewise.
+        draw_variance: Of its draws.
         position_consistent: 1 or 0.
         covered_mass: How much of the probability its expected value rests on.
         votes: All of them; the questions are the verdicts.
