@@ -1,4 +1,4 @@
-"""The verbs about what people say: labels, and what judges are worth beside them."""
+"""The verbs about labels of people: plan, to-label, read-labels and correct."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def to_label(
         Parameter(
             name="--context-fields",
             negative=(),
-            help="The columns shown beside the responses, in place of those that the judge was shown.",
+            help="The columns shown with the responses, instead of those that the judge was shown.",
             consume_multiple=True,
         ),
     ] = (),
@@ -105,7 +105,7 @@ def read_labels(
     ],
     /,
     *,
-    draw: Annotated[str, Parameter(help="The draw that was written beside the sheet.")],
+    draw: Annotated[str, Parameter(help="The draw that was written with the sheet.")],
     out: Annotated[
         Path | None, Parameter(help="Write the labels there, as JSON lines that evenhand correct --gold reads.")
     ] = None,
