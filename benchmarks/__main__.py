@@ -66,7 +66,6 @@ ALL = (
     of("streams", "A streamed run: CPU, memory, bytes on disk", "5000"),
     of("ranks", "Rankings of 60 systems on 9,000 prompts: CPU and memory", "speed"),
     of("memory", "What a result takes in memory and on disk", "--assessments 500 --saved 5000"),
-    of("distributed", "One process and workers on Ray", "--rows 2000 --workers 0 1", rivals=("ray[data]",)),
     of("intervals", "Global scores with intervals beside unitxt's bootstrap"),
     of("faults", "Troubles of a server, beside autorubric and unitxt", "--rows 8 --only 500", rivals=("autorubric",)),
     of("reading", "How replies are read, on recorded replies"),
@@ -79,7 +78,6 @@ ALL = (
         rivals=("judgy", "ppi-python", "cje-eval"),
         is_long=True,
     ),
-    of("report", "A report in a browser", "500"),
 )
 
 

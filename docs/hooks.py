@@ -18,24 +18,23 @@ from mkdocs.structure.files import File, InclusionLevel
 NAMES = {
     "judging": ("Judging and reading", [
         "Judge", "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
-        "aggregate_votes", "agreement", "from_results", "open", "load", "register", "catalog_path",
+        "aggregate_votes", "agreement", "from_results", "open", "load", "register",
         "evaluation_module", "match_closest_option", "Mode", "Subject",
     ]),
-    "results": ("Results", ["Results", "ReliabilityReport", "GoldComparison"]),
+    "results": ("Results", ["Results", "ReliabilityReport"]),
     "labels": ("Labels of people", [
-        "correct", "CorrectedScores", "to_label", "BlindSheet", "read_labels", "plan", "Plan",
-        "alternative_annotator_test",
+        "correct", "CorrectedScores", "to_label", "read_labels", "plan",
     ]),
     "engines": ("Engines", [
         "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine",
-        "UnitxtBridge", "JudgeEngine",
+        "JudgeEngine",
     ]),
     "metrics": ("Metrics of unitxt", [
         "DirectJudge", "RubricJudge", "ChecklistJudge", "PairwiseJudge", "BestOfJudge", "GradeScore", "ModeJudge",
         "VoteAggregation",
     ]),
     "values": ("Values", [
-        "Criterion", "Option", "Rubric", "Checklist", "ChecklistItem", "Question", "Completion", "Match", "Vote",
+        "Criterion", "Option", "Rubric", "Checklist", "ChecklistItem", "Question", "Completion", "Vote",
         "Verdict", "EvenhandError",
     ]),
 }
@@ -112,7 +111,7 @@ def python_pages():
     placed = {name for _, names in NAMES.values() for name in names}
     if gone := placed - {*evenhand.__all__}:
         raise PluginError(f"docs/hooks.py names what is not public: {sorted(gone)}")
-    NAMES["judging"][1].extend(sorted({*evenhand.__all__} - placed - {"__version__"}))  # what nobody has placed
+    NAMES["judging"][1].extend(sorted({*evenhand.__all__} - placed))  # what nobody has placed
     pages = {
         page: f"# {title}\n\n" + "\n".join(f"::: evenhand.{name}\n" for name in names)
         for page, (title, names) in NAMES.items()

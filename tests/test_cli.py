@@ -23,6 +23,7 @@ from evenhand.cli.app import FIRST, MOST_SHOWN, VERBS, command_line
 from evenhand.cli.flags import flag_of, value_of, words_of
 from evenhand.cli.jobs import JOBS, AgreementJob, ChecklistJob, JudgeJob, ReliabilityJob
 from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.raters import alternative_annotator_test
 from evenhand.reliability_report import ReliabilityReport
 from tests.judge_reliability.criteria import LEVELS
 from tests.support.rows import write_rows
@@ -221,7 +222,7 @@ def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
     path = str(write_rows(tmp_path / "people.jsonl", people))
     asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p,q,r"]
     assert main([*asked, "--annotator-test", "expert"]) == 0
-    expected = evenhand.alternative_annotator_test(path, ["judge"], ["p", "q", "r"], epsilon="expert")
+    expected = alternative_annotator_test(path, ["judge"], ["p", "q", "r"], epsilon="expert")
     assert str(expected) in capsys.readouterr().out
     assert main([*asked, "--annotator-test", "export"]) == 2
     assert "annotator_test is 'export'" in capsys.readouterr().err

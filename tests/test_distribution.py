@@ -23,6 +23,7 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 import evenhand
+from evenhand.catalog import catalog_path
 from evenhand.cli import main
 from evenhand.demo import load_rows
 from evenhand.unitxt.bases import fetch_artifact
@@ -35,7 +36,7 @@ scored = metric.compute(rows)[1]["score_name"]
 code = main(["demo", "--no-progress"])
 print(json.dumps({
     "package": evenhand.__file__,
-    "catalog": [str(evenhand.catalog_path()), str(root)],
+    "catalog": [str(catalog_path()), str(root)],
     "criterion": evenhand.load("criteria.evenhand.direct.relevance").name,
     "rows": len(load_rows()),
     "score": scored,

@@ -270,7 +270,12 @@ REFUSED = [
         {},
         r"not a rotation of \['x', 'y', 'z'\]",
     ),
-    ("grade_scores", [CHOICES[0], {**CHOICES[1], "order": ["y", "x"]}], {}, r"shows \['y', 'x'\] and .* differ in 'z'"),
+    (
+        "grade_scores",
+        [CHOICES[0], {**CHOICES[1], "order": ["y", "x"]}],
+        {},
+        r"shows \['y', 'x'\], which is not a rotation",
+    ),
     ("grade_scores", [{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
     ("grade_scores", [{"id": 0, "vote": "x"}], {}, r"name the column with the list .*order_field"),
     ("grade_scores", [CHOICES[0]], {"aggregation": "mean"}, r"leave out aggregation"),

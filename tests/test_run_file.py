@@ -126,7 +126,7 @@ def test_the_call_counts_before_the_environment_and_that_before_the_file(folder,
         ({"sampels": 3}, "run.yaml, line 7: sampels is not an option. Did you mean 'samples'?"),
         ({"samples": "many"}, "run.yaml, line 7: samples is 'many'; give a whole number of at least 1"),
         ({"samples": 0}, "run.yaml, line 7: samples is 0; give a whole number of at least 1"),
-        ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None for all rows"),
+        ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None"),
         ({"orders": "bth"}, "run.yaml, line 7: orders is 'bth'. Did you mean 'both'?"),
         ({"check_positional_bias": 2}, "line 7: check_positional_bias is 2; give True, False, or a share"),
         (

@@ -1,10 +1,12 @@
-"""``evenhand unitxt``: unitxt's own command line finds evenhand's metrics by their ids."""
+"""``evenhand unitxt``: the command of the documentation runs unitxt's own command line with our metrics."""
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
+from tests.support.pages import ROOT
 from tests.support.server import JudgeServer
 
 CARD = {
@@ -19,12 +21,7 @@ CARD = {
         "input_fields": {"question": "str"},
         "reference_fields": {},
         "prediction_type": "str",
-        "metrics": [
-            (
-                "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-                "inference_engine=engines.evenhand.baseline,context_fields=[question]]"
-            )
-        ],
+        "metrics": ["metrics.accuracy"],  # the recipe names ours
         "default_template": "templates.empty",
     },
 }
@@ -41,18 +38,13 @@ def test_a_recipe_is_generated_and_judged(tmp_path):
             "max_tokens": 20,
             "credentials": {"api_base": server.base_url, "api_key": "loopback"},
         }
-        command = [
-            sys.executable,
-            "-m",
-            "evenhand",
-            "unitxt",
-            "--tasks",
-            "card=cards.legs",
-            "--model",
-            "cross_provider",
-        ]
+        page = (ROOT / "docs" / "unitxt.md").read_text(encoding="utf-8")
+        (written,) = [line for line in page.splitlines() if line.startswith("    evenhand unitxt --tasks")]
+        command = [sys.executable, "-m", *shlex.split(written)]
+        command[command.index("--model_args") + 1] = json.dumps(model)
+        command[command.index("--output_path") + 1] = str(tmp_path / "out")
         done = subprocess.run(
-            [*command, "--model_args", json.dumps(model), "--output_path", str(tmp_path / "out")],
+            command,
             env={**os.environ, "UNITXT_CATALOGS": str(tmp_path / "catalog")},
             cwd=tmp_path,
             capture_output=True,
@@ -62,6 +54,7 @@ def test_a_recipe_is_generated_and_judged(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         assert server.seen == 2
     (results,) = (tmp_path / "out").rglob("*.json")
-    scores = json.loads(results.read_text(encoding="utf-8"))["results"]["card=cards.legs"]
+    held = json.loads(results.read_text(encoding="utf-8"))["results"]
+    (scores,) = [held[name] for name in held if name.startswith("card=cards.legs")]
     assert scores["score_name"] == "relevance"
     assert scores["relevance_ci_low"] < scores["relevance"] < scores["relevance_ci_high"]

@@ -11,7 +11,6 @@ from evenhand.version import __version__ as __version__
 _HOMES = {
     "BaselineEngine": "evenhand.engines.baseline",
     "BestOfJudge": "evenhand.metrics.judge_metrics",
-    "BlindSheet": "evenhand.labels.blind_sheet",
     "Checklist": "evenhand.criteria",
     "ChecklistItem": "evenhand.criteria",
     "ChecklistJudge": "evenhand.metrics.judge_metrics",
@@ -20,18 +19,15 @@ _HOMES = {
     "Criterion": "evenhand.criteria",
     "DirectJudge": "evenhand.metrics.judge_metrics",
     "EvenhandError": "evenhand.errors",
-    "GoldComparison": "evenhand.judge_reliability.against_people",
     "GradeScore": "evenhand.metrics.judge_metrics",
     "Judge": "evenhand.judges",
     "JudgeEngine": "evenhand.engines.base",
     "LiteLLMEngine": "evenhand.engines.litellm",
-    "Match": "evenhand.votes",
     "Mode": "evenhand.modes.mode",
     "ModeJudge": "evenhand.metrics.judge_metrics",
     "OpenAICompatibleEngine": "evenhand.engines.openai_compatible",
     "Option": "evenhand.criteria",
     "PairwiseJudge": "evenhand.metrics.judge_metrics",
-    "Plan": "evenhand.labels.plan",
     "Question": "evenhand.question",
     "ReliabilityReport": "evenhand.reliability_report",
     "Results": "evenhand.results.results",
@@ -39,14 +35,11 @@ _HOMES = {
     "RubricJudge": "evenhand.metrics.judge_metrics",
     "SimulatedEngine": "evenhand.engines.simulated",
     "Subject": "evenhand.modes.mode",
-    "UnitxtBridge": "evenhand.unitxt.engines",
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",
     "VoteAggregation": "evenhand.metrics.recorded",
     "aggregate_votes": "evenhand.raters",
     "agreement": "evenhand.raters",
-    "alternative_annotator_test": "evenhand.raters",
-    "catalog_path": "evenhand.catalog",
     "checklist": "evenhand.functions",
     "correct": "evenhand.labels.correct",
     "evaluation_module": "evenhand.integrations.hf_evaluate",
@@ -72,7 +65,7 @@ _HOMES = {
 _METHODS = {"ResultMethods": "evenhand.result_methods"}
 """The methods of results that need labels, checks, pictures or pages: imported when one is used."""
 
-__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 - a type checker reads the stub
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a type checker reads the stub
 
 
 def __getattr__(name: str) -> object:

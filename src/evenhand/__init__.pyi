@@ -1,7 +1,6 @@
 # The public names for type checkers, as __init__.py has them.
 from evenhand.by_name import from_results as from_results
 from evenhand.by_name import open as open  # noqa: A004 - a public name
-from evenhand.catalog import catalog_path as catalog_path
 from evenhand.cli.run_file import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
@@ -21,12 +20,9 @@ from evenhand.functions import judge as judge
 from evenhand.functions import run_mode as run_mode
 from evenhand.functions import winrates as winrates
 from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
-from evenhand.judge_reliability.against_people import GoldComparison as GoldComparison
 from evenhand.judges import Judge as Judge
-from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import CorrectedScores as CorrectedScores
 from evenhand.labels.correct import correct as correct
-from evenhand.labels.plan import Plan as Plan
 from evenhand.labels.plan import plan as plan
 from evenhand.labels.read_labels import read_labels as read_labels
 from evenhand.labels.to_label import to_label as to_label
@@ -45,15 +41,12 @@ from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.raters import aggregate_votes as aggregate_votes
 from evenhand.raters import agreement as agreement
-from evenhand.raters import alternative_annotator_test as alternative_annotator_test
 from evenhand.raters import read_replies as read_replies
 from evenhand.reliability_report import ReliabilityReport as ReliabilityReport
 from evenhand.reliability_report import reliability as reliability
 from evenhand.result_methods import ResultMethods
-from evenhand.unitxt.engines import UnitxtBridge as UnitxtBridge
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion
-from evenhand.votes import Match as Match
 from evenhand.votes import Verdict as Verdict
 from evenhand.votes import Vote as Vote
 

@@ -255,9 +255,7 @@ Columns = Column | Annotated[tuple[str, ...], AfterValidator(_each_once)]
 class Seeded(Options):
     """What is random is drawn from a seed."""
 
-    seed: int = option(
-        0, "Of everything random: the sample of instances, shuffles, designs, nonces, resampled ranks.", ge=0
-    )
+    seed: int = option(0, "Of everything that is random: samples, shuffles, designs, nonces, resampling.", ge=0)
 
 
 class Grid(Seeded):
@@ -271,21 +269,20 @@ class Grid(Seeded):
     orders: Orders = option("given", "``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.")
     check_positional_bias: bool | Annotated[float, Field(ge=0, le=1)] = option(
         True,
-        "True shows every instance in both orders; a share such as 0.2 shows a seeded sample of the instances so; "
-        "False none.",
+        "Show every instance in both orders (True), a seeded share of them such as 0.2, or none (False).",
         accepted="True, False, or a share between 0 and 1",
     )
     samples: int = option(1, "Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.", ge=1)
     shuffles: int = option(1, "How many permutations ``shuffled`` draws, without repetition.", ge=1)
     stop_early: bool = option(
         False,
-        "Make no further draw once all draws would come to the same outcome. What needs all draws (spread, "
-        "confidences, expected values) is missing then.",
+        "Stop drawing once all draws would lead to the same outcome. What needs all draws (spread, confidences, "
+        "expected values) is missing then.",
     )
     confidence: Annotated[float, Field(gt=0.5, lt=1)] | Literal["predictive"] | None = option(
         "predictive",
-        "When that is, with ``stop_early``: ``predictive``, when it is 98.5 % probable; a number such as 0.95, when "
-        "the posterior of the leading option reaches it; None, when nothing else is possible.",
+        "With ``stop_early``, when: ``predictive``, at a probability of 98.5 %; a number such as 0.95, at that "
+        "posterior of the leading option; None, when nothing else is possible.",
         accepted="a number between 0.5 and 1, such as 0.95, 'predictive', or None to stop only when the remaining "
         "draws cannot change the outcome",
     )
@@ -295,15 +292,9 @@ class FlowOptions(Seeded):
     """How a judge is asked, as a user says it."""
 
     flow: FlowName = option(
-        "two_step",
-        "``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or "
-        "``verdict_only`` (no reasons).",
+        "two_step", "``two_step`` (assessment, then selection), ``one_step`` (half the calls) or ``verdict_only``."
     )
-    max_reasks: int = option(
-        1,
-        "How often a judge is asked again whose reply is in none of the forms of a verdict.",
-        ge=0,
-    )
+    max_reasks: int = option(1, "How often a judge is asked again if a reply has no form of a verdict.", ge=0)
     generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call per vote).")
     include_prompts_in_result: bool = option(True, "Keep the prompts in the votes.")
     prompt: str | None = option(
@@ -318,18 +309,17 @@ class RuleOptions(Options):
 
     aggregation: Aggregation = option(
         None,
-        "The rule by which a panel's votes become one, or scale -> rule; the scale's default when None.",
+        "The rule of the panel, or scale -> rule; the scale's default when None.",
         accepted="the name of a rule, a mapping such as {'binary': 'majority', 'ordinal': 'median'}, or None for the "
         "scale's default",
     )
     on_position_bias: str | None = option(
-        None,
-        "What a disagreement between orders counts: average, tie, abstain or first; the scale's default when None.",
+        None, "If orders disagree: average, tie, abstain or first; the scale's default when None."
     )
     scoring: ScoringName = option(
         "selected",
         "``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under the "
-        "log-probabilities of the verdict, which are asked for then.",
+        "log-probabilities of the verdict.",
     )
     min_mass: float = option(
         0.5, "Log-probabilities that cover less than this share of the replies are not used.", ge=0, le=1
@@ -352,9 +342,9 @@ class Limits(Options):
     )
     max_cost: float | None = option(
         None,
-        "US dollars at most: a call leaves only where all that it may cost fits, by its prompt, the engine's "
-        "``max_tokens`` and its prices. An engine without a price is refused: give it ``prompt_price`` and "
-        "``completion_price``, US dollars a million tokens (litellm lists those of known models).",
+        "US dollars at most: a call is sent only if the most that it can cost fits, by its prompt, ``max_tokens`` and "
+        "prices. An engine without a price is refused: set ``prompt_price`` and ``completion_price`` (US dollars per "
+        "million tokens).",
         ge=0,
         accepted="a number of US dollars, or None for no limit",
     )
@@ -363,8 +353,8 @@ class Limits(Options):
     )
     offline: bool = option(
         False,
-        "Send nothing: what the journal holds is answered, and other votes are unscored with the reason ``offline``. "
-        "``EVENHAND_OFFLINE=1`` says so for every run.",
+        "Send nothing: answer from the journal, and leave other votes unscored (``offline``). ``EVENHAND_OFFLINE=1`` "
+        "sets it for every run.",
     )
     progress: bool = option(True, "Show a progress bar.")
 
@@ -377,15 +367,14 @@ class IntervalOptions(Options):
     )
     interval: IntervalMethod = option(
         "auto",
-        "How the intervals of means and rates are made: ``auto``, ``exact``, ``t``, ``bootstrap`` or ``anytime`` "
-        "(which holds however often one looks); "
-        ":func:`~evenhand.statistics.ratio_intervals` says what each promises.",
+        "How intervals of means and rates are made: ``auto``, ``exact``, ``t``, ``bootstrap`` or ``anytime``; see "
+        ":func:`~evenhand.statistics.ratio_intervals`.",
     )
     cluster_field: Column | Literal[False] | None = option(
         None,
-        "The column whose equal values mark rows that belong together: a document, a conversation, a user. Intervals "
-        "and tests are over these clusters then, and their number stands beside n. False says that the rows do not "
-        "depend on each other, and None (the default) too, with a warning where a column of the data plainly repeats.",
+        "The column whose equal values mark rows that belong together (a document, a conversation, a user); intervals "
+        "and tests are over these clusters. False: the rows are independent. None: the same, with a warning if a "
+        "column of the data plainly repeats.",
         accepted="the column whose equal values mark rows that belong together, or False where rows do not depend on "
         "each other",
     )
@@ -402,8 +391,7 @@ class GroupOptions(Options):
 
     group_fields: Columns | None = option(
         None,
-        "The column, or the columns, whose values group the rows, such as a topic or a language: the result keeps "
-        "them, and ``by`` of it tells scores and differences by group.",
+        "The columns whose values group the rows, such as a topic or a language, for ``by`` of the result.",
         accepted="the name of a column, several, or None",
     )
 
@@ -417,19 +405,17 @@ class GoldOptions(Options):
 
     gold_field: str | None = option(
         None,
-        "The task data field with what people say of an instance, None where nobody labelled it: a label or a number; "
-        "of a rubric or checklist a mapping criterion or item -> label; of one criterion a list or mapping of labels "
-        "of several people. It adds ``<main>_corrected``, what people would give: see :func:`evenhand.correct`.",
+        "The task data field with the label or number that a person gave, None without one; of a rubric or checklist a "
+        "mapping of names to labels; of one criterion also the labels of several people. It adds ``<main>_corrected``: "
+        "see :func:`evenhand.correct`.",
         accepted="the name of a field, or None",
     )
     gold_design: Design | None = option(
-        None,
-        "With ``gold_field``: how the labelled instances were chosen, which is never assumed: ``random``, "
-        "``by_verdict`` or ``probabilities``.",
+        None, "How the labelled instances were chosen: ``random``, ``by_verdict`` or ``probabilities``."
     )
     gold_probability_field: str | None = option(
         None,
-        "With ``gold_design=probabilities``: the field with the probability with which an instance was drawn.",
+        "With ``probabilities``: the field with the probability of being drawn.",
         accepted="the name of a field, or None",
     )
 
@@ -457,20 +443,18 @@ class RunOptions(Grid, FlowOptions, RuleOptions, Limits, IntervalOptions, GroupO
 
     model: str | None = option(
         None,
-        "The model of the server whose address ``engine`` is, as in ``engine='http://localhost:8000/v1'``; an address "
-        "may name it itself: ``http://localhost:8000/v1[model=…]``.",
+        "The model of the server whose address ``engine`` is; or write ``http://localhost:8000/v1[model=…]``.",
         accepted="the name of a model, or None where the engine has its own",
     )
     batch: bool | None = option(
         None,
-        "Send the requests through the provider's batch interface: about half the price, replies within a day, and "
-        "``flow`` is ``one_step`` unless it is given. None leaves it to each engine.",
+        "Use the provider's batch interface: half the price, replies within a day, ``flow='one_step'`` by default.",
         accepted="True, False, or None to leave it to each engine",
     )
     data_classification: str | tuple[str, ...] | None = option(
         None,
-        "The class of all data, such as ``pii``, or several of which an engine must allow one; a row's own column "
-        "``data_classification_policy`` counts besides.",
+        "The class of all data, such as ``pii``, or several of which an engine must allow one; in addition to the "
+        "column ``data_classification_policy`` of a row.",
         accepted="a class of data such as 'pii', a list of classes of which an engine must allow one, or None",
     )
     judge_weights: Annotated[tuple[float, ...], AfterValidator(_weights)] | None = option(
@@ -519,13 +503,13 @@ class StreamOptions(Options):
 
     stream_to: str | Path | None = option(
         None,
-        "A folder: the rows are read and judged some at a time and never held whole, and what these come to is written "
-        "there, a part after the other (.parquet). The same run again goes on from the parts that are there.",
+        "A folder: rows are read and judged block by block, and written there as parts (.parquet). The same run again "
+        "continues after the parts that exist.",
         accepted="the path of a folder, or None",
     )
     part_rows: int | None = option(
         None,
-        "With ``stream_to``: how many rows a part has; by default as many as some 4,000 votes are about.",
+        "With ``stream_to``: the rows of a part; by default those of about 4,000 votes.",
         ge=1,
         accepted="a whole number of at least 1, or None for the default",
     )

@@ -892,17 +892,12 @@ def _order_shown(vote: RecordedVote, column: str) -> tuple[str, ...]:
 
 def _rotation(vote: RecordedVote, shown: Sequence[str], names: Sequence[str], whose: str) -> tuple[int, ...]:
     """Return the order shown, as places in the candidates' own order; it must be a rotation of that."""
-    if set(shown) != set(names):
-        other = next(name for name in (*shown, *names) if (name in shown) != (name in names))
+    order = tuple(names.index(name) for name in shown if name in names)
+    turns = all((place - order[0]) % len(order) == at for at, place in enumerate(order))
+    if set(shown) != set(names) or not turns:
         raise InvalidInputError(
-            f"row {vote.number} shows {list(shown)!r} and {whose} {list(names)!r}, which differ in {other!r}: all rows "
-            "of an instance show the same candidates"
-        )
-    order = tuple(names.index(name) for name in shown)
-    if any((place - order[0]) % len(order) != at for at, place in enumerate(order)):
-        raise InvalidInputError(
-            f"row {vote.number} shows {list(shown)!r}, which is not a rotation of {list(names)!r}: a Grade Score is "
-            "about the rotations of one order, which systems=[…] can name"
+            f"row {vote.number} shows {list(shown)!r}, which is not a rotation of {list(names)!r}, which {whose}: "
+            "a Grade Score is about the rotations of one order, which candidates=[…] can name"
         )
     return order
 

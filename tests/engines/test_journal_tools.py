@@ -13,7 +13,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.engines.journal import Journal, Row, canonical_json, request_key
-from evenhand.engines.journal_tools import check, exported, imported, prune, stats
+from evenhand.engines.journal_tools import check, export_lines, import_lines, prune, stats
 from evenhand.errors import JournalError
 
 IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})
@@ -110,13 +110,13 @@ def test_what_is_exported_is_imported_again(path, tmp_path, capsys):
     request = canonical_json({"messages": [first, {"content": "Which option?", "role": "user"}]})
     with Journal(path) as journal:
         journal.exchange([row_of(ROWS)._replace(key=request_key(IDENTITY, request), request=request)])
-    lines = "".join(exported(path))
+    lines = "".join(export_lines(path))
     other = tmp_path / "other.sqlite3"
-    assert imported(other, lines.splitlines()) == (ROWS + 1, [])
-    assert imported(other, lines.splitlines()) == (0, [])
-    assert "".join(exported(other)) == lines
+    assert import_lines(other, lines.splitlines()) == (ROWS + 1, [])
+    assert import_lines(other, lines.splitlines()) == (0, [])
+    assert "".join(export_lines(other)) == lines
     spoilt = lines.replace("reply 8", "reply eight", 1).replace(row_of(9).key, "0" * 64)
-    new, faults = imported(tmp_path / "third.sqlite3", spoilt.splitlines())
+    new, faults = import_lines(tmp_path / "third.sqlite3", spoilt.splitlines())
     assert (new, len(faults)) == (ROWS, 1)  # a reply may be changed; a key is that of what was asked
 
 

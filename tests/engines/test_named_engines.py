@@ -10,7 +10,7 @@ import evenhand
 from evenhand.catalog import entry_ids
 from evenhand.cli import main
 from evenhand.engines.litellm import LiteLLMEngine
-from evenhand.engines.names import as_judge, engine_named, engine_of, judges_of
+from evenhand.engines.names import as_judge, engine_of, engine_of_name, judges_of
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.metrics import register
@@ -38,7 +38,7 @@ def _no_key_of_this_machine(monkeypatch):
     ],
 )
 def test_a_model_is_one_of_litellm(text, model, fields):
-    engine = engine_named(text)
+    engine = engine_of_name(text)
     assert type(engine) is LiteLLMEngine
     assert engine.model == model
     assert {name: getattr(engine, name) for name in fields} == fields
@@ -105,10 +105,10 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
 
 
 def test_what_is_neither_is_looked_for_in_the_catalog():
-    assert engine_named("engines.evenhand.baseline") is None
-    assert engine_named("engines.evenhand.litellm[model=openai/m]") is None
-    assert engine_named("gpt-4.1-mini") is None
-    assert engine_named("folder/engine.json") is None
+    assert engine_of_name("engines.evenhand.baseline") is None
+    assert engine_of_name("engines.evenhand.litellm[model=openai/m]") is None
+    assert engine_of_name("gpt-4.1-mini") is None
+    assert engine_of_name("folder/engine.json") is None
     with pytest.raises(ArtifactError, match=r"no catalog holds the engine 'gpt'.*such as 'openai/gpt-4.1-mini'"):
         as_judge("gpt")
 

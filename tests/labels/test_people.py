@@ -11,6 +11,7 @@ import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Label, Labels, Paired, paired, read_gold
+from evenhand.raters import alternative_annotator_test
 
 GOOD = yes_no_criterion("good", "Is it good?")
 ROWS = [{"id": f"p-{i}", "question": f"q{i}", "alder": f"a{i}", "birch": f"b{i}", "gold": "Yes"} for i in range(4)]
@@ -199,7 +200,7 @@ def test_labels_of_recorded_votes_name_what_was_judged(named: dict[str, str], sa
         for taking in (read_gold, lambda results, given: evenhand.correct(results, given, design="random"),
                        lambda results, given: results.check("good.corrected < 0.5", gold=given, design="random"),
                        lambda results, given: evenhand.plan(results, gold=given, rows=10),
-                       lambda results, given: evenhand.alternative_annotator_test(
+                       lambda results, given: alternative_annotator_test(
                            results, annotators=given, epsilon=0.1)):  # fmt: skip
             with pytest.raises(InvalidInputError, match=said):
                 taking(votes, gold)

@@ -14,6 +14,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
+from evenhand.raters import alternative_annotator_test
 from tests.support.rows import write_rows
 from tests.support.shared import shared_path
 
@@ -36,7 +37,7 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
     rows = rows_of()
     for row, worse in zip(rows, rows_of(judge=0.2), strict=True):
         row["worse"] = worse["judge"]
-    found = evenhand.alternative_annotator_test(rows, ["judge", "worse"], PEOPLE, epsilon="skilled")
+    found = alternative_annotator_test(rows, ["judge", "worse"], PEOPLE, epsilon="skilled")
     assert found["judge"].passed is True
     assert found["worse"].passed is False
     table = found.text_tables()[0]
@@ -47,7 +48,7 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
 @pytest.mark.parametrize("epsilon", [None, 1.0, "experts", True])
 def test_epsilon_is_asked_for(epsilon: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"recommend 0\.2 for expert annotators .*0\.15 .*0\.1 for crowd"):
-        evenhand.alternative_annotator_test(rows_of(), "judge", PEOPLE, epsilon=epsilon)
+        alternative_annotator_test(rows_of(), "judge", PEOPLE, epsilon=epsilon)
 
 
 def test_a_result_and_labels_of_several_people_are_the_same_test():
@@ -66,14 +67,14 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
             row[name] = row["judge"] if agrees else "No"
             labels.append({"instance": item.instance, "system": item.system, "annotator": name, "label": row[name]})
         columns.append({**row, "row": item.instance})
-    of_result = evenhand.alternative_annotator_test(judged, annotators=labels, epsilon=0.1)
-    of_columns = evenhand.alternative_annotator_test(columns, "judge", PEOPLE, good, epsilon=0.1, cluster_field="row")
+    of_result = alternative_annotator_test(judged, annotators=labels, epsilon=0.1)
+    of_columns = alternative_annotator_test(columns, "judge", PEOPLE, good, epsilon=0.1, cluster_field="row")
     (one,), (other,) = of_result.judges, of_columns.judges
     assert one.annotators == other.annotators
     assert one.num_instances == 80
     unnamed = [{name: value for name, value in label.items() if name != "annotator"} for label in labels]
     with pytest.raises(InvalidInputError, match="column 'annotator'"):
-        evenhand.alternative_annotator_test(judged, annotators=unnamed, epsilon=0.1)
+        alternative_annotator_test(judged, annotators=unnamed, epsilon=0.1)
 
 
 def test_the_shell(tmp_path, capsys):
@@ -90,9 +91,7 @@ def test_the_people_of_pandalm_would_not_be_replaced():
     """Three people on 999 pairs, and two judges: every number by another road."""
     with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    found = evenhand.alternative_annotator_test(
-        rows, ["gpt35", "pandalm7b"], "humans", epsilon="crowd", cluster_field=False
-    )
+    found = alternative_annotator_test(rows, ["gpt35", "pandalm7b"], "humans", epsilon="crowd", cluster_field=False)
     people = np.array([row["humans"] for row in rows]).astype(str)
     for judge in ("gpt35", "pandalm7b"):
         said = np.array([[str(row[judge])] for row in rows])

@@ -16,7 +16,6 @@ from evenhand.modes.winrates import summarize_contests, unscored_pairs
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.paired_differences import compare_pairs
-from evenhand.votes import Usage
 from tests.modes.contests_by_hand import CHOICE, GRADED, TIES, contest, held, vote
 
 
@@ -229,13 +228,6 @@ def test_where_no_instance_is_complete_the_mean_rank_is_what_the_strengths_expec
     assert (a.winrate.estimate, b.winrate.estimate, c.winrate.estimate) == (0.75, 0.5, 0.25)
 
 
-def test_systems_that_no_chain_of_contests_connects_have_no_rank():
-    apart = [contest(1.0, 1.0), contest(1.0, 1.0, first="c", second="d", instance=1), contest(1.0, 1.0, instance=2)]
-    for one in summarize_contests(apart, "abcd").systems:
-        assert not any((one.rank, one.mean_rank, one.field_winrate))
-        assert "never met" in one.rank.reason
-
-
 def test_reliability():
     summary = summarize_contests(three_instances(), "abc")
     assert (summary.contests, summary.ties, summary.num_unscored, summary.num_instances) == (9, 2, 2, 3)
@@ -259,14 +251,6 @@ def test_first_shown_preference_is_tested_exactly():
     assert summary.position.p_value == pytest.approx(binomtest(9, 10).pvalue)
 
 
-def test_weighted_bounds_stake_two_battles_on_an_unscored_contest():
-    contests = [contest(1.0, 1.0, criterion=GRADED), contest(None, None, criterion=GRADED, instance=1)]
-    a, b = summarize_contests(contests, "ab", reduction="weighted_win_rate").systems
-    # a won 2 of 2, and 2 more are open
-    assert (a.winrate.estimate, a.winrate_if_unscored_0, a.winrate_if_unscored_1) == (1.0, 0.5, 1.0)
-    assert (b.winrate.estimate, b.winrate_if_unscored_0, b.winrate_if_unscored_1) == (0.0, 0.0, 0.5)
-
-
 def test_nothing_scored_is_nothing_reported():
     summary = summarize_contests([held([])], "ab")
     assert [one.winrate for one in summary.systems] == [Missing("no scored contest")] * 2
@@ -274,14 +258,6 @@ def test_nothing_scored_is_nothing_reported():
     assert not any((summary.positional_bias, summary.position, summary.parse_rate, summary.agreement))
     # whether it won or lost the one contest is open
     assert (summary.systems[0].winrate_if_unscored_0, summary.systems[0].winrate_if_unscored_1) == (0.0, 1.0)
-
-
-def test_usage_and_reasks_are_summed():
-    first = vote(1.0).model_copy(update={"usage": Usage(calls=2, prompt_tokens=10, cost=0.5), "reasks": 1})
-    second = vote(1.0, swapped=True).model_copy(update={"usage": Usage(calls=1, cached=1, cost=0.25)})
-    summary = summarize_contests([held([first, second])], "ab")
-    assert summary.usage == Usage(calls=3, cached=1, prompt_tokens=10, cost=0.75)
-    assert summary.reasks == 1
 
 
 def test_a_system_that_is_not_listed_is_an_error():

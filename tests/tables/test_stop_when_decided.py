@@ -63,14 +63,6 @@ class TestWhatIsAsked:
         assert f"Decided after {asked} of {TOTAL} prompts in a random order; the other {TOTAL - asked} were not" in text
         assert "unscored contests" not in text.lower()
 
-    def test_the_rows_are_not_those_at_the_top_of_the_file(self):
-        log = []
-        compare(prefers(SURE, log=log))
-        assert sorted(row for row, *_ in log) != list(range(FIRST_BLOCK))
-        other = []
-        compare(prefers(SURE, log=other), seed=1)
-        assert {row for row, *_ in log} != {row for row, *_ in other}
-
     def test_a_decided_pair_is_left_while_others_go_on(self):
         log = []
         table = compare(prefers(SURE, log=log), "abc")

@@ -173,16 +173,6 @@ def test_what_is_decided_is_the_weighted_winrate():
     assert not weighted.decided
 
 
-def test_at_any_time_all_numbers_are_weighted_too():
-    found = table(("s0", "s1"), reduction="weighted_win_rate", interval="anytime", stop="decided")
-    contests = contests_of(found)
-    (pair,) = found.ranking.pairs
-    assert pair.win_rate.estimate == pytest.approx(battles(contests, "s0"))
-    assert found.winrate("s0").estimate == pytest.approx(battles(contests, "s0"))
-    assert (found.winrate("s0").low, found.winrate("s0").high) == pytest.approx((pair.win_rate.low, pair.win_rate.high))
-    assert "Everything here weighs a win by its grade" in " ".join(str(found).split())
-
-
 def test_a_recipe_has_the_numbers_of_the_table(weighted):
     register()
     metric = PairwiseJudge(

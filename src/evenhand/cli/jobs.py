@@ -41,8 +41,11 @@ PREFIX: Final = "EVENHAND_RUN_"
 RESULTS: Final = (".parquet", ".jsonl")
 ENDINGS: Final = (*sorted(YAML_ENDINGS), ".json", ".toml", *RESULTS)
 MOST_BYTES: Final = 1024**2
-_ANY_PATH: Final = "the path of a file, or None"
+File = str | Path | None
+Words = str | tuple[str, ...] | None
+PerJudge = Mapping[str, float] | tuple[float, ...] | None
 _CRITERIA: Final = "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no)."
+_CONFIG: Final = "A run file, or a saved result: its options hold where no flag says otherwise."
 _GOLD: Final = "The column with the label that a person gave"
 
 
@@ -76,58 +79,31 @@ class Job(Options):
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
     not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data", "labels"})
 
-    data: Any = option(
-        None,
-        "The rows: a .jsonl, .json, .csv or .parquet file, or a saved data set; 'demo' are those that ship with "
-        "evenhand.",
-    )
-    out: str | Path | None = option(
-        None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.", accepted=_ANY_PATH
-    )
-    limit: int | None = option(
-        None,
-        "Judge only the first rows; of data with one row per response or vote the first prompts, whole.",
-        ge=1,
-        accepted="a whole number of at least 1, or None for all rows",
-    )
-    report: str | Path | None = option(
-        None,
-        "Write a page there (.html) with scores, pictures and every verdict.",
-        accepted=_ANY_PATH,
-    )
-    tables: str | Path | None = option(
-        None, "Write the tables there, as Markdown, CSV or LaTeX (.md, .csv, .tex).", accepted=_ANY_PATH
-    )
-    run_file: str | Path | None = option(
-        None,
-        "Write the run file (.yaml) of this run; every saved result holds it too.",
-        accepted=_ANY_PATH,
-    )
+    data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
+    out: File = option(None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
+    limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
+    report: File = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
+    tables: File = option(None, "Write the tables there, as Markdown, CSV or LaTeX (.md, .csv, .tex).")
+    run_file: File = option(None, "Write the run file (.yaml) of this run; every saved result holds it too.")
     max_unscored: float | None = option(
         None,
         "The share of votes that may be unscored before the exit code is 3: by default 0.1 where judges are asked or "
         "replies are read, and 1 for recorded votes. The result is saved in any case.",
         ge=0,
         le=1,
-        accepted="a share between 0 and 1, or None for the default",
     )
-    require: str | tuple[str, ...] | None = option(
+    require: Words = option(
         None,
         "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
         "given several times; all must hold. The result is saved in any case.",
-        accepted="one condition or several, or None",
     )
-    format: str | tuple[str, ...] | None = option(
+    format: Words = option(
         None,
         "How the result is printed: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE "
         "writes that to a file. It may be given several times.",
-        accepted="one format or several, or None for tables",
     )
     gold_design: str | None = option(
-        None,
-        "For conditions on corrected scores: how the rows with gold labels were chosen: random, by_verdict or "
-        "probabilities.",
-        accepted="random, by_verdict or probabilities, or None",
+        None, "For conditions on corrected scores: how the rows with gold labels were chosen (see correct)."
     )
 
     @classmethod
@@ -209,13 +185,9 @@ class Job(Options):
 class AskingJob(Job):
     """What a job that asks judges can say."""
 
-    engine: Any = option(
-        None, "The judge, or several: a model as openai/gpt-4.1-mini, a server's address with --model, or a catalog id."
-    )
-    leave_out: str | tuple[str, ...] | None = option(
-        None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
-    )
-    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
+    engine: Any = option(None, "Judges: models as openai/gpt-4.1-mini, addresses of servers with --model, catalog ids.")
+    leave_out: Words = option(None, "What of the votes --out does not hold: prompts, reasoning, logprobs.")
+    config: str | None = option(None, _CONFIG)
     labels: LabelOptions | None = option(None, "Labels of people by which the scores are corrected.")
     ray: str | None = option(
         None,
@@ -281,7 +253,7 @@ class ReliabilityJob(ReliabilityOptions, AskingJob):
     job: Literal["reliability"] = "reliability"
     criteria: Any = option(None, _CRITERIA)
     votes: Any = option(None, "The column of DATA that holds recorded votes, or several, one per judge: none is asked.")
-    response_fields: str | tuple[str, ...] | None = option(None, "The column with the responses, or several.")
+    response_fields: Words = option(None, "The column with the responses, or several.")
     systems: tuple[str, ...] | None = option(None, "Of recorded comparisons: which systems, in which order.")
     context_fields: str | tuple[str, ...] | Mapping[str, str] | None = option(
         None, "What the judge is shown in addition: columns, or NAME=COLUMN."
@@ -294,7 +266,7 @@ class ReliabilityJob(ReliabilityOptions, AskingJob):
     allow_ties: bool = option(False, "Offer a tie in comparisons.")
     scale: str = option("choice", "Of comparisons: choice or graded.")
     confidences: bool = option(False, "Ask for log-probabilities, and measure whether they are calibrated.")
-    prompts: str | tuple[str, ...] | None = option(
+    prompts: Words = option(
         None,
         "Ask for the best of all responses too: select, evaluate_first, avoid_order_bias, grade or all.",
     )
@@ -313,7 +285,7 @@ class RecordedJob(RecordedOptions, Job):
     log: bool = option(
         False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
     )
-    config: str | None = option(None, "A run file, or a saved result: its options hold where no flag says otherwise.")
+    config: str | None = option(None, _CONFIG)
 
 
 class AggregateVotesJob(RecordedJob):
@@ -321,9 +293,9 @@ class AggregateVotesJob(RecordedJob):
 
     function, kind, written, needed = "aggregate_votes", "aggregated_votes", ("verdicts", "verdict"), ("votes",)
     job: Literal["aggregate-votes"] = "aggregate-votes"
-    votes: str | tuple[str, ...] | None = option(None, "The columns with the votes, one per judge.")
+    votes: Words = option(None, "The columns with the votes, one per judge.")
     rule: str | None = option(None, "The panel rule; by default that of the scale.")
-    weights: Mapping[str, float] | tuple[float, ...] | None = option(None, "A weight per judge, or JUDGE=WEIGHT.")
+    weights: PerJudge = option(None, "A weight per judge, or JUDGE=WEIGHT.")
     gold_fields: str | None = option(None, f"{_GOLD}.")
     judge_field: str | None = option(None, "One vote per row: the column that names the judge.")
     sample_field: str | None = option(None, "One vote per row: the column that numbers the draws of a judge.")
@@ -335,9 +307,9 @@ class ReadRepliesJob(RecordedJob):
 
     function, kind, written, needed = "read_replies", "aggregated_votes", ("verdicts", "verdict"), ("replies",)
     job: Literal["read-replies"] = "read-replies"
-    replies: str | tuple[str, ...] | None = option(None, "The columns with the texts of the replies, one per judge.")
+    replies: Words = option(None, "The columns with the texts of the replies, one per judge.")
     rule: str | None = option(None, "The panel rule; by default that of the scale.")
-    weights: Mapping[str, float] | tuple[float, ...] | None = option(None, "A weight per judge, or JUDGE=WEIGHT.")
+    weights: PerJudge = option(None, "A weight per judge, or JUDGE=WEIGHT.")
     gold_fields: str | None = option(None, f"{_GOLD}.")
     judge_field: str | None = option(None, "One reply per row: the column that names the judge.")
     systems_field: str | None = option(None, "The column that names the system whose response was judged.")
@@ -351,8 +323,8 @@ class AgreementJob(RecordedJob):
 
     function, kind, written, needed = "agreement", "agreement", ("pairs", "pair"), ("votes",)
     job: Literal["agreement"] = "agreement"
-    votes: str | tuple[str, ...] | None = option(None, "The columns with the judges' votes, one per judge.")
-    gold_fields: str | tuple[str, ...] | None = option(None, "The columns with people's labels, one per person.")
+    votes: Words = option(None, "The columns with the judges' votes, one per judge.")
+    gold_fields: Words = option(None, "The columns with people's labels, one per person.")
     annotator_test: float | Literal["expert", "skilled", "crowd"] | None = option(
         None,
         "May the judge stand in for these people? The alternative annotator test, with what the judge is given in "

@@ -27,15 +27,8 @@ if TYPE_CHECKING:
 EXIT_UNSOUND: Final = 1
 SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 BYTES: Final[Mapping[str, float]] = {
-    "b": 1,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-    "tib": 2**40,
+    **{f"{prefix}b": 1000.0**power for power, prefix in enumerate(("", "k", "m", "g", "t"))},
+    **{f"{prefix}ib": 1024.0**power for power, prefix in enumerate(("k", "m", "g", "t"), start=1)},
 }
 
 
@@ -139,26 +132,26 @@ def _quantity(name: str, given: str | None, units: Mapping[str, float], example:
 
 
 def _export(path: Path, out: Path | None) -> None:
-    from evenhand.engines.journal_tools import exported  # noqa: PLC0415 - seconds of import
+    from evenhand.engines.journal_tools import export_lines  # noqa: PLC0415 - seconds of import
 
     out = check_out(out, [str(path)])
     if out is None:
-        for line in exported(path):
+        for line in export_lines(path):
             sys.stdout.write(line)
         return
-    with written_whole(out) as beside, beside.open("w", encoding="utf-8") as lines:
-        lines.writelines(exported(path))
+    with written_whole(out) as part, part.open("w", encoding="utf-8") as lines:
+        lines.writelines(export_lines(path))
     say(f"{path} exported to {out}")
 
 
 def _import(path: Path, file: str | None) -> int:
-    from evenhand.engines.journal_tools import imported  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import import_lines  # noqa: PLC0415 - a second of import
 
     if file is None:
         raise InvalidInputError("journal import needs a FILE: what 'evenhand journal export' wrote")
     try:
         with io.TextIOWrapper(open_file(expanded(file)), encoding="utf-8", errors="replace") as lines:
-            new, faults = imported(path, lines)
+            new, faults = import_lines(path, lines)
     except OSError as error:
         raise InvalidInputError(f"{str(file)!r} cannot be read ({error.strerror})") from error
     say(f"{format_count(new, 'new reply')} in {path}")
@@ -168,10 +161,10 @@ def _import(path: Path, file: str | None) -> int:
 
 
 def _stats(path: Path) -> None:
-    from evenhand.engines.journal_tools import described, stats  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_tools import describe_files, stats  # noqa: PLC0415 - a second of import
 
     engines = stats(path)
-    say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {described(path)}")
+    say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {describe_files(path)}")
     for each in engines:
         model = each.identity.get("sampling", {}).get("model") or each.identity.get("name") or "an engine"
         place = each.identity.get("endpoint")

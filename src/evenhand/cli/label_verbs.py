@@ -1,4 +1,4 @@
-"""The verbs about what people say: labels, and what judges are worth beside them."""
+"""The verbs about labels of people: plan, to-label, read-labels and correct."""
 
 from __future__ import annotations
 
@@ -8,67 +8,38 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evenhand.cli.flags import Flags
+from evenhand.cli.jobs import LabelOptions
 from evenhand.cli.outcome import EXIT_CHECK_FAILED, Checks
 from evenhand.cli.output import check_out, complain, say
 from evenhand.cli.result_verbs import opened
 from evenhand.files import check_ending
 from evenhand.labels.plan import PlanOptions
+from evenhand.options import option
+
+
+class CorrectOptions(LabelOptions):
+    """``evenhand correct``."""
+
+    require: tuple[str, ...] = option((), "A condition that must hold, else the exit code is 3.")
+    out: str | Path | None = option(None, "Write the scores there: .json (all of it), .csv, .md or .html.")
 
 
 def correct(
-    run: Annotated[
-        str, Parameter(name="RUN", help="A saved result: what --out of judge, winrates or checklist wrote.")
-    ],
+    run: Annotated[str, Parameter(name="RUN", help="A saved result of judge, winrates, checklist or recorded votes.")],
     /,
     *,
-    gold: Annotated[
-        Path | None,
-        Parameter(
-            help="The file of labels, a row each, with the columns id (or instance), label, and as far as there are "
-            "several, system and criterion; by default the gold labels that the result holds."
-        ),
-    ] = None,
-    design: Annotated[
-        str | None,
-        Parameter(help="How the labelled rows were chosen: random, by_verdict or probabilities. It must be said."),
-    ] = None,
-    label_field: Annotated[str | None, Parameter(help="The column with the label, where it is not so called.")] = None,
-    annotator_field: Annotated[str | None, Parameter(help="That with who gave it; annotator by default.")] = None,
-    probability_field: Annotated[
-        str | None, Parameter(help="That with the probability of being drawn; probability by default.")
-    ] = None,
-    level: Annotated[float | None, Parameter(help="Of the intervals; that of the result by default.")] = None,
-    seed: Annotated[int, Parameter(help="Of draws.")] = 0,
-    require: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="A condition that must hold, else the exit code is 3.",
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
-        ),
-    ] = (),
-    out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
+    options: Flags[CorrectOptions] = None,
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
     from evenhand.labels.correct import SAVED_AS  # noqa: PLC0415 - as above
     from evenhand.labels.correct import correct as corrected  # noqa: PLC0415 - seconds of import
 
-    place = check_out(out, [run] if gold is None else [run, str(gold)])
+    asked = options or CorrectOptions()
+    place = check_out(asked.out, [run, *([] if asked.gold is None else [asked.gold])])
     if place is not None:
         check_ending(place, SAVED_AS)
-    checks = Checks(require, gold=gold, design=design)
-    results = opened(run)
-    found = corrected(
-        results,
-        gold,
-        design=design,
-        level=level,
-        seed=seed,
-        label_field=label_field,
-        annotator_field=annotator_field,
-        probability_field=probability_field,
-    )
+    checks, results = Checks(require=asked.require, gold=asked.gold, gold_design=asked.design), opened(run)
+    found = corrected(results, **asked.changed_from_default(*LabelOptions.model_fields))
     if place is not None:
         found.save(place)
     say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)
@@ -105,7 +76,7 @@ def to_label(
         Parameter(
             name="--context-fields",
             negative=(),
-            help="The columns shown beside the responses, in place of those that the judge was shown.",
+            help="The columns shown with the responses, instead of those that the judge was shown.",
             consume_multiple=True,
         ),
     ] = (),
@@ -134,7 +105,7 @@ def read_labels(
     ],
     /,
     *,
-    draw: Annotated[str, Parameter(help="The draw that was written beside the sheet.")],
+    draw: Annotated[str, Parameter(help="The draw that was written with the sheet.")],
     out: Annotated[
         Path | None, Parameter(help="Write the labels there, as JSON lines that evenhand correct --gold reads.")
     ] = None,

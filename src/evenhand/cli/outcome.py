@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from cyclopts import Parameter
+from pydantic import model_validator
 
 from evenhand.cli.jobs import Job, LabelOptions
 from evenhand.cli.output import OutputError, check_out, complain, is_quiet, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import check_ending, expanded, write_as_it_ends, written_whole
 from evenhand.numbers import format_count, format_number, format_percent
+from evenhand.options import Options, option
 
 if TYPE_CHECKING:
     from evenhand.report.gates import CheckedCondition, CheckReport
@@ -35,55 +36,25 @@ ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "tables": (".md", ".csv", ".tex"),
     "run_file": (".yaml", ".yml"),
 }
-Texts = tuple[str, ...]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Checks:
-    """Conditions that a result is checked by, and how it is printed.
+class Checks(Options):
+    """Conditions that a result is checked by, and how it is printed."""
 
-    Attributes:
-        require: Conditions.
-        formats: A name, or a name and a file.
-        gold: Labels of people, for conditions on corrected scores.
-        design: How the labelled rows were chosen.
-    """
+    require: tuple[str, ...] = option(
+        (),
+        "A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It may be "
+        "given several times; all must hold.",
+    )
+    format: tuple[str, ...] = option(
+        (), "How the result is printed: table, json, junit, markdown or github; NAME=FILE writes that to a file."
+    )
+    gold: Any = option(None, "A file of labels, for conditions on corrected scores.")
+    gold_design: str | None = option(None, "How the labelled rows were chosen (see correct).")
 
-    require: Annotated[
-        Texts,
-        Parameter(
-            name="--require",
-            help="A condition that must hold, else the exit code is 3: 'relevance.low >= 0.7' or 'unscored <= 2 %'. It "
-            "may be given several times; all must hold.",
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
-        ),
-    ] = ()
-    formats: Annotated[
-        Texts,
-        Parameter(
-            name="--format",
-            help="How the result is printed: table, json, junit, markdown or github; NAME=FILE writes that to a file.",
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
-        ),
-    ] = ()
-    gold: Annotated[
-        Any, Parameter(name="--gold", help="A file of labels, for conditions on corrected scores.", show_default=False)
-    ] = None
-    design: Annotated[
-        str | None, Parameter(name="--gold-design", help="How the labelled rows were chosen (see correct).")
-    ] = None
-
-    def __post_init__(self) -> None:
-        """Check all that can be checked before anything is read or asked.
-
-        Raises:
-            InvalidInputError: A text that is not a condition, or not a format.
-        """
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Check all that can be checked before anything is read or asked."""
         if self.require:
             from evenhand.report.gates import Condition  # noqa: PLC0415 - only who has conditions needs it
 
@@ -99,14 +70,15 @@ class Checks:
             check_out(file, ())
         if len([form for form, file in self._files if file is None and form != "github"]) > 1:
             raise InvalidInputError(
-                f"--format is {list(self.formats)!r}, and only one is printed: write the others to files, as "
+                f"--format is {list(self.format)!r}, and only one is printed: write the others to files, as "
                 "junit=checks.xml"
             )
+        return self
 
     @property
     def _files(self) -> Sequence[tuple[str, str | None]]:
         """The names of formats, and the file of each; None where it is printed."""
-        return [(form, file if sign else None) for form, sign, file in (each.partition("=") for each in self.formats)]
+        return [(form, file if sign else None) for form, sign, file in (each.partition("=") for each in self.format)]
 
     def check_before_run(
         self, ranges: Mapping[str, tuple[float, float]], systems: Sequence[str], *, complete: bool
@@ -120,7 +92,7 @@ class Checks:
 
         check_before_run(self.require, ranges, systems, complete=complete)
         for text in self.require:
-            if CORRECTED in text and self.design is None:
+            if CORRECTED in text and self.gold_design is None:
                 raise InvalidInputError(
                     f"the condition {text!r} is on a corrected score, and nothing says how the labelled rows were "
                     "chosen: give labels their design, or with gold labels in the data --gold-design random (or "
@@ -139,7 +111,7 @@ class Checks:
 
         if not self.require:
             return CheckReport(tuple(unscored))
-        found = check(result, self.require, gold=self.gold, design=self.design, corrected=corrected)
+        found = check(result, self.require, gold=self.gold, design=self.gold_design, corrected=corrected)
         return CheckReport((*unscored, *found.conditions))
 
     def write(self, summary: Summary) -> str:
@@ -192,7 +164,7 @@ class Checks:
             for line in said:
                 if isinstance(line, str):
                     complain(line)
-        elif "github" in self.formats:
+        elif "github" in self.format:
             say(summaries.unheeded("\n".join(map(str, tables))), *summary.annotations(), saved=saved)
         else:
             say(*tables, saved=saved)
@@ -242,7 +214,12 @@ class Outcome:
         require, formats = tuple(_texts(job.require)), tuple(_texts(job.format))
         if not job.kind and (require or formats):
             raise InvalidInputError("reliability writes a report, which takes no --require and no --format; see --out")
-        checks = Checks(require, formats, labels.get("gold"), job.gold_design or labels.get("design"))
+        checks = Checks(
+            require=require,
+            format=formats,
+            gold=labels.get("gold"),
+            gold_design=job.gold_design or labels.get("design"),
+        )
         return cls(job, out, record, labels, checks)
 
     def show(self, result: Any) -> int:  # noqa: ANN401 - of any job

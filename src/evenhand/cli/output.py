@@ -1,4 +1,4 @@
-"""The last door of the command: what it prints is shown and not obeyed, and what cannot be printed costs no result."""
+"""The output of the command: terminals obey no character of it, and a failed print loses no result."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class OutputError(Exception):
-    """The standard output takes no more.
+    """The standard output cannot be written.
 
     Attributes:
         cause: Why.
-        saved: The file that holds what was to be shown, if there is one.
+        saved: The file that holds what was to be printed, if there is one.
     """
 
     def __init__(self, cause: OSError, saved: Path | None = None) -> None:
@@ -41,7 +41,7 @@ LOGGER = logging.getLogger("evenhand")
 
 
 class _ToScreen(logging.Handler):
-    """Log lines on the standard error stream, above the progress bars, shown and not obeyed."""
+    """Write log lines to the standard error stream, above the progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
         from evenhand.judging.progress import tell  # noqa: PLC0415 - only where something is logged
@@ -54,7 +54,7 @@ class _ToScreen(logging.Handler):
 
 @contextmanager
 def heard(arguments: Sequence[str]) -> Iterator[list[str]]:
-    """Say as much as the arguments ask for: ``--quiet``, ``--verbose``, ``--log-level LEVEL``; the rest is given.
+    """Set the log level that ``--quiet``, ``--verbose`` or ``--log-level`` asks for, and yield the other arguments.
 
     Raises:
         InvalidInputError: If there is no such level, or two of them are asked for.
@@ -76,7 +76,7 @@ def heard(arguments: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _level_asked(arguments: Sequence[str]) -> tuple[list[str], int]:
-    """The arguments without those that say how much is said, and the level that these come to."""
+    """Return the arguments without those that set the log level, and the level."""
     rest: list[str] = []
     asked: dict[str, int] = {}
     words = iter(arguments)
@@ -94,26 +94,23 @@ def _level_asked(arguments: Sequence[str]) -> tuple[list[str], int]:
         else:
             rest.append(word)
     if len(asked) > 1:
-        raise InvalidInputError(f"{' and '.join(asked)} say how much is told, each in its own way: give one of them")
+        raise InvalidInputError(f"{' and '.join(asked)} set the log level: give one of them")
     return rest, next(iter(asked.values()), logging.WARNING)
 
 
 def is_quiet() -> bool:
-    """Whether only results and errors are wanted."""
+    """Whether only results and errors are printed."""
     return LOGGER.getEffectiveLevel() >= logging.ERROR
 
 
 def note(message: str) -> None:
-    """Say something that is neither result nor error."""
+    """Print a message that is neither a result nor an error."""
     if not is_quiet():
         complain(message)
 
 
 def prepare() -> None:
-    """Make the standard streams such as can be written to: one that is closed is nobody's, and holds its place.
-
-    What an encoding lacks is written with its number, and a traceback passes this door too.
-    """
+    """Open the standard streams that are closed, and escape what their encoding or a terminal cannot show."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
@@ -130,10 +127,10 @@ def _show_traceback(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 def say(*said: str | PrintedTables, saved: Path | None = None) -> None:
-    """Print texts, and tables as the renderer has made them.
+    """Print texts and tables.
 
     Raises:
-        OutputError: If that is not possible; ``saved`` says what holds the result all the same.
+        OutputError: If that is not possible; ``saved`` names the file that holds the result.
     """
     try:
         for each in said:
@@ -145,13 +142,13 @@ def say(*said: str | PrintedTables, saved: Path | None = None) -> None:
 
 
 def complain(message: object) -> None:
-    """Print a message on the standard error stream; its lines after the first are set in, as they are no other one."""
+    """Print a message on the standard error stream, with its further lines indented."""
     with suppress(OSError, ValueError):
         print("evenhand:", visible(str(message)).replace("\n", "\n    "), file=sys.stderr)
 
 
 def end_complaints() -> None:
-    """Let go of what the standard error stream does not take, or the interpreter fails on it at its end."""
+    """Flush the standard error stream, or drop what it does not take: else the interpreter fails at its end."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
@@ -159,7 +156,7 @@ def end_complaints() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Send what a stream holds, and whatever follows, nowhere."""
+    """Drop what a stream holds and what follows."""
     with suppress(OSError, ValueError):  # one that is no file, as in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -193,7 +190,7 @@ def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out"
 
 
 def _check_place(out: Path, flag: str) -> None:
-    """Make a file beside it, as saving does, and take it away again; what is there stays."""
+    """Create and remove a file in the same folder, as saving does; an existing file stays."""
     if out.is_dir():
         raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
     if not out.resolve().parent.is_dir():
@@ -203,9 +200,9 @@ def _check_place(out: Path, flag: str) -> None:
     if out.exists() and not os.access(out, os.W_OK):
         raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
     target = out.resolve()  # where a link leads
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    beside.touch()
-    beside.unlink()
+    part = target.with_name(f".{target.name}.{os.getpid()}")
+    part.touch()
+    part.unlink()
 
 
 def _is_same(out: Path, path: Path) -> bool:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
+from evenhand.cli.flags import Flags, flag_of
 from evenhand.cli.outcome import NOTHING, Checks
 from evenhand.cli.output import check_out, say
 from evenhand.data.cells import is_abstention
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, expanded, written_whole
 from evenhand.numbers import format_bytes, format_count
+from evenhand.options import Options, option
 from evenhand.results.render import PrintedTables, TextTable
 
 if TYPE_CHECKING:
@@ -105,13 +107,11 @@ def show(
     disagreements: Annotated[bool, _switch("List the verdicts on which the votes disagree.")] = False,
     unscored: Annotated[bool, _switch("List the unscored verdicts.")] = False,
     worst: Annotated[int | None, Parameter(help="List the N verdicts with the lowest scores.", metavar="N")] = None,
-    checks: Checks = NOTHING,
+    checks: Flags[Checks] = None,
 ) -> int:
     """Show a file and name the verbs that take it; of a saved result its tables, some verdicts, or one row whole."""
     listed = flips or disagreements or unscored or worst is not None
-    alone = (
-        row is None and data is None and not run_file and not listed and checks == NOTHING and expanded(file).exists()
-    )
+    alone = row is None and data is None and not run_file and not listed and checks is None and expanded(file).exists()
     if alone and not _is_saved(file):
         from evenhand.data.rows import read_file  # noqa: PLC0415 - seconds of import
 
@@ -120,12 +120,12 @@ def show(
     results = opened(file)
     if alone:
         kind = f"{file}: a saved result, {format_count(len(results))} {results.holds}."
-        return checks.end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
+        return (checks or NOTHING).end(results, f"{kind} Verbs that take it: {RESULT_VERBS}.")
     if run_file:
         say(results.to_run_file().rstrip("\n"))
         return 0
     if listed:
-        if row is not None or checks != NOTHING:
+        if row is not None or checks is not None:
             raise InvalidInputError(
                 "--flips, --disagreements, --unscored and --worst list verdicts, and go neither with a row nor with "
                 "--require or --format: give one or the other"
@@ -137,7 +137,7 @@ def show(
         say(found if worst is None else found.sort("score", ascending=True).head(worst))
         return 0
     if row is None:
-        return checks.end(results)
+        return (checks or NOTHING).end(results)
     from evenhand.results.looking import RowView  # noqa: PLC0415 - seconds of import
 
     named = tuple(view for view in results.verdict_views(data) if view.name == row)
@@ -145,83 +145,47 @@ def show(
     return 0
 
 
-def rescore(
-    file: File,
-    /,
-    *,
-    aggregation: Annotated[Words, Parameter(help="The panel rule, or SCALE=RULE several times.", negative=())] = (),
-    on_position_bias: Annotated[
-        str | None, Parameter(help="What a disagreement between orders counts: average, tie, abstain or first.")
-    ] = None,
-    scoring: Annotated[str | None, Parameter(help="selected, or expected by the probabilities of replies.")] = None,
-    min_mass: Annotated[float | None, Parameter(help="Probabilities that cover less are not used.")] = None,
-    na_strategy: Annotated[
-        str | None, Parameter(help="Of a rubric: what a criterion counts that does not apply.")
-    ] = None,
-    na_partial: Annotated[float | None, Parameter(help="What it counts with --na-strategy partial.")] = None,
-    primary_metric: Annotated[str | None, Parameter(help="Of a checklist: pass, weighted or normalized.")] = None,
-    rule: Annotated[str | None, Parameter(help="Of recorded votes: the rule of the panel.")] = None,
-    weights: Annotated[Words, Parameter(help="Of recorded votes: JUDGE=WEIGHT for each.", negative=())] = (),
-    out: Out = None,
-    checks: Checks = NOTHING,
-) -> int:
+class RescoreRules(Options):
+    """The rules by which the votes of a saved result can be scored again."""
+
+    aggregation: str | Mapping[str, str] | None = option(None, "The panel rule, or SCALE=RULE for each scale.")
+    on_position_bias: str | None = option(
+        None, "What a disagreement between orders counts: average, tie, abstain or first."
+    )
+    scoring: str | None = option(None, "selected, or expected by the probabilities of replies.")
+    min_mass: float | None = option(None, "Probabilities that cover less are not used.")
+    na_strategy: str | None = option(None, "Of a rubric: what a criterion counts that does not apply.")
+    na_partial: float | None = option(None, "What it counts with --na-strategy partial.")
+    primary_metric: str | None = option(None, "Of a checklist: pass, weighted or normalized.")
+    rule: str | None = option(None, "Of recorded votes: the rule of the panel.")
+    weights: Mapping[str, float] | None = option(
+        None, "Of recorded votes: JUDGE=WEIGHT for each.", accepted="JUDGE=WEIGHT for each judge, as gpt=2"
+    )
+
+
+def rescore(file: File, /, *, rules: Flags[RescoreRules] = None, out: Out = None, checks: Flags[Checks] = None) -> int:
     """Score the votes of a saved result by other rules, without a call."""
-    given: dict[str, Any] = {
-        "aggregation": _rules(aggregation),
-        "on_position_bias": on_position_bias,
-        "scoring": scoring,
-        "min_mass": min_mass,
-        "na_strategy": na_strategy,
-        "na_partial": na_partial,
-        "primary_metric": primary_metric,
-        "rule": rule,
-        "weights": _weights(weights),
-    }
-    rules = {name: value for name, value in given.items() if value is not None}
-    if not rules:
-        raise InvalidInputError(f"rescore needs a rule to score by: one of {', '.join(map(_flag, given))}")
+    given = {} if rules is None else rules.changed_from_default(*RescoreRules.model_fields)
+    if not given:
+        flags = ", ".join(map(flag_of, RescoreRules.model_fields))
+        raise InvalidInputError(f"rescore needs a rule to score by: one of {flags}")
     results = opened(file)
     taken = inspect.signature(results.rescored).parameters
     open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
-    for name in rules:
+    for name in given:
         if name not in taken and not open_ended:
-            known = ", ".join(map(_flag, taken))
-            raise InvalidInputError(f"{_flag(name)} is not a rule for {results.holds}; it takes {known}")
-    return _keep(results.rescore(**rules), file, out, checks)
+            known = ", ".join(map(flag_of, taken))
+            raise InvalidInputError(f"{flag_of(name)} is not a rule for {results.holds}; it takes {known}")
+    return _keep(results.rescore(**given), file, out, checks)
 
 
-def _rules(words: Sequence[str]) -> str | dict[str, str] | None:
-    """Return one rule, or scale -> rule; None for none."""
-    pairs = [word.partition("=") for word in words]
-    if len(words) == 1 and not pairs[0][1]:
-        return words[0]
-    if any(not equals for _, equals, _ in pairs):
-        raise InvalidInputError(f"--aggregation is {list(words)!r}; give one rule, or SCALE=RULE for each scale")
-    return {scale: rule for scale, _, rule in pairs} or None
-
-
-def _weights(words: Sequence[str]) -> dict[str, float] | None:
-    found = {}
-    for word in words:
-        judge, _, weight = word.rpartition("=")
-        try:
-            found[judge] = float(weight if judge else "")
-        except ValueError:
-            raise InvalidInputError(f"--weights is {word!r}; give JUDGE=WEIGHT, as gpt=2") from None
-    return found or None
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _keep(results: Any, file: str, out: Path | None, checks: Checks) -> int:  # noqa: ANN401 - of any kind
+def _keep(results: Any, file: str, out: Path | None, checks: Checks | None) -> int:  # noqa: ANN401 - of any kind
     """Print a result that was made of another, and write it if that is asked for."""
     place = check_out(out, [file])
     if place is None:
-        return checks.end(results)
+        return (checks or NOTHING).end(results)
     results.save(place)
-    return checks.end(results, f"{format_count(len(results), 'entry')} written to {place}", saved=place)
+    return (checks or NOTHING).end(results, f"{format_count(len(results), 'entry')} written to {place}", saved=place)
 
 
 def compare(
@@ -229,7 +193,7 @@ def compare(
     after: Annotated[str, Parameter(name="B", help="Another one of its kind, of the same rows.")],
     /,
     *,
-    checks: Checks = NOTHING,
+    checks: Flags[Checks] = None,
 ) -> int:
     """What changed between two saved results of the same rows: B less A, paired row by row."""
     for name in (before, after):
@@ -238,7 +202,7 @@ def compare(
                 f"{name!r} is not a saved result: evenhand compare A.parquet B.parquet compares two saved results; "
                 "evenhand winrates ROWS … has a judge compare systems on rows"
             )
-    return checks.end(opened(before).compare(opened(after)))
+    return (checks or NOTHING).end(opened(before).compare(opened(after)))
 
 
 def export(
@@ -265,7 +229,7 @@ def export(
         ),
     ] = (),
     out: Annotated[Path | None, Parameter(help="The file; parquet needs one, others are printed.")] = None,
-    checks: Checks = NOTHING,
+    checks: Flags[Checks] = None,
 ) -> int:
     """Write a saved result, or a part of it, in a form that other programs read."""
     place = check_out(out, [file])

@@ -184,7 +184,7 @@ def _no_question(judge_id: str) -> RejectedRequestError:
     )
 
 
-def asked(request: Request, judge_id: str) -> tuple[Question, Presentation]:
+def question_of(request: Request, judge_id: str) -> tuple[Question, Presentation]:
     """The question behind a request, as shown.
 
     Raises:
@@ -195,7 +195,7 @@ def asked(request: Request, judge_id: str) -> tuple[Question, Presentation]:
     return request.question, request.presentation
 
 
-def asked_items(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
+def items_of(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
     """The questions of a sheet behind a request.
 
     Raises:

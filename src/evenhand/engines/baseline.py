@@ -27,6 +27,7 @@ import hashlib
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,10 +42,10 @@ from evenhand.engines.base import (
     Request,
     Spoken,
     SpokenItem,
-    asked,
-    asked_items,
+    items_of,
     phrase,
     phrase_sheet,
+    question_of,
 )
 from evenhand.numbers import format_percent
 from evenhand.question import Presentation, Question
@@ -75,13 +76,13 @@ class BaselineEngine(FreeEngine):
         """
         await checkpoint()
         if request.stage in SHEET_STAGES:
-            items = asked_items(request, self.judge_id)
+            items = items_of(request, self.judge_id)
             answers = [
                 SpokenItem(item.number, _answer(item.question, item.presentation), _reasons(item.question))
                 for item in items
             ]
             return phrase_sheet(request, answers, model=self.judge_id)
-        question, presentation = asked(request, self.judge_id)
+        question, presentation = question_of(request, self.judge_id)
         reasons = _reasons(question, presentation.responses)
         return phrase(request, _answer(question, presentation), reasons, model=self.judge_id)
 
@@ -411,22 +412,11 @@ def _shared_mass(ours: Mapping[str, float], theirs: Mapping[str, float]) -> floa
 
 def _script_share(response: str, witness: str) -> float:
     """The share of the response's letters in a script that makes up at least a tenth of the witness's letters."""
-    expected = _scripts(witness)
-    found = _scripts(response)
-    total, letters = sum(expected.values()), sum(found.values())
-    if not total or not letters:
+    expected, found = (Counter(map(_script, filter(str.isalpha, text))) for text in (witness, response))
+    if not expected or not found:
         return 1.0
-    usual = {script for script, count in expected.items() if count >= _SCRIPT_SHARE * total}
-    return sum(count for script, count in found.items() if script in usual) / letters
-
-
-def _scripts(text: str) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for character in text:
-        if character.isalpha():
-            script = _script(character)
-            counts[script] = counts.get(script, 0) + 1
-    return counts
+    usual = {script for script, count in expected.items() if count >= _SCRIPT_SHARE * expected.total()}
+    return sum(count for script, count in found.items() if script in usual) / found.total()
 
 
 @lru_cache(maxsize=4096)

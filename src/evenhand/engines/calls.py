@@ -182,7 +182,7 @@ LATER_LOOK_SECONDS: Final = 0.2
 _logger = logging.getLogger(__name__)
 
 
-class Turns:
+class JournalWriter:
     """Writes to a journal for all calls of a run on one event loop: one transaction for what one of its turns brings.
 
     Attributes:
@@ -376,7 +376,7 @@ class Calls:
     def __init__(
         self,
         engine: JudgeEngine,
-        journal: Journal | Turns | None = None,
+        journal: Journal | JournalWriter | None = None,
         budget: Budget | None = None,
         *,
         offline: bool = False,
@@ -390,7 +390,7 @@ class Calls:
         self.budgeted = identity is not None
         self._identity = canonical_json(dict(identity)) if identity is not None else ""
         self._withheld = why_withheld(engine.judge_id, offline=offline) if self.budgeted else None
-        self._turns = Turns(journal) if isinstance(journal, Journal) else journal
+        self._writer = JournalWriter(journal) if isinstance(journal, Journal) else journal
         self._budget = budget if budget is not None else Budget()
         limited = self._budget.max_cost is not None and self.budgeted
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
@@ -411,16 +411,16 @@ class Calls:
         stop_sending: Callable[[], None] | None = getattr(self.engine, "stop_sending", None)
         if stop_sending is not None:
             self._budget.when_stopped(stop_sending)
-            if self._turns is not None:
-                self._turns.when_stopped(stop_sending)
-        turns = nullcontext() if self._turns is None or not self.budgeted else self._turns.running()
+            if self._writer is not None:
+                self._writer.when_stopped(stop_sending)
+        writing = nullcontext() if self._writer is None or not self.budgeted else self._writer.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
-        async with opened, turns:
-            if self._withheld is None and self._turns is not None:
+        async with opened, writing:
+            if self._withheld is None and self._writer is not None:
                 if isinstance(self.engine, BatchJudge):
-                    self.engine.keep_in(self._turns.journal)
+                    self.engine.keep_in(self._writer.journal)
                 else:
-                    self._tell_of_batches(self._turns.journal)
+                    self._tell_of_batches(self._writer.journal)
             try:
                 yield
             except asyncio.CancelledError:
@@ -434,13 +434,13 @@ class Calls:
     @property
     def failed(self) -> bool:
         """Whether no further call can succeed: the engine has said so, or the journal cannot be used."""
-        return self._fatal is not None or (self._turns is not None and self._turns.failed)
+        return self._fatal is not None or (self._writer is not None and self._writer.failed)
 
     def journaled(self, request: Request) -> Completion | None:
         """Return the journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
-        if not self.budgeted or self._turns is None:
+        if not self.budgeted or self._writer is None:
             return None
-        return self._turns.journal.get(request_key(self._identity, describe_request(request)))
+        return self._writer.journal.get(request_key(self._identity, describe_request(request)))
 
     def within(self, share: Share) -> SharedCalls:
         """Return these calls, launched on the places of one vote."""
@@ -475,7 +475,7 @@ class Calls:
         hold: Hold | None = None
         try:
             while (pending := self._pending.get(key)) is None:
-                recorded = self._replies.get(key) if self._turns is None else self._turns.get(key)
+                recorded = self._replies.get(key) if self._writer is None else self._writer.get(key)
                 if recorded is not None:
                     self._learn(request, recorded)
                     return recorded
@@ -497,20 +497,20 @@ class Calls:
 
     async def _call(self, key: str, description: str, request: Request, hold: Hold) -> Completion:
         try:
-            if self._turns is None:
+            if self._writer is None:
                 completion = await self._ask(request, hold)
                 if len(self._replies) == self._most_replies:
                     del self._replies[next(iter(self._replies))]
                 self._replies[key] = completion.model_copy(update={"cached": True})
                 return completion
-            recorded = await self._turns.claim(key, self._check_budget)
+            recorded = await self._writer.claim(key, self._check_budget)
             if recorded is not None:
                 return recorded
             try:
                 completion = await self._ask(request, hold)
-                await self._turns.record(Row.of(key, self._identity, description, completion))
+                await self._writer.record(Row.of(key, self._identity, description, completion))
             except BaseException:
-                self._turns.release(key)
+                self._writer.release(key)
                 raise
             return completion
         finally:

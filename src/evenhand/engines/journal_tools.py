@@ -160,7 +160,7 @@ def _bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in (path, *(beside(path, end) for end in COMPANIONS)) if file.exists())
 
 
-def exported(path: Path) -> Iterator[str]:
+def export_lines(path: Path) -> Iterator[str]:
     """The sound replies of a journal as JSON lines, oldest first."""
     for row in _sound_rows(path):
         if is_reply(row.completion):
@@ -187,7 +187,7 @@ def _sound_rows(path: Path) -> Iterator[Row]:
                 yield found
 
 
-def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
+def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
     """Record the replies of exported lines; those that a journal has already stay as they are.
 
     Args:
@@ -259,7 +259,7 @@ def stats(path: Path) -> list[EngineStats]:
         return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]
 
 
-def described(path: Path) -> str:
+def describe_files(path: Path) -> str:
     """The sizes of a journal's files in words."""
     parts = [f"{format_bytes(path.stat().st_size)} in the file"]
     for ending, name in zip(COMPANIONS, ("write-ahead log", "shared memory"), strict=True):

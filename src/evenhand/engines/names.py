@@ -67,7 +67,7 @@ def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeE
     return judge_of(found, marked=marked)
 
 
-def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
+def engine_of_name(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
     """Return the engine that an address or the name of a model stands for; None for anything else, such as an id.
 
     Options of the engine may stand behind it in brackets, as behind a catalog id: ``openai/gpt-4.1[temperature=1]``. An
@@ -76,7 +76,7 @@ def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
     Raises:
         InvalidInputError: If an option cannot be what it is.
 
-    >>> engine_named("http://localhost:8000[model=qwen3-8b]").to_judge().judge_id
+    >>> engine_of_name("http://localhost:8000[model=qwen3-8b]").to_judge().judge_id
     'qwen3-8b'
     """
     text = text.strip()
@@ -94,7 +94,7 @@ def engine_of(given: object) -> object:
     """Return the engine that a text stands for, of ours or of unitxt; anything else as it is."""
     if not isinstance(given, str):
         return given
-    named = engine_named(given)
+    named = engine_of_name(given)
     if named is not None:
         return named
     name, bracket, rest = given.strip().partition("[")
@@ -106,7 +106,7 @@ def engine_of(given: object) -> object:
             raise ArtifactError(f"{name!r} is not an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
         entry = json.loads(path.read_text(encoding="utf-8"))
         fields = {field: value for field, value in entry.items() if not field.startswith("__")}
-        return TYPES[entry["__type__"]](**{**fields, **read_brackets(name, bracket + rest)})
+        return TYPES[entry["__type__"]](**{**fields, **(read_brackets(name, bracket + rest) if bracket else {})})
     from evenhand.unitxt.engines import fetch_engine  # noqa: PLC0415 - an id that only unitxt may know
 
     return fetch_engine(given)
@@ -202,7 +202,8 @@ def judges_of(engine: object, model: str | None = None, *, batch: bool | None = 
     if isinstance(engine, Sequence) and not isinstance(engine, str | list | tuple):
         return engine  # an open panel
     given = listed(engine)
-    return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
+    given = given if model is None else with_model(given, model)
+    return tuple(as_judge(item) for item in (given if batch is None else with_batch(given, batch)))
 
 
 def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
@@ -249,7 +250,7 @@ def with_model(engines: Sequence[object], model: str) -> list[object]:
     Raises:
         InvalidInputError: If there is none that lacks a model.
     """
-    found: list[Any] = [(engine_named(each) or each) if isinstance(each, str) else each for each in engines]
+    found: list[Any] = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in engines]
     lacking = [getattr(each, "base_url", None) is not None and each.model is None for each in found]
     if not any(lacking):
         raise InvalidInputError(

@@ -51,10 +51,10 @@ from evenhand.engines.base import (
     SheetItem,
     Spoken,
     SpokenItem,
-    asked,
-    asked_items,
+    items_of,
     phrase,
     phrase_sheet,
+    question_of,
 )
 from evenhand.engines.baseline import option_positions
 from evenhand.errors import InvalidInputError, RejectedRequestError
@@ -193,7 +193,7 @@ class SimulatedEngine(FreeEngine):
         """
         if request.stage in SHEET_STAGES:
             return self._sheet_reply(request)
-        question, presentation = asked(request, self.judge_id)
+        question, presentation = question_of(request, self.judge_id)
         random = self._random(question.id, presentation.order, request.sample)
         answer = self._answer(question, presentation, random)
         fault = self._fault(random.random())
@@ -205,7 +205,7 @@ class SimulatedEngine(FreeEngine):
         return phrase(request, answer, self._reasons(question, presentation), model=self.judge_id)
 
     def _sheet_reply(self, request: Request) -> Completion:
-        items = asked_items(request, self.judge_id)
+        items = items_of(request, self.judge_id)
         again = request.stage == "sheet_reask"
         first = items[0]
         order = first.presentation.order if first.question.mode == "check" else ()

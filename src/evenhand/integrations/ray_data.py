@@ -35,7 +35,7 @@ from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge
 from evenhand.engines.budget import Budget
 from evenhand.engines.journal import COMPANIONS, SELECT_REPLY, Journal, default_journal_path, reply_of, this_process
-from evenhand.engines.journal_tools import exported, imported
+from evenhand.engines.journal_tools import export_lines, import_lines
 from evenhand.engines.names import engine_of, listed, with_model
 from evenhand.errors import (
     DistributedRunError,
@@ -413,7 +413,7 @@ def _merge(order: _Order, *, remove: bool = False) -> None:
     """
     for path in sorted(order.journals.glob("*.sqlite3")):
         if order.journal is not None:
-            imported(order.journal, exported(path))
+            import_lines(order.journal, export_lines(path))
         if remove:
             for each in (path, *(path.with_name(path.name + ending) for ending in COMPANIONS)):
                 each.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from typing import Any, Final, overload
 from evenhand.aggregation.verdict import draws_are_settled
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
-from evenhand.engines.calls import Calls, Turns
+from evenhand.engines.calls import Calls, JournalWriter
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     EvenhandError,
@@ -196,7 +196,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         self.progress = progress or Progress()
         self.budget = budget or Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
         self._max_failure_rate = limits.max_failure_rate
-        turns, most = None if journal is None else Turns(journal), MOST_REPLIES if many else None
+        turns, most = None if journal is None else JournalWriter(journal), MOST_REPLIES if many else None
         self._lanes = [
             _Lane(
                 Calls(judge, turns, self.budget, offline=limits.offline, most_replies=most),

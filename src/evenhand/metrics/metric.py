@@ -36,7 +36,7 @@ from evenhand.data.fields import (
 from evenhand.data.plain import context_mapping
 from evenhand.data.rows import read_responses
 from evenhand.engines.base import Engine, JudgeEngine
-from evenhand.engines.names import as_judge, engine_named, listed, one_step_in_batches, with_batch, with_model
+from evenhand.engines.names import as_judge, engine_of_name, listed, one_step_in_batches, with_batch, with_model
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, labels_of, options_of_labels
 from evenhand.modes.mode import Mode, Subject
@@ -61,7 +61,7 @@ from evenhand.unitxt.bases import (
     get_parsed_context,
     group_str,
 )
-from evenhand.unitxt.engines import UnitxtBridge, to_artifact
+from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge, engine_id, to_artifact
 from evenhand.unitxt.loading import (
     load_checklist,
     load_comparison,
@@ -502,7 +502,7 @@ else:
 
 def _engine_artifact(engine: Any) -> Any:
     """An engine of ours as an artifact, including that of a model's name or of a server's address; any other as is."""
-    found = (engine_named(engine) or engine) if isinstance(engine, str) else engine
+    found = (engine_of_name(engine) or engine) if isinstance(engine, str) else engine
     return to_artifact(found) if isinstance(found, Engine) else found
 
 
@@ -604,14 +604,17 @@ class JudgeMetric(RunFields):
         given = listed(self.inference_engine)
         return list(with_batch(given if self.model is None else with_model(given, self.model), self.batch))
 
-    def evaluator(self) -> str:
-        """The judge's name in score names, as unitxt builds it: the evaluator's name (or the engine's id) and label."""
+    def evaluator(self, panel: Sequence[JudgeEngine] = ()) -> str:
+        """The judge's name in score names, as unitxt builds it: the evaluator's name (or the engine's id) and label.
+
+        Args:
+            panel: The judges, if they are built already.
+        """
         names = []
-        for engine in self.engines():
-            if isinstance(engine, InferenceEngine):
-                names.append(f"{(self.evaluator_name or engine.get_engine_id()).lower()}_{engine.label}")
-            else:
-                names.append((self.evaluator_name or as_judge(engine).judge_id).lower())
+        for engine, judge in zip(self.engines(), panel or self.panel(), strict=True):
+            own = engine_id(judge.judge_id) if isinstance(engine, EngineArtifact) else judge.judge_id
+            label = f"_{engine.label}" if isinstance(engine, InferenceEngine) else ""
+            names.append((self.evaluator_name or own).lower() + label)
         return "+".join(dict.fromkeys(names))
 
     def panel(self) -> list[JudgeEngine]:
@@ -809,9 +812,14 @@ class JudgeMetric(RunFields):
         judged_by, as_json = self.judged_by(rows)
         read = self.subjects(inputs, judged_by)
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
-        evaluator, panel = self.evaluator(), self.panel()
+        panel = self.panel()
+        evaluator = self.evaluator(panel)
         mode = self.mode_of(distinct(about.judged for about in subjects), panel)
-        self._check_marks(panel, subjects)
+        for judge in panel:
+            if isinstance(judge, UnitxtBridge):
+                caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
+                if caution is not None:  # Python's filter shows it once, although a recipe with groups copies metrics
+                    warnings.warn(caution, MarkedDataWarning, stacklevel=2)
         labels = options_of_labels(self)
         gold = [()] * len(rows) if labels is None else labels_of(rows, labels)
         planned = self._name(
@@ -843,20 +851,6 @@ class JudgeMetric(RunFields):
         name = self.score_name(judged)
         places = {id(each): place for place, each in enumerate(distinct(each.about.judged for each in judged))}
         return [replace(each, score_name=name, place=places[id(each.about.judged)]) for each in judged]
-
-    def _check_marks(self, panel: Sequence[JudgeEngine], subjects: Sequence[Subject]) -> None:
-        """Check that the engines may see prompts marked as these; warn of data that they are shown because of it.
-
-        A recipe with groups copies its metrics: Python's filter of warnings shows the warning once.
-
-        Raises:
-            DataClassificationError: If one may not.
-        """
-        for judge in panel:
-            if isinstance(judge, UnitxtBridge):
-                caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
-                if caution is not None:
-                    warnings.warn(caution, MarkedDataWarning, stacklevel=2)
 
     def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
         """The scores of one instance, and its votes, unless another score has this name."""

@@ -124,7 +124,7 @@ class EngineArtifact(InferenceEngine):
 
     def get_engine_id(self) -> str:
         """Return the judge's name in the form of unitxt's engine ids, without the label: metrics add that."""
-        return re.sub(r"[^\w,]+", "_", self.to_judge().judge_id.split("/")[-1].replace(".", ",")).lower()
+        return engine_id(self.to_judge().judge_id)
 
     def _infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]:
         judge, journal = self.to_judge(), open_journal(self.journal)
@@ -164,6 +164,11 @@ class EngineArtifact(InferenceEngine):
     def get_return_object(self, outputs: list[TextGenerationInferenceOutput], return_meta_data: bool) -> list[Any]:
         """Return texts, or with meta data unitxt's outputs."""
         return outputs if return_meta_data else [output.prediction for output in outputs]
+
+
+def engine_id(judge_id: str) -> str:
+    """Return a judge's name in the form of unitxt's engine ids, without the label."""
+    return re.sub(r"[^\w,]+", "_", judge_id.rsplit("/", maxsplit=1)[-1].replace(".", ",")).lower()
 
 
 async def _complete_all(
