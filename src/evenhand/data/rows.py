@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 import pyarrow
 
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_id, text_of
-from evenhand.data.files import (
+from evenhand.data.row_files import (
     SUFFIXES,
     check_columns,
     check_saved_set,
