@@ -3,8 +3,8 @@
 ``python -m benchmarks.cpu`` prints a Markdown table: a bare aiohttp loop that makes the same requests, evenhand over
 loopback with a journal on disk, and evenhand with a simulated judge in process; of each the median and the least of
 some rounds, everything from the rows to the table of judgements counted. Then the same for a run of 500 rows and for
-200 calls of a ``Judge``, one after the other, and how much dearer a call is. ``--profile RUN`` prints where the time
-goes.
+200 calls of a ``Judge``, one after the other, and how much dearer a call is; and the CPU of a fresh process that judges
+two rows, next to that of one that imports what it stands on. ``--profile RUN`` prints where the time goes.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import asyncio
 import cProfile
 import logging
 import pstats
+import resource
+import subprocess
 import sys
 import threading
 import time
@@ -84,6 +86,24 @@ def milliseconds(run: Callable[[], object], count: int) -> float:
     return 1000 * (time.process_time() - begin) / count
 
 
+IMPORTS = "import numpy, pandas, scipy.stats, pyarrow, pydantic"
+TWO_ROWS = """
+import evenhand
+
+rows = [{"question": "How many legs has a spider?", "response": text} for text in ("It has eight.", "I like trains.")]
+how = {"context_fields": ["question"], "journal": None, "progress": False}
+evenhand.judge(rows, "Is it right?", evenhand.BaselineEngine(), **how)
+"""
+
+
+def fresh_process(code: str) -> float:
+    """Seconds of CPU that a process takes to run some code."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 @contextmanager
 def profiled(lines: int) -> Iterator[None]:
     """Print where the time goes, in all threads."""
@@ -149,12 +169,15 @@ def main() -> None:
             for name, (run, size) in sized.items():
                 data = rows(size)
                 found.setdefault(name, []).append(milliseconds(lambda run=run, data=data: run(data), size))
+    alone, two_rows = ([fresh_process(code) for _ in range(options.rounds)] for code in (IMPORTS, TWO_ROWS))
     print("| | CPU ms an assessment | at least |\n|---|---|---|")
     for name, times in found.items():
         print(f"| {name} | {median(times):.3f} | {min(times):.3f} |")
     for name in pairs:
         row, call = (median(found[each]) for each in (f"a row of {ROWS}, {name}", f"a call of {CALLS}, {name}"))
         print(f"\n{name}: a call costs {call / row:.2f} times a row")
+    ratio = median(two_rows) / median(alone)
+    print(f"\na fresh process that judges two rows: {median(two_rows):.2f} s, {ratio:.2f} times its imports alone")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ def plain(text):
     >>> plain("A :class:`~evenhand.votes.Vote`, :math:`x^2` and ``code``.")
     'A `Vote`, `x^2` and `code`.'
     """
-    shown = DISPLAYED.sub(lambda found: textwrap.indent(f"```text\n{textwrap.dedent(found[2]).strip()}\n```\n", found[1]), text)
+    shown = DISPLAYED.sub(
+        lambda found: textwrap.indent(f"```text\n{textwrap.dedent(found[2]).strip()}\n```\n", found[1]), text
+    )
     return ROLE.sub(r"`\1`", shown).replace("``", "`").replace("```", "```").replace("`text\n", "```text\n")
 
 

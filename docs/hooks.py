@@ -16,31 +16,89 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, InclusionLevel
 
 NAMES = {
-    "judging": ("Judging and reading", [
-        "Judge", "judge", "winrates", "checklist", "grade_scores", "run_mode", "reliability", "read_replies", "read_log",
-        "aggregate_votes", "agreement", "from_results", "open", "load", "register",
-        "evaluation_module", "match_closest_option", "Mode", "Subject",
-    ]),
+    "judging": (
+        "Judging and reading",
+        [
+            "Judge",
+            "judge",
+            "winrates",
+            "checklist",
+            "grade_scores",
+            "run_mode",
+            "reliability",
+            "read_replies",
+            "read_log",
+            "aggregate_votes",
+            "agreement",
+            "from_results",
+            "open",
+            "load",
+            "register",
+            "evaluation_module",
+            "match_closest_option",
+            "Mode",
+            "Subject",
+        ],
+    ),
     "results": ("Results", ["Results", "ReliabilityReport"]),
-    "labels": ("Labels of people", [
-        "correct", "CorrectedScores", "to_label", "read_labels", "plan",
-    ]),
-    "engines": ("Engines", [
-        "OpenAICompatibleEngine", "LiteLLMEngine", "BaselineEngine", "SimulatedEngine",
-        "JudgeEngine",
-    ]),
-    "metrics": ("Metrics of unitxt", [
-        "DirectJudge", "RubricJudge", "ChecklistJudge", "PairwiseJudge", "BestOfJudge", "GradeScore", "ModeJudge",
-        "VoteAggregation",
-    ]),
-    "values": ("Values", [
-        "Criterion", "Option", "Rubric", "Checklist", "ChecklistItem", "Question", "Completion", "Vote",
-        "Verdict", "EvenhandError",
-    ]),
+    "labels": (
+        "Labels of people",
+        [
+            "correct",
+            "CorrectedScores",
+            "to_label",
+            "read_labels",
+            "plan",
+        ],
+    ),
+    "engines": (
+        "Engines",
+        [
+            "OpenAICompatibleEngine",
+            "LiteLLMEngine",
+            "BaselineEngine",
+            "SimulatedEngine",
+            "JudgeEngine",
+        ],
+    ),
+    "metrics": (
+        "Metrics of unitxt",
+        [
+            "DirectJudge",
+            "RubricJudge",
+            "ChecklistJudge",
+            "PairwiseJudge",
+            "BestOfJudge",
+            "GradeScore",
+            "ModeJudge",
+            "VoteAggregation",
+        ],
+    ),
+    "values": (
+        "Values",
+        [
+            "Criterion",
+            "Option",
+            "Rubric",
+            "Checklist",
+            "ChecklistItem",
+            "Question",
+            "Completion",
+            "Vote",
+            "Verdict",
+            "EvenhandError",
+        ],
+    ),
 }
 """Page -> its title, and the public names on it."""
 
-FOLDERS = {"criteria": "Criteria", "rubrics": "Rubrics", "checklists": "Checklists", "engines": "Engines", "metrics": "Metrics"}
+FOLDERS = {
+    "criteria": "Criteria",
+    "rubrics": "Rubrics",
+    "checklists": "Checklists",
+    "engines": "Engines",
+    "metrics": "Metrics",
+}
 
 
 def on_files(files, config):
@@ -50,7 +108,9 @@ def on_files(files, config):
     for source in Path(config["docs_dir"]).glob("notebooks/*.ipynb"):
         pages[f"notebooks/{source.stem}.md"] = notebook(json.loads(source.read_text(encoding="utf-8")))
     for path, text in pages.items():
-        listed = InclusionLevel.NOT_IN_NAV if ".evenhand." in path else InclusionLevel.INCLUDED  # their index leads there
+        listed = (
+            InclusionLevel.NOT_IN_NAV if ".evenhand." in path else InclusionLevel.INCLUDED
+        )  # their index leads there
         files.append(File.generated(config, path, content=text, inclusion=listed))
     return files
 
@@ -71,7 +131,11 @@ def measure_tables():
         for owner in vars(importlib.import_module(module.name)).values():
             if not (isinstance(owner, type) and owner.__module__ == module.name and dataclasses.is_dataclass(owner)):
                 continue
-            declared = {field.name: field.metadata["measure"] for field in dataclasses.fields(owner) if "measure" in field.metadata and field.name in owner.__annotations__}
+            declared = {
+                field.name: field.metadata["measure"]
+                for field in dataclasses.fields(owner)
+                if "measure" in field.metadata and field.name in owner.__annotations__
+            }
             if declared:
                 meanings = dict(re.findall(r"^ {8}(\w+): (.*(?:\n {9,}.*)*)", owner.__doc__ or "", re.MULTILINE))
                 lines += ["", f"### {owner.__name__}", "", "| name | kind | meaning |", "|---|---|---|"]
@@ -130,7 +194,7 @@ def command_line():
 
     text = made().generate_docs(output_format="markdown")
     head, _, verbs = text.partition("\n## Table of Contents\n")
-    verbs = verbs[verbs.index("**Commands**"):]
+    verbs = verbs[verbs.index("**Commands**") :]
     return _escaped(head.replace("# evenhand", "# The command line", 1)) + "\n" + _escaped(verbs)
 
 
@@ -154,7 +218,9 @@ def options():
     for name, model in vars(declared).items():
         if not (isinstance(model, type) and issubclass(model, Options) and model.__module__ == declared.__name__):
             continue
-        own = {field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})}
+        own = {
+            field: info for field, info in model.model_fields.items() if field in vars(model).get("__annotations__", {})
+        }
         if own:
             summary = (model.__doc__ or "").strip().splitlines()[0]
             lines += ["", f"## {name}", "", _prose(summary), "", "| option | default | what it does |", "|---|---|---|"]
@@ -249,7 +315,8 @@ def _prose(text):
     text = re.sub(r":\w+:`(?:~[\w.]*\.)?([^`]+)`", r"`\1`", text).replace("``", "`")
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(
-        part if part.startswith("`") else re.sub(r"([\\*_\[\]#|])", r"\\\1", html.escape(part, quote=False)) for part in parts
+        part if part.startswith("`") else re.sub(r"([\\*_\[\]#|])", r"\\\1", html.escape(part, quote=False))
+        for part in parts
     )
 
 

@@ -181,15 +181,12 @@ OF_UNITXT = ("evenhand.metrics.", "evenhand.unitxt.")
 
 LOCAL_IMPORTS = {
     "engines/journal.py": "the module resource is there on POSIX only",
+    **dict.fromkeys(
+        ("modes/winrate_tables.py", "results/looking.py", "results/results.py"), "pandas: for its frames only"
+    ),
     "pytest_plugin.py": "pytest loads it in every session, and few of them judge",
 }
 """Files that import something else within a function, and why; a verb of the shell imports what it runs."""
-
-TO_DO = {
-    *("results/looking.py", "results/made_by.py", "results/results.py", "results/saved.py"),
-    *("results/vote_columns.py", "tables/checklist_table.py", "modes/winrate_tables.py"),
-}
-"""Files whose imports still stand in functions without a reason."""
 
 
 def modules_imported_in_functions(path):
@@ -209,7 +206,7 @@ def test_imports_stand_at_the_top_but_for_those_of_slow_libraries():
         for name in modules_imported_in_functions(path)
         if name.partition(".")[0] not in SLOW and not name.startswith(OF_UNITXT)
     }
-    assert {path for path in found - TO_DO if not path.startswith("cli/")} == set(LOCAL_IMPORTS)
+    assert {path for path in found if not path.startswith("cli/")} == set(LOCAL_IMPORTS)
 
 
 def names_annotations_import(tree):

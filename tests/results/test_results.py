@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.files import PARQUET_HEADER
+from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError

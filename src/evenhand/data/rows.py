@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 import pyarrow
 
 from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_id, text_of
-from evenhand.data.files import (
+from evenhand.data.formats.logs import rows_of_log
+from evenhand.data.plain import briefly, held_in, is_of
+from evenhand.data.row_files import (
     SUFFIXES,
     check_columns,
     check_saved_set,
@@ -25,8 +27,6 @@ from evenhand.data.files import (
     rows_in_file,
     rows_of_file,
 )
-from evenhand.data.formats.logs import rows_of_log
-from evenhand.data.plain import briefly, held_in, is_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.votes import is_missing

@@ -29,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 
 import evenhand.errors
-from evenhand.data.files import check_types
+from evenhand.data.row_files import check_types
 from evenhand.data.rows import RowBatch, row_batches
 from evenhand.engines.base import Engine
 from evenhand.engines.batches import BatchJudge

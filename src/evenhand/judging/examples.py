@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader
 from evenhand.data.fields import classifications_of, context_of, field_of, field_or, text_of, texts_of
 from evenhand.errors import InvalidInputError
-from evenhand.question import Classifications, Example, Question
+from evenhand.question import Example, Question
 from evenhand.votes import is_missing
 
 
@@ -136,7 +136,17 @@ def example_pool(
             f"the {len(rows)} rows of examples have no case of {criterion.name!r} with a response in "
             f"{' or '.join(map(repr, fields.responses))} and a label in {fields.label!r}"
         )
-    found = tuple(_example(*case, _marked(rows, holding)) for case, holding in cases.items())
+    try:
+        marks = [
+            tuple(dict.fromkeys(each for row in sorted(holding) for each in classifications_of(rows[row], row)))
+            for holding in cases.values()
+        ]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"an example cannot be shown: {error}") from error
+    found = tuple(
+        Example(response, label, dict(context), marked)
+        for (response, label, context), marked in zip(cases, marks, strict=True)
+    )
     different = len({case.label for case in found})
     return ExamplePool(
         cases=found,
@@ -147,20 +157,6 @@ def example_pool(
 
 
 _Case = tuple[str, str, tuple[tuple[str, str], ...]]
-
-
-def _example(
-    response: str, label: str, context: tuple[tuple[str, str], ...], data_classifications: Classifications
-) -> Example:
-    return Example(response, label, dict(context), data_classifications)
-
-
-def _marked(rows: Sequence[Mapping[str, Any]], holding: Collection[int]) -> Classifications:
-    """How the rows that hold a case are classified."""
-    try:
-        return tuple(dict.fromkeys(each for row in sorted(holding) for each in classifications_of(rows[row], row)))
-    except InvalidInputError as error:
-        raise InvalidInputError(f"an example cannot be shown: {error}") from error
 
 
 def _case(
@@ -208,9 +204,6 @@ def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Crite
 
 
 def _identity(response: str, context: Mapping[str, str]) -> str:
-    """What tells cases apart; white space does not, because unitxt strips predictions and not the rows of examples."""
-    return json.dumps([_folded(response), sorted((name, _folded(text)) for name, text in context.items())])
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
+    """Return what distinguishes cases; white space does not, because unitxt strips predictions and not examples."""
+    texts = sorted((name, " ".join(text.split())) for name, text in context.items())
+    return json.dumps([" ".join(response.split()), texts])

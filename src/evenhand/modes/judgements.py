@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack, overload
+from typing import Any, ClassVar, Final, Self, Unpack, overload
 
 import numpy as np
+import pyarrow
 import pyarrow.compute as pc
 
 from evenhand.aggregation.rubric_score import rubric_range
@@ -79,9 +80,6 @@ from evenhand.scoring import ScoreSummary, readings_note
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Verdict
-
-if TYPE_CHECKING:
-    import pyarrow
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
@@ -109,11 +109,6 @@ class Subject:
     def contexts(self) -> list[Mapping[str, str]]:
         """What is shown with it; if criteria show contexts of their own, that of each criterion."""
         return [part.context for part in self.parts.values()] if self.parts else [self.context]
-
-    def without_texts(self) -> Subject:
-        """What is left of it in a saved result: who has a response, and not what it says."""
-        texts = {name: None if text is None else "" for name, text in self.texts.items()}
-        return replace(self, texts=texts, context={}, references=(), row_id="", gold={}, parts={})
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """A question about it.

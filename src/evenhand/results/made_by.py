@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
+from ruamel.yaml import YAML
 
 from evenhand.engines.base import Engine
 from evenhand.engines.replies import redactor
@@ -386,8 +387,6 @@ def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
 
 def yaml_text(data: Mapping[str, Any]) -> str:
     """Plain data as YAML; what is in a list or mapping of values alone stands in one line, where it fits into one."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
-
     text = io.StringIO()
     for name, value in data.items():
         yaml = YAML(pure=True)

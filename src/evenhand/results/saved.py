@@ -15,11 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self, overload
+from typing import Annotated, Any, Final, NamedTuple, Self, overload
 
+import pyarrow
+import pyarrow.compute as pc
+import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
-from evenhand.data.files import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
+from evenhand.data.row_files import PARQUET_HEADER, bounded_table, open_parquet, parquet_file
 from evenhand.data.rows import saved_kind
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.files import check_growth, check_layout, check_path, expanded, open_file, read_bytes, written_whole
@@ -40,9 +43,6 @@ from evenhand.results.vote_columns import (
     votes_tables,
 )
 from evenhand.votes import Vote
-
-if TYPE_CHECKING:
-    import pyarrow
 
 SUFFIXES = (".parquet", ".jsonl")
 PART: Final = "part-*.parquet"
@@ -158,8 +158,6 @@ def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _write_parquet(path: Path, header: Mapping[str, Any], tables: Iterator[pyarrow.Table]) -> None:
-    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
-
     first = next(tables)
     schema = first.schema.with_metadata({PARQUET_HEADER: as_json(header).encode()})
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -343,8 +341,6 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool) -> list[Cell]:
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     data = read_bytes(path, None)
     file = parquet_file(pyarrow.BufferReader(data), path, texts_once=True)
     check_growth(len(data), VOTE_BYTES * file.metadata.num_rows)
@@ -366,8 +362,6 @@ def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> py
     Raises:
         InvalidInputError: If it cannot be read.
     """
-    import pyarrow.compute as pc  # noqa: PLC0415 - half a second of import that only this needs
-
     path = expanded(path)
     with reading(path), open_file(path) as opened:
         file = parquet_file(opened, path, texts_once=True)
@@ -386,8 +380,6 @@ def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
     Raises:
         InvalidInputError: If a file cannot be read.
     """
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     schemas = []
     for path in paths:
         with reading(path), open_parquet(path) as file:
@@ -439,8 +431,6 @@ class JoinedColumn(Sequence[Any]):
 
     def __init__(self, parts: Iterable[Sequence[Any]]) -> None:
         """Join the values of the parts, in their order."""
-        import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
         self._values: pyarrow.ChunkedArray = pyarrow.chunked_array([pyarrow.array(list(each)) for each in parts])
 
     def __len__(self) -> int:
@@ -464,9 +454,7 @@ class JoinedColumn(Sequence[Any]):
 
     def twice(self) -> tuple[int, int] | None:
         """The places of two equal values; None where there are none."""
-        import pyarrow.compute  # noqa: PLC0415 - as above
-
-        if pyarrow.compute.count_distinct(self._values).as_py() == len(self):
+        if pc.count_distinct(self._values).as_py() == len(self):
             return None
         known: dict[Any, int] = {}
         pairs = ((known.setdefault(value, place), place) for place, value in enumerate(self))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pyarrow
 
 from evenhand.results.saved import OWN_LISTS, Parts, read, read_abouts, read_columns, reading, schema_of
 from evenhand.results.vote_columns import OF_VOTES, BoolArray, Cell, VoteColumns
-
-if TYPE_CHECKING:
-    import pyarrow
 
 
 @dataclass(frozen=True)

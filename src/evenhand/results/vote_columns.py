@@ -20,9 +20,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, get_args
 
 import numpy as np
+import pyarrow
+import pyarrow.compute as pc
+import pyarrow.parquet
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.data.files import bounded_table
+from evenhand.data.row_files import bounded_table
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import (
     WITHHELD,
@@ -41,9 +44,6 @@ from evenhand.votes import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pyarrow
-    import pyarrow.parquet
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.integer[Any]]
@@ -292,8 +292,6 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
 
 def votes_table(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> pyarrow.Table:
     """One row per vote, with what it was about; a cell without votes has one row in which they are null."""
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
-
     return pyarrow.concat_tables(votes_tables(cells, schema))
 
 
@@ -322,14 +320,12 @@ def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) ->
 
 def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pyarrow.Table:
     """Cells that are numbered from ``first`` on, built column by column."""
-    import pyarrow.compute  # noqa: PLC0415 - as above
-
     cast = [vote for cell in cells for vote in cell.votes or (None,)]
     places = pyarrow.array((place for place, cell in enumerate(cells) for _ in cell.votes or (None,)), pyarrow.int64())
     columns = []
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name == CELL:
-            columns.append(pyarrow.compute.add(places, first))
+            columns.append(pc.add(places, first))
         elif (value := _COLUMNS.get(name)) is not None:
             columns.append(pyarrow.array([None if vote is None else value(vote) for vote in cast], type=kind))
         else:
@@ -342,8 +338,6 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
 
 def _type(name: str) -> pyarrow.DataType:
     """The type of a column of ours."""
-    import pyarrow  # noqa: PLC0415 - as above
-
     kind = _TYPES[name]
     inner = pyarrow.type_for_alias(kind.removesuffix("[]"))
     return pyarrow.list_(inner) if kind.endswith("[]") else inner
@@ -351,15 +345,11 @@ def _type(name: str) -> pyarrow.DataType:
 
 @cache
 def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
-    import pyarrow  # noqa: PLC0415 - as above
-
     return pyarrow.schema((name, _type(name)) for name in names)
 
 
 def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
     """Return the columns of all cells: their own, their number, their verdicts, and those of votes."""
-    import pyarrow  # noqa: PLC0415 - as above
-
     told = [cell.verdict or {} for cell in cells]
     abouts = [cell.about for cell in cells]
     own: dict[str, Sequence[Any]] = {name: [about.get(name) for about in abouts] for name in _names(abouts)}
@@ -430,9 +420,6 @@ def check_votes(table: pyarrow.Table, about: Iterable[str]) -> None:
     Raises:
         ValueError: If one is missing, of another type, or holds what none of ours does.
     """
-    import pyarrow  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     missing = {CELL, *about} - set(table.column_names)
     if missing:
         raise ValueError(f"it has no column {min(missing)!r}")
@@ -512,9 +499,6 @@ def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
 
 def codes_of(column: pyarrow.ChunkedArray, names: Sequence[str]) -> IntArray:
     """The place of each text of a column among names; -1 where there is none."""
-    import pyarrow  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     places = pc.index_in(column.cast("string"), value_set=pyarrow.array(names, type=pyarrow.string()))
     return np.asarray(pc.fill_null(places, -1).to_numpy(), dtype=np.int16)
 
@@ -567,8 +551,6 @@ class VoteColumns:
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
         """Those of a table with the columns :data:`OF_VOTES`, as far as it has these."""
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
         cells = table.column(CELL).to_numpy()
         judged = table.column("judge_id")
         cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
