@@ -200,7 +200,7 @@ class AskingJob(Job):
     def _has_workers(self) -> Self:
         if self.ray is not None and getattr(self, "stream_to", None) is None:
             raise InvalidInputError(
-                f"--ray is {self.ray!r} and --stream-to is missing: name the folder to which the verdicts go, which all "
+                f"--ray is {self.ray!r} and --stream-to is missing: name the folder for the verdicts, which all "
                 "machines of the cluster share"
             )
         if self.workers is not None and self.ray is None:
