@@ -212,7 +212,7 @@ class Marks:
         """Draw the rows from the top."""
         shown = self.rows[:MOST_ROWS]
         finite = [number for mark in shown for number in mark.numbers if math.isfinite(number)]
-        low, high = min(self.ends[0], *finite), max(self.ends[1], *finite)
+        low, high = min([self.ends[0], *finite]), max([self.ends[1], *finite])
         places, heading, place = [], "", 0
         for mark in shown:
             if mark.heading and mark.heading != heading:
