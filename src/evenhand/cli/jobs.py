@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
 
-from pydantic import ValidationError, field_validator
+from pydantic import ValidationError, field_validator, model_validator
 
 from evenhand.cli.flags import TEXTS, flag_of, text_or_file, value_of
 from evenhand.data.plain import YAML_ENDINGS, parse_json, parse_yaml, read_text
@@ -195,6 +195,17 @@ class AskingJob(Job):
         "``here`` is the cluster that runs on this machine, or else one that is started.",
     )
     workers: int | None = option(None, "With ``ray``: how many processes judge; by default one per CPU.", ge=1)
+
+    @model_validator(mode="after")
+    def _has_workers(self) -> Self:
+        if self.ray is not None and getattr(self, "stream_to", None) is None:
+            raise InvalidInputError(
+                f"--ray is {self.ray!r} and --stream-to is missing: name the folder for the verdicts, which all "
+                "machines of the cluster share"
+            )
+        if self.workers is not None and self.ray is None:
+            raise InvalidInputError(f"--workers is {self.workers!r}, which is for --ray: give that, or leave it out")
+        return self
 
     @field_validator("labels", mode="before")
     @classmethod

@@ -32,13 +32,6 @@ def result_of(job: Job, outcome: Outcome) -> Any:  # noqa: ANN401 - of the funct
 
     how, split = job.arguments, getattr(job, "split", None)
     ray, workers, to = (getattr(job, name, None) for name in ("ray", "workers", "stream_to"))
-    if ray is not None and to is None:
-        raise InvalidInputError(
-            f"--ray is {ray!r} and --stream-to is missing: name the folder to which the verdicts go, which all "
-            "machines of the cluster share"
-        )
-    if workers is not None and ray is None:
-        raise InvalidInputError(f"--workers is {workers!r}, which is for --ray: give that, or leave it out")
     batches = iter(()) if to is None else row_batches(rows_of(job) if _is_demo(job.data) else job.data, split)
     first = next(batches, None)
     rows = _limited(job, rows_of(job)) if first is None else first
