@@ -86,7 +86,7 @@ def _put(found: Imported, out: Path | None) -> None:
     if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
         from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
 
-        with written_whole(out) as part, part.open("w", encoding="utf-8") as file:
+        with written_whole(out) as temporary, temporary.open("w", encoding="utf-8") as file:
             yaml = YAML(pure=True)
             yaml.default_flow_style = False
             yaml.dump(found.data, file)
@@ -95,8 +95,8 @@ def _put(found: Imported, out: Path | None) -> None:
     if out is None:
         say(text)
     else:
-        with written_whole(out) as part:
-            part.write_text(text + "\n", encoding="utf-8")
+        with written_whole(out) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def _json(data: object, indent: int | None = None) -> str:

@@ -19,6 +19,7 @@ from evenhand.engines.calls import classifications_set
 from evenhand.engines.http import normalized_base_url
 from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.replay import ReplayEngine
 from evenhand.engines.replies import redact
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError
@@ -27,6 +28,7 @@ TYPES: Final[Mapping[str, type[Engine]]] = {
     "baseline_engine": BaselineEngine,
     "lite_llm_engine": LiteLLMEngine,
     "open_ai_compatible_engine": OpenAICompatibleEngine,
+    "replay_engine": ReplayEngine,
     "simulated_engine": SimulatedEngine,
 }
 """``__type__`` in our catalog -> the engine."""

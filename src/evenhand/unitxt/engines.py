@@ -33,7 +33,7 @@ from uuid import uuid4
 from anyio.from_thread import start_blocking_portal
 
 from evenhand.catalog import HOW_TO_GIVE_AN_ENGINE, unknown_engine
-from evenhand.engines import baseline, litellm, openai_compatible, simulated
+from evenhand.engines import baseline, litellm, openai_compatible, replay, simulated
 from evenhand.engines.base import HOSTED, Engine, JudgeEngine, Request
 from evenhand.engines.calls import Calls, classifications_of
 from evenhand.engines.journal import Journal, open_journal
@@ -207,12 +207,17 @@ LiteLLMEngine = _derived(litellm.LiteLLMEngine, HostedArtifact, label="evenhand_
 OpenAICompatibleEngine = _derived(
     openai_compatible.OpenAICompatibleEngine, HostedArtifact, label="evenhand_openai_compatible"
 )
+ReplayEngine = _derived(
+    replay.ReplayEngine,
+    journal=None,
+    get_engine_id=lambda _: "replay",  # what a recording holds are the replies of another judge
+)
 SimulatedEngine = _derived(simulated.SimulatedEngine, journal=None)
 
 
 def to_artifact(engine: Engine) -> Any:
     """Return the artifact of an engine of ours, for the field of a metric; one of another class as it is."""
-    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, SimulatedEngine)
+    kinds = (BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine, SimulatedEngine)
     kind: Any = next((each for each in kinds if each.kind is type(engine)), None)
     if kind is None:
         return engine
