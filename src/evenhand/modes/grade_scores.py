@@ -66,15 +66,15 @@ class InstanceGrade:
     """One judge's choices on one instance.
 
     Attributes:
-        n_options: Candidates shown, the unrelated one included; 0 where fewer than two were left.
-        grade_score: Mean of the draws' scores; None without a draw in which two rotations were answered.
+        n_options: Candidates shown, the unrelated one included; 0 if fewer than two were left.
+        grade_score: Mean of the draws' scores; None without a draw with two answered rotations.
         chance_corrected: Mean of the draws' scores corrected for chance.
-        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); as above.
-        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); as above.
-        asked: Votes asked for: rotations × draws, less what the budget left out.
-        answered: Those of them that named an option.
-        chosen: How often each candidate was chosen, in their own order.
-        places: How often each place was chosen, the first one first.
+        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); a mean as well.
+        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); a mean as well.
+        asked: Votes asked for: rotations × draws, without those that the budget left out.
+        answered: Votes asked for that named an option.
+        chosen: The number of votes for each candidate, in their own order.
+        places: The number of votes for each place, the first one first.
         unscored_reason: Why there is no score: the most frequent reason of the votes.
     """
 
@@ -92,13 +92,13 @@ class InstanceGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceHistograms:
-    """Which places and which candidates were chosen, for one number of candidates shown.
+    """How often places and candidates were chosen, for one number of candidates shown.
 
     Attributes:
         n_options: Candidates shown.
         n_instances: Instances with that number.
-        places: First place first.
-        candidates: By their number in the data.
+        places: The number of votes for each place, the first one first.
+        candidates: The number of votes for each candidate, in the order of the data.
     """
 
     n_options: int
@@ -107,7 +107,7 @@ class ChoiceHistograms:
     candidates: Uniformity | Missing
 
     def scores(self) -> dict[str, float]:
-        """Counts and tests by number of candidates shown, such as ``place_1_of_4`` and ``places_of_4_p_value``."""
+        """Return counts and tests by number of candidates shown, such as ``places_of_4_p_value``."""
         scores: dict[str, float] = {}
         of = f"of_{self.n_options}"
         for one, many, found in (("place", "places", self.places), ("candidate", "candidates", self.candidates)):
@@ -124,31 +124,31 @@ class ChoiceHistograms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
-    """The Grade Score of one judge on a data set, and what it rests on.
+    """The Grade Score of one judge on a data set, and its components.
 
     Attributes:
         judge_id: The judge.
         grade_score: Mean over the scored instances.
-        chance_corrected: Mean of (G − E) / (1 − E), E what a random judge reaches: 0 is chance, 1 perfection.
+        chance_corrected: Mean of (G − E) / (1 − E), with E the score of a random judge: 0 is chance, 1 perfection.
         llm_score: Mean evenness of the places chosen.
         choice_score: Mean share of the favourite candidate.
         chance: Mean of E over the scored instances.
         answered: Share of the votes asked for that named an option.
-        unanswered: Reason -> share of the votes asked for that named none for this reason.
+        unanswered: Reason -> share of the votes asked for that named no option for this reason.
         num_instances: Instances in the data.
-        num_scored: Those with a score.
-        num_unscored: Those without.
-        num_missing_response: Those with fewer than two candidates that had a text, so that nothing was asked.
-        histograms: One for each number of candidates shown, the least first.
-        chances: What a random judge reaches, for each number of candidates and of answers that was scored.
-        instances: One per instance, in order.
+        num_scored: Instances with a score.
+        num_unscored: Instances without a score.
+        num_missing_response: Instances with fewer than two candidates that had a text, so that nothing was asked.
+        histograms: One histogram per number of candidates shown, the least number first.
+        chances: The score of a random judge, for each number of candidates and of answers that was scored.
+        instances: One entry per instance, in order.
         parse_rate: Share of the replies that named an option at once.
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
-        unscored_counts: How many of its votes are unscored.
-        reasks: How many times the judge was asked again.
-        usage: What its calls consumed.
-        spending: What was bought and wasted, where the judge sends requests; else None.
-        level: Of the intervals, which are over instances.
+        unscored_counts: The unscored votes of the judge.
+        reasks: The number of times that the judge was asked again.
+        usage: The usage of its calls.
+        spending: The replies bought and wasted, if the judge sends requests; else None.
+        level: The level of the intervals, which are over instances.
     """
 
     judge_id: str
@@ -194,14 +194,14 @@ class Grading:
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """What an option from another instance does to a judge.
+    """The effect on a judge of an option from another instance.
 
     Attributes:
-        chosen: Share of the answers that chose it.
+        chosen: Share of the answers that chose the option.
         ever_chosen: Share of the answered instances in which it was chosen at least once.
-        difference: Mean of Grade Score with it less Grade Score without it, over the instances scored in both.
+        difference: Mean of Grade Score with the option minus Grade Score without it, over instances scored in both.
         corrected_difference: The same of the scores corrected for chance, which allow for the further option.
-        num_paired: Instances scored in both.
+        num_paired: Instances scored in both runs.
     """
 
     chosen: Interval | Missing = measure("share", always=True)
@@ -230,9 +230,9 @@ class GradeMeasures:
     """The Grade Scores of each judge.
 
     Attributes:
-        gradings: Judge -> its Grade Score without, and where it was asked with, the unrelated option.
-        effects: Judge -> what the unrelated option changes; empty where none was asked with.
-        num_clusters: Clusters that the instances are of.
+        gradings: Judge -> its Grade Score without the unrelated option, and with it, if it was asked.
+        effects: Judge -> the effect of the unrelated option; empty if none was asked with.
+        num_clusters: Clusters of the instances.
     """
 
     gradings: Mapping[str, tuple[Grading, ...]]
@@ -249,7 +249,7 @@ class GradeMode(ChoiceMode[Rotations]):
     """A judge chooses the best candidate in every rotation. A subject is judged by a criterion, as for the best of N.
 
     Attributes:
-        judges: Whose Grade Scores are reported.
+        judges: The judges whose Grade Scores are reported.
     """
 
     judges: tuple[str, ...] = ()
@@ -279,29 +279,29 @@ class GradeMode(ChoiceMode[Rotations]):
     function: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """Which candidate is the best, and where the facts hold an unrelated option, the same with it among them."""
+        """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
         asked = [choice_question(about, *unrelated) for unrelated in _runs(about)]
         return tuple(question for question in asked if question is not None)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Rotations:
-        """The votes, run by run."""
+        """Return the votes, run by run."""
         runs = tuple(map(tuple, votes)) or ((),) * len(_runs(about))
         return Rotations(about.names, runs)
 
     def record(self, about: Subject, result: Rotations) -> dict[str, Any]:
-        """Each judge's Grade Score without the unrelated option."""
+        """Return each judge's Grade Score without the unrelated option."""
         del about
         return {judge: self.grade_of(judge, result.runs[0]).grade_score for judge in self.judges}
 
     def cells(self, about: Subject, result: Rotations, place: int) -> VoteCells:
-        """One cell without, and where it was asked with, the unrelated option."""
+        """Return the cell without the unrelated option, and the cell with it, if it was asked."""
         del place
         for run, votes in enumerate(result.runs):
             named = {"prompt": self.prompt, "candidates": list(about.names), "missing": list(about.missing)}
             yield {"with_unrelated": bool(run), "unrelated": about.facts[UNRELATED] if run else None, **named}, votes
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: Level) -> GradeMeasures:
-        """See :func:`grade` and :func:`unrelated_effect`."""
+        """Return the measures; see :func:`grade` and :func:`unrelated_effect`."""
         del subjects
         runs = list(zip(*(each.runs for each in results), strict=True))
         gradings = {
@@ -320,26 +320,26 @@ class GradeMode(ChoiceMode[Rotations]):
         return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The criterion."""
+        """Return the criterion."""
         del systems
         return {"criterion": one_criterion(judged)}
 
     def parameters(self) -> dict[str, Any]:
-        """What a result depends on, as plain JSON."""
+        """Return the parameters of a result, as plain JSON."""
         return {"prompts": [self.prompt], **self.run_parameters()}
 
     def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
-        """One judge on one instance."""
+        """Return the grade of one judge on one instance."""
         return _instance_grade([vote for vote in votes if vote.judge_id == judge], {}, self.options.seed)
 
 
 def _runs(about: Subject) -> list[tuple[str, ...]]:
-    """What is added to the candidates in each run."""
+    """Return the candidates added in each run."""
     return [(), *([(about.facts[UNRELATED],)] if UNRELATED in about.facts else [])]
 
 
 def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, ...]:
-    """The same, each with the text of its unrelated option among its facts; see :func:`unrelated_candidates`.
+    """Return instances with the text of the unrelated option among the facts; see :func:`unrelated_candidates`.
 
     Whoever is asked may have to see the rows that hold the text, too.
     """
@@ -359,7 +359,7 @@ def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, 
 
 
 def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str | None, ...]:
-    """For every instance a candidate of another instance, drawn with the seed.
+    """Draw, for every instance, a candidate of another instance, with the seed.
 
     All texts lie on a circle at places that the seed and the text determine. An instance begins at a place that the
     seed and its ``draw_key`` determine, and takes the next text that is not blank and equals none of its own candidates
@@ -401,7 +401,7 @@ def _around(circle: Sequence[tuple[float, str]], start: int) -> Iterator[str]:
 
 
 def _lot(seed: int, *labels: str) -> float:
-    """A number in [0, 1) that the seed and the labels determine."""
+    """Return a number in [0, 1) that the seed and the labels determine."""
     material = json.dumps([seed, "unrelated", *labels]).encode()
     return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
 
@@ -463,7 +463,7 @@ def grade(
 
 
 def unrelated_effect(with_option: Grading, without_option: Grading) -> UnrelatedEffect:
-    """What the unrelated option changes: the two runs, instance by instance.
+    """Return the effect of the unrelated option: the difference of the two runs, instance by instance.
 
     The share chosen is sum(choices of the unrelated option) / sum(answers): 0 for a judge that reads, 1 / (N + 1) for
     one that chooses by place or at random. The differences are means over the instances scored in both runs, in
@@ -505,7 +505,7 @@ def _draws(votes: Sequence[Vote]) -> list[list[Vote]]:
 
 
 def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
-    """How often each place, and each candidate, was chosen."""
+    """Count how often each place, and each candidate, was chosen."""
     chosen = [
         (vote.order.index(vote.selected_index), vote.selected_index)
         for vote in votes
@@ -517,7 +517,7 @@ def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
 
 
 def _scored_sizes(votes: Sequence[Vote]) -> list[int]:
-    """How many rotations were answered, for each draw in which two were."""
+    """Return the number of answered rotations of each draw that has at least two."""
     answered = [sum(vote.selected_index is not None for vote in drawn) for drawn in _draws(votes)]
     return [count for count in answered if count >= 2]
 
@@ -609,7 +609,7 @@ class GradedInstance:
         missing: The names of those without one.
         unrelated: The text of the unrelated option, which comes after the others; None without one.
         votes: All judges' votes; none where fewer than two candidates are left.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
@@ -682,7 +682,7 @@ class GradeAnalysis(Analysis):
         }
 
     def reported(self) -> Iterator[Reported]:
-        """Of each judge under each prompt, and what an unrelated option changes."""
+        """Return the measures of each judge under each prompt, and the effect of an unrelated option."""
         for (judge, prompt, unrelated), grading in self.gradings.items():
             of = (judge, prompt, *(["unrelated"] if unrelated else []))
             yield Reported("", of, grading, grading.num_scored, grading.unscored_counts)
@@ -709,13 +709,13 @@ class GradeAnalysis(Analysis):
             )
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The scores, what the unrelated option changes where there is one, and the places chosen."""
+        """Return the tables of scores, the effect of the unrelated option if there is one, and the places chosen."""
         level = format_level(self.parameters["level"])
         effects = [self._effects_table(level)] if self.unrelated_effects else []
         return (self._scores_table(level), *effects, self._places_table())
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` is what was shown, by name.
+        """Return a row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` holds the names as shown.
 
         An instance with too few candidates that have a text is a row without a judge.
 
@@ -777,7 +777,7 @@ class GradeAnalysis(Analysis):
         return measures_table("An unrelated option among the candidates", (self._key,), rows, columns, kind="unrelated")
 
     def _places_table(self) -> TextTable:
-        """Shares of the places, and the tests that they are even."""
+        """Return the table with shares of the places, and the tests that they are even."""
         found = [(run, each) for run, grading in self.gradings.items() for each in grading.histograms]
         width = max((each.n_options for _, each in found), default=0)
         places = map(str, range(1, width + 1))
@@ -815,7 +815,7 @@ class GradeAnalysis(Analysis):
         yield from baseline_note(self.parameters["judges"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each judge, prompt, run and instance."""
+        """Return a row for each judge, prompt, run and instance."""
         asked: dict[tuple[str, bool], list[GradedInstance]] = {}
         for each in self.entries:
             asked.setdefault((each.prompt, each.with_unrelated), []).append(each)

@@ -45,9 +45,9 @@ class RubricResult:
     """The result of one response.
 
     Attributes:
-        rubric: As it was judged.
+        rubric: The rubric as it was judged.
         verdicts: One per criterion, in the rubric's order.
-        unpenalized: The rubric's score before the length penalty, with what it rests on.
+        unpenalized: The rubric's score before the length penalty, with its parts.
         length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
             response.
         score: In [0, 1], less the penalty, not below 0; None when it is undefined. Of a rubric that is clipped at the
@@ -55,9 +55,9 @@ class RubricResult:
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None where no reading of them would give a score.
-        raw_bounds: The same of ``raw_score``.
+        raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; see :func:`with_spread`.
-        draw_variance: The sample variance of the same.
+        draw_variance: The sample variance of the scores of single draws.
     """
 
     rubric: Rubric
@@ -110,20 +110,20 @@ class RubricSummary(ReplyMeasures):
 
     Attributes:
         num_instances: Responses judged.
-        unscored_bounds: The bounds of the score, where too many votes are unscored for the mean to lead; else None.
-        num_unscored: Responses without a score to which a criterion applies; they are not in ``score``.
+        unscored_bounds: The bounds of the score, if too many votes are unscored for the mean to lead; else None.
+        num_unscored: Responses without a score to which a criterion applies; ``score`` excludes them.
         num_incomplete: Responses whose score leaves out criteria that are unscored, not counting those without values.
-        num_na: Responses to which no criterion applies; they are not in ``score`` either.
+        num_na: Responses to which no criterion applies; ``score`` excludes them.
         score: The mean rubric score, in [0, 1].
-        raw_score: The mean weighted sum, less the penalty.
-        raw_unscored_bounds: Its bounds, where too many votes are unscored for the mean to lead; else None.
+        raw_score: The mean weighted sum, minus the penalty.
+        raw_unscored_bounds: The bounds of ``raw_score``, if too many votes are unscored for the mean to lead.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
-        score_if_unscored_1: The same with the best option.
+        score_if_unscored_1: The mean if every unscored vote had selected the best option of its criterion.
         length_penalty: The mean penalty.
-        overall_spread: How far the score moves from draw to draw: the mean over responses of the standard deviation of
-            the scores that their single draws come to.
-        overall_draw_deviation: The standard deviation of the score of one draw, by these.
-        criteria: Criterion name -> the summary of its verdicts; empty where responses have rubrics of their own.
+        overall_spread: The variation of the score from draw to draw: the mean over responses of the standard deviation
+            of the scores of single draws.
+        overall_draw_deviation: The standard deviation of the score of one draw, estimated from these.
+        criteria: Criterion name -> the summary of its verdicts; empty if responses have rubrics of their own.
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
@@ -147,9 +147,9 @@ class RubricMode(Mode[RubricResult]):
     """A judge chooses an option of every criterion of a rubric. A subject is judged by a rubric as it is judged.
 
     Attributes:
-        pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
-        together: One reply answers for all criteria.
-        own_rubrics: Responses have rubrics of their own, so that a name says nothing about the criteria of others.
+        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
+        together: Whether one reply answers for all criteria.
+        own_rubrics: Whether responses have rubrics of their own, with different criteria under the same names.
     """
 
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
@@ -172,7 +172,7 @@ class RubricMode(Mode[RubricResult]):
         return Flow.of(self.options, reasoning=self.options.flow != "verdict_only" or not self.together)
 
     def questions(self, about: Subject) -> Sequence[Question]:
-        """One question for each criterion for which there is a response."""
+        """Return one question for each criterion that has a response."""
         (name,) = about.texts
         asked = [
             assessment_question("/".join(filter(None, (about.named, name, criterion))), part, self.pools)
@@ -181,7 +181,7 @@ class RubricMode(Mode[RubricResult]):
         return asked_together(asked, name or "rubric") if self.together else asked
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> RubricResult:
-        """The verdicts and the score."""
+        """Return the verdicts and the score."""
         rubric, rules = about.judged, self.rules
         asked = about.parts or ([criterion.name for criterion in rubric.criteria] if votes else ())
         cast = dict(zip(asked, votes, strict=True))
@@ -190,7 +190,7 @@ class RubricMode(Mode[RubricResult]):
         return with_spread(rubric_result(verdicts, rubric, expected=expected, length_penalty=penalty), rubric, rules)
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
-        """The score, and what was selected for each criterion."""
+        """Return the score, and the selection for each criterion."""
         chosen = [
             (criterion, verdict.selected_label)
             for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
@@ -239,7 +239,7 @@ class RubricMode(Mode[RubricResult]):
         return "mode_results" if self.own_rubrics else "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The rubric and its criteria."""
+        """Return the rubric and its criteria."""
         if self.own_rubrics:
             return super().judged_by(judged, systems)
         (rubric,) = judged
@@ -250,13 +250,13 @@ class RubricMode(Mode[RubricResult]):
         }
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: Level) -> RubricSummary:
-        """See :func:`summarize_rubric`."""
+        """Return the measures; see :func:`summarize_rubric`."""
         expected = self.rules.scoring == "expected"
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
         return summarize_rubric(results, *rubrics, expected=expected, level=level)
 
     def table(self, measures: Mapping[str, RubricSummary], title: str, level: float) -> TextTable:
-        """The scores by the rubrics of the rows."""
+        """Return the table of the scores by the rubrics of the rows."""
         return rubric_table(title, measures, level=level)
 
 
@@ -267,7 +267,7 @@ def rubric_as_judged(
     na_strategy: str | None = None,
     na_partial: float | None = None,
 ) -> Rubric:
-    """The rubric as a run judges it.
+    """Return the rubric as a run judges it.
 
     Args:
         rubric: As it was written.
@@ -295,7 +295,7 @@ def rubric_as_judged(
 def rubric_result(
     verdicts: Sequence[Verdict], rubric: Rubric, *, expected: bool = False, length_penalty: float | None = None
 ) -> RubricResult:
-    """The rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
+    """Return the rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
 
     Args:
         verdicts: One per criterion, in the rubric's order.
@@ -339,11 +339,11 @@ def rubric_result(
 
 
 def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> RubricResult:
-    """The result with how far it moves from draw to draw; as it is where nothing was drawn twice.
+    """Return the result with the spread of its draws; unchanged if nothing was drawn twice.
 
-    Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: what the spread of a
-    rubric is can be told from no spread of its criteria, which one draw may move together or against each other. A draw
-    in which a verdict could not be read comes to no score here. Mean over judges.
+    Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: the spread of a
+    rubric does not follow from the spreads of its criteria, as one draw may move them together or against each other. A
+    draw with an unscored verdict has no score here. Mean over judges.
 
     Args:
         result: With all votes.
@@ -375,7 +375,7 @@ def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> Rubri
 
 
 def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules) -> list[Verdict]:
-    """One a criterion; who has no vote has no response."""
+    """Return one verdict per criterion; a criterion without votes has no response."""
     return [
         rules.aggregate(cast, criterion) if cast else MISSING_RESPONSE
         for cast, criterion in zip(votes, rubric.criteria, strict=True)
@@ -385,7 +385,7 @@ def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules)
 def summarize_rubric(
     results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: Level = 0.95
 ) -> RubricSummary:
-    """Scores with intervals over responses, or the clusters that they are of; one result a response.
+    """Return scores with intervals over responses, or their clusters; one result per response.
 
     Args:
         results: One per response.
@@ -487,7 +487,7 @@ def summarize_criterion(
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
-    """The penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
+    """Return the penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
 
     Raises:
         InvalidInputError: If there is no such field, or its value is not accepted.
@@ -519,7 +519,7 @@ def _pairs(verdicts: Sequence[Verdict], rubric: Rubric) -> list[tuple[Verdict, C
 
 
 def _is_mean(verdict: Verdict, *, expected: bool) -> bool:
-    """Whether the verdict counts the number that it was aggregated to, and not the option nearest to it."""
+    """Return whether the verdict counts its aggregated number, and not the option nearest to it."""
     return expected or len({vote.order for vote in verdict.votes}) > 1
 
 
@@ -530,7 +530,7 @@ def _weighed(verdict: Verdict, *, expected: bool) -> Verdict:
 
 
 def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tuple[Verdict, Verdict]:
-    """The verdict with the worst and with the best value that it could have, had every vote been readable."""
+    """Return the verdict with the worst and with the best value that it could have, had every vote been scored."""
     if (verdict.na and verdict.bounds is None) or not criterion.has_values:
         return verdict, verdict
     weighed = _weighed(verdict, expected=expected).value
@@ -558,7 +558,7 @@ def _known(limit: float | None, otherwise: float) -> float:
 def _range_of(
     ranges: Sequence[RubricRange], scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
-    """Between which numbers scores lie: one that is clipped at the mean lies anywhere where criteria are left out."""
+    """Return the range that holds all scores and their limits."""
     given = [score for score in scores if score is not None]
     numbers = [*chain(*limits), *chain(*(each.score for each in ranges)), *given]
     return min(numbers), max(numbers)
@@ -568,7 +568,7 @@ Clipped = TypeVar("Clipped", Interval, UnscoredBounds)
 
 
 def _clipped(measured: Clipped, *names: str) -> Clipped:
-    """A mean score and its limits in [0, 1], where those of single responses may lie outside."""
+    """Return a mean score with the named numbers clipped to [0, 1], as single responses may lie outside."""
     return replace(measured, **{name: min(max(getattr(measured, name), 0.0), 1.0) for name in names})
 
 
@@ -582,8 +582,8 @@ class RubricRules(Rules, total=False):
     """How votes become verdicts, and the verdicts on a rubric its score.
 
     Attributes:
-        na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
-        na_partial: What ``partial`` counts.
+        na_strategy: The effect of a criterion that does not apply: ``skip``, ``zero``, ``partial`` or ``fail``.
+        na_partial: The share of the range that ``partial`` counts.
     """
 
     na_strategy: str | None
@@ -591,7 +591,7 @@ class RubricRules(Rules, total=False):
 
 
 def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | None, Rules]:
-    """The rubric under other rules, and the rules that are not the rubric's.
+    """Return the rubric under other rules, and the rules that are not the rubric's.
 
     Raises:
         InvalidInputError: If there is no rubric whose rules could change, or a rule is not accepted.
@@ -614,7 +614,7 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
 
 
 def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: float) -> TextTable:
-    """The table of the scores by a rubric, or by rubrics, one row per system."""
+    """Return the table of the scores by a rubric, or by rubrics, one row per system."""
     columns = (
         score_column("rubric score", scores.values(), level=level, spread="overall_spread"),
         Column("n", "num_instances"),
