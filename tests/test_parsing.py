@@ -131,25 +131,6 @@ def test_a_near_miss_never_differs_by_a_negation(label, reply):
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
-        ("Good", "exact"),
-        ("  Good\n", "exact"),
-        ("**good**.", "normalized"),
-        ("4/5", "none"),
-        ("Answer: Good", "line"),
-        ("It cites its sources. [[Good]]", "tag"),
-        ('{"verdict": "Good"}', "json"),
-        ("It is Good because it cites its sources.", "none"),
-        ("Excelent", "near"),
-        ("Perhaps", "none"),
-    ],
-)
-def test_the_kind_names_the_form(reply, kind):
-    assert match_closest_option(reply, LEVELS).kind == kind
-
-
-@pytest.mark.parametrize(
     ("labels", "message"),
     [
         ([], "labels is empty"),
@@ -170,16 +151,6 @@ def test_not_applicable_is_read_in_its_usual_spellings(reply, label):
     assert match_closest_option(reply, ["Yes", "No", label]).index == 2
     assert match_closest_option(f'{{"selected_option": "{reply}"}}', ["Yes", "No", label]).index == 2
     assert match_closest_option(reply, ["Yes", "No"]).index is None
-
-
-def test_a_cut_off_reply_keeps_the_verdict_that_it_states():
-    assert match_closest_option("It misses the point.\n\nVerdict: Bad", LEVELS, finish_reason="length").index == 3
-    assert match_closest_option('{"verdict": "Bad", "reasons": "It mis', LEVELS, finish_reason="length").index == 3
-    assert match_closest_option('{"reasons": "", "verdict": "Bad', LEVELS, finish_reason="length").reason == "truncated"
-    assert match_closest_option("Verdict: 1", [*"123", "10"], finish_reason="length").reason == "truncated"
-    assert match_closest_option("It is probably Bad but", LEVELS, finish_reason="length").reason == "truncated"
-    assert match_closest_option("Verdict: Bad", LEVELS, finish_reason="content_filter").index == 3
-    assert match_closest_option("It is", LEVELS, finish_reason="content_filter").reason == "content_filter"
 
 
 REPEATED = [
@@ -259,10 +230,3 @@ def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
     for text in (reply, around.replace("{}", named), around.replace("{}", named.upper()), named.swapcase() + reply):
         match = match_closest_option(text, labels)
         assert match.index is None or 0 <= match.index < len(labels)
-
-
-def test_most_hard_cases_with_a_verdict_in_one_of_the_forms_are_read():
-    """The others state their verdict in prose."""
-    stated = [case for case in HARD_CASES if case["index"] is not None]
-    read = [case for case in stated if read_case(case, case["labels"]).index == case["index"]]
-    assert (len(stated), len(read) >= 110) == (349, True)

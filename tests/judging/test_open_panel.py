@@ -71,14 +71,6 @@ def test_no_block_waits_for_another():
         assert server.finished == 120
 
 
-def test_limits_count_over_all_blocks():
-    judge = ScriptedJudge(chooses("Mid"))
-    found = votes_in_blocks(2, blocks_of(questions(40), 10), [judge], max_calls=30)
-    votes = [vote for block in found for row in block for vote in row]
-    assert len(judge.requests) == 30
-    assert Counter(vote.unscored_reason for vote in votes) == {None: 15, "budget": 25}
-
-
 def test_what_one_block_bought_is_not_bought_again_by_another(tmp_path):
     """The blocks hold the same questions."""
     judge = ScriptedJudge(chooses("Mid"))

@@ -118,18 +118,6 @@ def test_a_server_that_stalls_is_told_while_it_does_and_nothing_stays_behind(std
     assert set(threading.enumerate()) <= before
 
 
-def test_the_time_left_is_by_the_rate_of_late(stderr):
-    said, clock = stderr(io.StringIO()), Clock()
-    with progress_bar(1100, shown=True, clock=clock) as progress:
-        progress.skip(500)  # of the journal, at once
-        for _ in range(6):
-            clock.now += 10
-            progress.add(votes(10, cost=None))
-    # 540 to go at one a second; over all 60 seconds it would be 58
-    last = said.getvalue().splitlines()[-2]
-    assert last == "judging: 560/1,100 votes (51 %), 1.0 a second, 0 votes unscored, 60 calls, 6,000 tokens, 9:00 left"
-
-
 def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
@@ -147,16 +135,6 @@ def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypat
     assert sys.stderr is said
 
 
-def test_a_vote_costs_no_redraw(stderr, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    said = stderr(Terminal())
-    with progress_bar(10_000, shown=True) as progress:
-        before = len(said.getvalue())
-        for _ in range(1000):
-            progress.skip(1)
-        assert len(said.getvalue()) - before < 40 * 500  # a redraw a vote would be 200,000 signs
-
-
 @pytest.mark.parametrize("stream", [None, Gone()])
 def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
     stderr(stream)
@@ -164,11 +142,3 @@ def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
         tell("a word")
         progress.add(votes(4))
     assert progress.done == 4
-
-
-def test_nothing_is_said_where_it_is_not_to_be_seen(stderr):
-    said = stderr(io.StringIO())
-    with progress_bar(4, shown=False) as progress:
-        progress.add(votes(4, unscored=1))
-    assert said.getvalue() == ""
-    assert (progress.done, progress.unscored) == (4, 1)

@@ -74,23 +74,6 @@ def judged(**options):
     return evenhand.judge(ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_fields="small", **HOW, **options)
 
 
-def test_several_columns_and_numbers_are_kept_by_their_names():
-    results = judged(group_fields=["topic", "year"])
-    assert results.group_of("year") == ("2000", "2000", "2001", "2001")
-    assert results.filter(instance=[1, 3]).group_of("year") == ("2000", "2000", "2001", "2001")  # by the row's index
-
-
-def test_groups_that_were_not_kept_are_said_afterwards():
-    results, named = judged(), judged(id_field="id")
-    assert "groups" not in results.parameters
-    assert results.group_of("topic", ROWS) == results.group_of(TOPICS) == tuple(TOPICS)
-    assert named.group_of("topic", ROWS[::-1]) == tuple(TOPICS)  # brought together by their ids
-    assert named.group_of({"p0": "law", "p3": 7}) == ("law", None, None, "7")
-    assert results.group_of({0: "law", 3: 7}) == ("law", None, None, "7")
-    assert WAYS["winrates of long data"]().group_of("topic", LONG) == tuple(TOPICS)
-    assert results.filter(instance=[0, 2]).group_of(TOPICS) == tuple(TOPICS)
-
-
 @pytest.mark.parametrize(
     ("by", "data", "message"),
     [
@@ -125,10 +108,3 @@ def test_what_names_no_columns_is_refused_before_a_call(fields):
         judged(group_fields=fields)
     with pytest.raises(InvalidInputError, match="no field 'color', which group_fields names"):
         judged(group_fields="color")
-
-
-def test_long_data_must_agree_on_the_group_of_a_prompt():
-    rows = [{**row, "topic": n} for n, row in enumerate(LONG)]
-    fields = {"systems_field": "model", "response_fields": "text", "id_field": "id"}
-    with pytest.raises(InvalidInputError, match="topic"):
-        evenhand.winrates(rows, BETTER, BASELINE, **fields, **WITH, **HOW)

@@ -1,12 +1,10 @@
 """A judge against people, from every result with gold: by hand, with oracles, and where a number is undefined."""
 
-import json
-
 import numpy as np
 import pytest
 from sklearn import metrics
 
-from evenhand import checklist, judge, winrates
+from evenhand import winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
@@ -96,49 +94,6 @@ def test_groups_and_clusters():
     assert alone.accuracy.estimate == found.accuracy.estimate
 
 
-def test_one_class_a_constant_judge_and_no_gold():
-    one_class = of_votes(rows_of(gold=["Low"] * 7)).against_gold()
-    assert "the same everywhere" in one_class.balanced_accuracy.reason
-    assert isinstance(one_class.overall.pair_accuracy, Missing)
-    constant = of_votes(rows_of(judged=["Mid"] * 7)).against_gold()
-    assert isinstance(constant.overall.spearman, Missing)
-    assert constant.overall.pair_accuracy.estimate == 0.5
-    assert isinstance(constant.options[0].precision, Missing)
-    nothing = aggregate_votes(rows_of(), "judge", LEVELS).against_gold()
-    assert nothing.num_references == 0
-    assert not any(each.value for each in nothing.measures())
-    assert "name their column when judging" in str(nothing)
-
-
-def test_an_assessment_of_systems_together_and_apart():
-    rows = [{"a": f"a {place}", "b": f"b {place}", "gold_a": GOLD[place], "gold_b": "Low"} for place in range(6)]
-
-    def verdicts(request):
-        system, place = request.question.responses[0].split()
-        return JUDGED[int(place)] if system == "a" else "Low"
-
-    table = judge(
-        rows,
-        LEVELS,
-        ScriptedJudge(verdicts),
-        response_fields=["a", "b"],
-        gold_fields={"level": "gold_{system}"},
-        journal=None,
-        progress=False,
-    )
-    assert table.against_gold("a").accuracy.estimate == table.gold_agreement("a", "level").estimate
-    together = table.against_gold()
-    assert (together.num_compared, together.num_clusters) == (12, 6)
-    assert together.within_groups.num_ordered_groups == 5  # of the first row both responses are Low
-    assert together.within_groups.pair_accuracy.estimate == pytest.approx(4.5 / 5)  # a tie, then four right
-    scored = table.against_gold(gold={"a": range(6), "b": [0] * 6})
-    assert scored.num_references == 12
-    with pytest.raises(InvalidInputError, match="name one system"):
-        table.against_gold(gold=range(6))
-    with pytest.raises(InvalidInputError, match="system is 'c'"):
-        table.against_gold("c")
-
-
 def test_comparisons():
     rows = [{"a": "x", "b": f"y {place}", "better": gold} for place, gold in enumerate(["a", "b", "tie", "a"])]
     table = winrates(
@@ -155,19 +110,3 @@ def test_comparisons():
     assert found.accuracy.estimate == table.gold_agreement().estimate == 0.25
     assert found.options[2].recall.estimate == 1.0
     assert found.overall.pair_accuracy.estimate == 0.5
-
-
-def test_a_checklist_item_by_item_and_by_score():
-    items = {"name": "mail", "items": [{"name": "p", "question": "Polite?"}, {"name": "s", "question": "Short?"}]}
-    rows = [{"response": f"r {place}", "human": ["yes", "no" if place else "yes"]} for place in range(4)]
-
-    def answers(request):
-        said = [{"index": item.number, "answer": "Yes"} for item in request.items]
-        return json.dumps({"answers": said})
-
-    table = checklist(rows, items, ScriptedJudge(answers), gold_fields="human", journal=None, progress=False)
-    found = table.against_gold()
-    assert (found.num_compared, found.num_clusters) == (8, 4)
-    assert found.accuracy.estimate == table.gold_agreement("response").estimate == 5 / 8
-    assert found.options[0].recall.estimate == 1.0
-    assert table.against_gold(gold=[1, 0.5, 0.5, 0.5]).errors.bias.estimate == pytest.approx(0.375)

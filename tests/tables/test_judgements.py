@@ -1,7 +1,5 @@
 """Direct assessment of a data set: what is asked, what the table holds, and how it is kept and shown."""
 
-import json
-
 import datasets
 import pytest
 
@@ -9,8 +7,6 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import (
     ArtifactError,
     InvalidInputError,
-    RejectedRequestError,
-    TooManyFailuresError,
     UnknownRuleError,
 )
 from evenhand.functions import judge
@@ -51,18 +47,6 @@ def assess(engine=None, *, rows=ROWS, criteria=(LEVELS, POLITE), **options):
 @pytest.fixture(scope="module")
 def table():
     return assess(gold_fields={"level": "gold_{system}"}, context_fields="question")
-
-
-def test_judgements_stand_by_criterion_system_and_instance(table):
-    identities = [(item.criterion, item.system, item.instance) for item in table.judgements]
-    assert identities == [
-        (criterion, system, instance)
-        for criterion in ("level", "polite")
-        for system in ("alder", "birch")
-        for instance in range(3)
-    ]
-    for item in table.judgements:
-        assert item.verdict.votes[0].assessment == f"on {item.system} {item.instance}"
 
 
 def test_the_scores_by_hand(table):
@@ -117,23 +101,6 @@ def test_a_data_set_of_hugging_face():
     assert assess(rows=dataset, split="test").judgements == assess().judgements
 
 
-def test_catalog_ids_and_the_baseline():
-    table = judge(ROWS, "criteria.evenhand.direct.conciseness", "engines.evenhand.baseline", response_fields="alder")
-    assert table.parameters["judges"] == ["baseline-text-statistics"]
-    assert "The baseline judge is text statistics without a model" in str(table)
-    assert all(item.verdict.scored for item in table.judgements)
-
-
-def test_a_panel_with_weights():
-    panel = [ScriptedJudge(chooses("High"), name="a"), ScriptedJudge(chooses("Low"), name="b")]
-    table = assess(
-        panel, criteria=[LEVELS], judge_weights=[3.0, 1.0], aggregation="weighted_mean", check_positional_bias=False
-    )
-    # (3·1 + 1·0) / 4
-    assert {item.verdict.aggregated_value for item in table.judgements} == {0.75}
-    assert table.parameters["judge_weights"] == [3.0, 1.0]
-
-
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
     engine = ScriptedJudge(chooses("Mid"))
@@ -149,69 +116,6 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.25, 0.75)
     assert table.rescore(on_position_bias="first").judgements[-1] == last
     assert "missing_response" in table.to_dataset()["unscored_reason"]
-
-
-def test_a_list_of_references_is_as_many_references():
-    engine = ScriptedJudge(chooses("Mid"))
-    rows = [{"response": "r", "references": ["one", "two"]}]
-    judge(rows, LEVELS, engine, context_fields=["references"], journal=None, progress=False)
-    assert {request.question.references for request in engine.requests} == {("one", "two")}
-    assert "one\n\ntwo" in engine.requests[0].messages[0]["content"]
-
-
-def test_rescoring_needs_no_call(table):
-    first = table.rescore(on_position_bias="first")
-    assert first.summaries["alder", "level"].score.estimate == 1.0
-    abstaining = table.rescore(on_position_bias="abstain")
-    assert abstaining.summaries["alder", "level"].num_unscored == 1
-    assert abstaining.parameters["on_position_bias"] == "abstain"
-    assert table.rescore() == table
-    # what is not given stays as it was
-    assert first.rescore(aggregation=None) == first
-    assert first.rescore(on_position_bias=None).judgements == table.judgements
-    with pytest.raises(InvalidInputError, match="there is no rule 'agregation'"):
-        table.rescore(agregation="mean")
-    with pytest.raises(UnknownRuleError):
-        table.rescore(aggregation="majority")
-
-
-def test_the_table_as_text(table):
-    shown = table.to_markdown()
-    assert "score [95%]" in shown
-    assert "agrees with gold" in shown
-    for system, criterion in table.summaries:
-        assert f"| {system} | {criterion} |" in " ".join(shown.split()).replace("|  ", "| ")
-    assert "unscored: 2 no_match. No score includes them." in shown
-    assert "<table" in table._repr_html_()
-    assert repr(table).startswith("<Results: ")
-
-
-def test_a_level_is_shown_as_it_is():
-    assert "score [97.5%]" in assess(level=0.975).to_markdown()
-
-
-def test_a_response_with_markup_cannot_break_the_table_in_a_notebook():
-    rows = [{"<b>x</b>|y": "r"}]
-    shown = assess(rows=rows, response_fields=["<b>x</b>|y"], criteria=[POLITE], engine=ScriptedJudge(chooses("Yes")))
-    assert "<b>x</b>" not in shown._repr_html_()
-
-
-def test_the_parameters_say_what_made_the_table(table):
-    parameters = json.loads(json.dumps(table.parameters))
-    assert parameters["judges"] == ["scripted"]
-    assert parameters["n"] == 3
-    assert parameters["context_fields"] == {"question": "question"}
-    assert parameters["gold_fields"] == {"level": "gold_{system}"}
-    assert parameters["seed"] == 0
-    assert parameters["evenhand_version"]
-
-
-def test_a_dry_run_asks_nothing():
-    engine = ScriptedJudge(verdicts)
-    estimate = assess(engine, dry_run=True)
-    # 3 rows × 2 systems × 2 criteria × 2 orders, of two calls each
-    assert (estimate.votes, estimate.calls) == (24, 48)
-    assert engine.requests == []
 
 
 @pytest.mark.parametrize(
@@ -253,16 +157,3 @@ def test_an_empty_response_is_a_response():
     engine = ScriptedJudge(chooses("Low"))
     table = judge([{"response": ""}], LEVELS, engine, journal=None, progress=False)
     assert table.judgements[0].verdict.selected_label == "Low"
-
-
-def test_an_engine_that_does_not_exist_is_refused():
-    with pytest.raises((ArtifactError, InvalidInputError), match=r"engines\.evenhand\.nonesuch"):
-        assess("engines.evenhand.nonesuch")
-    with pytest.raises((ArtifactError, InvalidInputError)):
-        assess(engine=3)
-
-
-def test_too_many_failures_carry_the_votes():
-    with pytest.raises(TooManyFailuresError, match="24 of 24 votes failed") as caught:
-        assess(ScriptedJudge(lambda request: RejectedRequestError("no", cause="http_400")))
-    assert len(caught.value.votes) == 12

@@ -9,10 +9,9 @@ import pytest
 import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.judge_reliability.panel_report import spread_caution
-from evenhand.numbers import Missing, format_interval
+from evenhand.numbers import Missing
 from evenhand.statistics.paired_differences import paired_differences
 from tests.support.judges import ScriptedJudge, chooses
 
@@ -76,157 +75,6 @@ def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason(clip, tmp_pa
     assert evenhand.open(tmp_path / "noted.parquet").rubric_scores == table.rubric_scores
 
 
-def test_judge_weights_and_the_rule_of_each_scale_are_independent(tmp_path):
-    options = (Option(label="x", value=1.0), Option(label="y", value=0.0))
-    kind = Criterion(name="kind", description="?", scale="nominal", options=options)
-    said = {"a": ("Good", "Yes", "x"), "b": ("Bad", "No", "y"), "c": ("Bad", "No", "y")}
-    names = ("clear", "cites", "kind")
-    panel = [
-        ScriptedJudge(lambda request, own=own: own[names.index(request.question.criterion.name)], name=judge)
-        for judge, own in said.items()
-    ]
-    rubric = Rubric(name="mixed", criteria=(CLEAR, CITES, kind))
-
-    def read(table):
-        return {item.criterion: (item.verdict.selected_label, item.verdict.aggregated_value) for item in table}
-
-    weights = (3.0, 1.0, 1.0)
-    rules = {"ordinal": "weighted_mean", "nominal": "mode"}
-    table = assess(
-        panel, rows=ROWS[:1], rubric=rubric, response_fields="alder", aggregation=rules, judge_weights=weights
-    )
-    # clear: 3·1 / 5, near Fair; cites: two of three, whatever they weigh; kind: likewise
-    assert read(table) == {"clear": ("Fair", pytest.approx(0.6)), "cites": ("No", 0), "kind": ("y", 0)}
-    assert read(table.rescore(aggregation={"ordinal": "mode", "nominal": "weighted_mode", "binary": "weighted"})) == {
-        "clear": ("Bad", 0),
-        "cites": ("Yes", 1),
-        "kind": ("x", 1),
-    }
-    table.save(tmp_path / "mixed.parquet")
-    again = evenhand.open(tmp_path / "mixed.parquet")
-    assert read(again.rescore(aggregation=rules)) == read(table)
-    assert read(again.rescore(aggregation=None)) == {
-        "clear": ("Fair", pytest.approx(1 / 3)),
-        **{name: read(table)[name] for name in ("cites", "kind")},
-    }
-
-
-def test_the_rubric_is_printed_first(table):
-    first, *compared = table.text_tables()
-    second = compared.pop(1)
-    assert first.title == "Rubric answer"
-    assert first.rows[0][:2] == ("alder", format_interval(table.rubric_scores["alder"].score))
-    assert second.headers[1] == "criterion"
-    shown = str(table)
-    assert shown.index("Rubric answer") < shown.index("Direct assessment by scripted")
-    assert "birch: 0.000 to 0.625" in shown
-    assert table.to_markdown().startswith("**Rubric answer**")
-    assert [each.title.startswith("Paired differences") for each in compared] == [True] * 2  # rubric, criteria
-    assert table._repr_html_().count("<table>") == 4
-
-
-def test_a_row_of_data_carries_the_rubric_score(table):
-    rows = table.to_dataset().to_list()
-    assert {(row["system"], row["instance"], row["rubric_score"]) for row in rows} == {
-        ("alder", 0, 1.0),
-        ("alder", 1, 0.5),
-        ("birch", 0, 0.25),
-        ("birch", 1, None),
-    }
-    assert {row["rubric_unscored_reason"] for row in rows} == {None, "missing_response"}
-    assert "rubric_score" in table.to_pandas().columns
-
-
-def test_it_is_saved_and_loaded(tmp_path):
-    table = assess(
-        [ScriptedJudge(says, name="a"), ScriptedJudge(chooses("Good"), name="b")],
-        length_penalty={"free_budget": 1, "max_cap": 3, "penalty_at_cap": 0.5, "exponent": 1},
-        samples=2,
-    )
-    # two words: half-way
-    taken = {(item.system, item.instance): item.length_penalty for item in table}
-    assert taken == {("alder", 0): 0.25, ("alder", 1): 0.25, ("birch", 0): 0.25, ("birch", 1): None}
-    path = tmp_path / "table.jsonl"
-    table.save(path)
-    again = evenhand.open(path)
-    assert again == table
-    assert again.rubric_scores == table.rubric_scores
-    assert str(again) == str(table)
-    header = json.loads(path.read_text(encoding="utf-8").split("\n")[0])
-    assert header["rubric"]["name"] == "answer"
-    assert [each["system"] for each in header["rubric_summaries"]] == ["alder", "birch"]
-    assert header["rubric_summaries"][0]["score"]["estimate"] == table.rubric_scores["alder"].score.estimate
-    assert len(header["panels"]) == 6
-    assert "NaN" not in json.dumps(header)
-    assert "Infinity" not in json.dumps(header)
-
-
-def test_it_is_rescored_without_a_call(table):
-    # alder 1: 3·½ / 4
-    zero = table.rescore(na_strategy="zero")
-    assert zero.rubric_results["alder"][1].score == pytest.approx(1.5 / 4)
-    assert zero.rescore(na_strategy="partial", na_partial=1.0).rubric_results["alder"][1].score == pytest.approx(
-        2.5 / 4
-    )
-    assert zero.rescore(na_strategy="skip").rubric_scores == table.rubric_scores
-    panel = assess(
-        [ScriptedJudge(chooses(label), name=label) for label in ("Good", "Fair", "Bad")],
-        rubric=Rubric(name="r", criteria=(CLEAR,)),
-    )
-    assert panel.rubric_scores["alder"].score.estimate == 0.5
-    assert panel.rescore(aggregation={"ordinal": "min"}).rubric_scores["alder"].score.estimate == 0.0
-    assert panel.rescore(aggregation="max").rubric_scores["alder"].score.estimate == 1.0
-    with pytest.raises(UnknownRuleError, match="Did you mean 'zero'"):
-        table.rescore(na_strategy="zeros")
-    with pytest.raises(InvalidInputError, match="are for the table of a rubric"):
-        assess(rubric=CLEAR).rescore(na_strategy="zero")
-
-
-def test_options_are_shuffled_and_offered_na_as_a_rubric_is_by_default(table):
-    orders = {vote.order for item in table.judgements for vote in item.verdict.votes}
-    assert len(orders) > 3
-    assert all(len(item.verdict.votes) <= 1 for item in table.judgements)
-    assert all(criterion.na_index is not None for criterion in table.criteria)
-    as_written = assess(shuffle_options=False, auto_na_option=False)
-    given = {vote.order for item in as_written.judgements for vote in item.verdict.votes}
-    assert given == {(0, 1, 2), (0, 1)}
-    assert as_written.rubric == RUBRIC
-
-
-def test_criteria_keep_their_own_defaults_and_may_be_shuffled():
-    plain = assess(rubric=CLEAR)
-    assert plain.rubric is None
-    assert {vote.order for item in plain.judgements for vote in item.verdict.votes} == {(0, 1, 2), (2, 1, 0)}
-    assert plain.rubric_scores == {}
-    assert [each.title.partition(" ")[0] for each in plain.text_tables()] == ["Direct", "Paired"]
-    shuffled = assess(rubric=CLEAR, shuffle_options=True, check_positional_bias=False, auto_na_option=True)
-    assert shuffled.parameters["grid"]["orders"] == "shuffled"
-    assert shuffled.criteria[0].na_index == 3
-
-
-def test_one_call_for_the_whole_rubric():
-    answers = [{"index": 1, "answer": "Good"}, {"index": 3, "answer": "No"}]
-    engine = ScriptedJudge(lambda request: json.dumps({"answers": answers}))
-    table = assess(engine, calls="per_item")
-    assert len(engine.requests) == 3
-    assert [result.unpenalized.unscored for result in table.rubric_results["alder"]] == [("cites",), ("cites",)]
-    assert table.rubric_results["alder"][0].score == 1.0
-    estimate = assess(engine, calls="per_item", dry_run=True)
-    assert (estimate.calls, estimate.votes, len(engine.requests)) == (3, 9, 3)
-    # a sheet is not told apart by what was judged with it before
-    assert {len(request.items) for request in engine.requests} == {3}
-
-
-def test_expected_values_are_weighed():
-    rows = [{"response": "r"}]
-    judge_ = SimulatedEngine(quality={"r": 0.5}, accuracy=0.8)
-    skewed = CLEAR.model_copy(update={"options": (Option(label="Good", value=0.9), *CLEAR.options[1:])})
-    table = judge(rows, Rubric(name="r", criteria=(skewed,)), judge_, scoring="expected", journal=None, progress=False)
-    # 0.8·½ + 0.1·0.9
-    assert table.rubric_scores["response"].score.estimate == pytest.approx(0.49)
-    assert table.rescore(scoring="selected").rubric_scores["response"].score.estimate == 0.5
-
-
 def test_expected_values_come_with_the_mass_that_they_rest_on(tmp_path):
     # a simulated judge spreads all its probability over the options; that on NA carries no expected value
     rows = [{"response": "r"}, {"response": None}]
@@ -275,15 +123,6 @@ def test_examples_balanced_and_never_the_row_itself():
         assert "Dates must be exact." in request.messages[0]["content"]
 
 
-def test_examples_from_a_file(tmp_path):
-    path = tmp_path / "examples.jsonl"
-    path.write_text('{"response": "short and clear", "clear": "good"}\n', encoding="utf-8")
-    engine = ScriptedJudge(says)
-    table = assess(engine, rubric=CLEAR, examples=path)
-    assert all("short and clear" in request.messages[0]["content"] for request in engine.requests)
-    assert (table.parameters["examples"], table.parameters["num_examples"]) == (1, None)
-
-
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
@@ -309,52 +148,6 @@ def test_bad_input_is_told_before_the_first_call(given, options, message):
     assert engine.requests == []
 
 
-LABELLED = [{"response": f"response {number}", "gold": ("Good", "Fair", "Bad")[number % 3]} for number in range(30)]
-TRUTH = {row["response"]: {"Good": 1.0, "Fair": 0.5, "Bad": 0.0}[row["gold"]] for row in LABELLED}
-
-
-class TestPanels:
-    def run(self, judges=3, **options):
-        panel = [SimulatedEngine(quality=TRUTH, accuracy=0.8, seed=seed) for seed in range(judges)]
-        given = {"check_positional_bias": False, "flow": "verdict_only", "journal": None, "progress": False, **options}
-        return judge(LABELLED, CLEAR, panel, **given)
-
-    def test_one_judge_asked_once_shows_nothing_more(self):
-        table = self.run(judges=1)
-        assert table.panel("response", "clear") is None
-        assert len(table.text_tables()) == 1
-
-    def test_several_judges_are_compared(self):
-        table = self.run()
-        report = table.panel("response", "clear")
-        assert [judge_.judge_id for judge_ in report.judges] == ["simulated-0", "simulated-1", "simulated-2"]
-        assert (report.num_votes, report.num_planned, report.num_left_out) == (90, 90, 0)
-        assert len(report.pairs) == 3
-        assert report.alpha.interval.low < report.alpha.interval.estimate
-        shown = str(table)
-        assert "What the votes say about the judges" in shown
-        assert "Judge by judge" in shown
-        with pytest.raises(InvalidInputError, match="no cell"):
-            table.panel("response", "cleer")
-
-    def test_with_gold_the_judges_are_compared_by_their_errors(self):
-        by_scores = self.run().panel("response", "clear").effective
-        by_errors = self.run(gold_fields={"clear": "gold"}).panel("response", "clear").effective
-        # judges whose errors are independent are worth more than their agreement on the truth lets them seem
-        assert by_errors.effective.estimate > by_scores.effective.estimate + 0.5
-
-    def test_draws_that_were_left_out_are_counted_and_few_draws_cautioned_about(self):
-        table = self.run(samples=3, stop_early=True, confidence=None)
-        report = table.panel("response", "clear")
-        made = sum(len(item.verdict.votes) for item in table.judgements)
-        assert (report.num_votes, report.num_planned) == (made, 270)
-        assert 0 < report.num_left_out == 270 - made
-        shown = " ".join(str(table).split())
-        assert f"Of the 270 draws of the full grid {270 - made} were not made." in shown
-        assert spread_caution(3) in shown
-        assert "proves little" not in " ".join(str(self.run(samples=5)).split())
-
-
 @pytest.mark.parametrize("accuracy", [0.6, 0.9])
 @pytest.mark.parametrize(
     "criterion", [CLEAR, CITES, CLEAR.model_copy(update={"scale": "nominal"})], ids=["ordinal", "binary", "nominal"]
@@ -374,36 +167,6 @@ def test_stopping_when_it_is_certain_never_changes_an_outcome(criterion, accurac
     chosen, made = outcomes(stop_early=True, confidence=None)
     assert chosen == every
     assert made < full == 300
-
-
-def test_a_second_run_makes_no_call(tmp_path):
-    journal = tmp_path / "journal.sqlite3"
-    panel = [ScriptedJudge(says, name=name) for name in ("a", "b")]
-    first = assess(panel, samples=2, journal=journal)
-    asked = [len(engine.requests) for engine in panel]
-    second = assess(panel, samples=2, journal=journal)
-    assert [len(engine.requests) for engine in panel] == asked == [18, 18]
-    assert second.rubric_scores["alder"].usage.calls == 0
-    assert second.rubric_scores["alder"].score == first.rubric_scores["alder"].score
-
-
-def test_a_budget_that_runs_out_leaves_whole_responses():
-    rows = [{"one": f"a {number}", "other": f"b {number}"} for number in range(4)]
-    criteria = [yes_no_criterion(name, f"Is it {name}?", weight=1.0) for name in ("clear", "kind", "true")]
-    table = judge(
-        rows,
-        Rubric(name="reply", criteria=tuple(criteria)),
-        ScriptedJudge(chooses("Yes"), concurrency=1),
-        response_fields=["one", "other"],
-        flow="verdict_only",
-        max_calls=9,
-        journal=None,
-        progress=False,
-    )
-    # nine calls are three responses of three criteria: both of the first row, and one of the second
-    scored = {(result.instance, result.system) for result in table.judgements if result.verdict.scored}
-    assert scored == {(0, "one"), (0, "other"), (1, "one")}
-    assert table.rubric_scores["one"].num_incomplete == table.rubric_scores["other"].num_incomplete == 0
 
 
 def test_scores_that_are_clipped_at_the_mean_differ_by_more_than_1():

@@ -1,20 +1,13 @@
 """Comparisons that stop when they are decided: what is asked, what is paid, and what is said."""
 
-import math
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
-import evenhand
 from evenhand import winrates
-from evenhand.cli import main
 from evenhand.errors import EngineError, InvalidInputError, TooManyFailuresError
-from evenhand.modes.winrates import FIRST_BLOCK, decisions
+from evenhand.modes.winrates import FIRST_BLOCK
 from evenhand.question import comparison_criterion
 from evenhand.statistics.anytime import ConfidenceSequence
 from tests.support.judges import ScriptedJudge
-from tests.support.rows import write_rows
 
 BETTER = comparison_criterion("better", "Which response is better?")
 SURE = {"a": 2.0, "b": 1.0, "c": 1.0}
@@ -63,22 +56,6 @@ class TestWhatIsAsked:
         assert f"Decided after {asked} of {TOTAL} prompts in a random order; the other {TOTAL - asked} were not" in text
         assert "unscored contests" not in text.lower()
 
-    def test_a_decided_pair_is_left_while_others_go_on(self):
-        log = []
-        table = compare(prefers(SURE, log=log), "abc")
-        met = [(one, other) for _, one, other in log]
-        counts = {pair: met.count(pair) for pair in (("a", "b"), ("a", "c"), ("b", "c"))}
-        assert counts["a", "b"] == counts["a", "c"] < counts["b", "c"] == TOTAL
-        decided = {pair: decision.decided for pair, decision in table.decisions.items()}
-        assert decided == {("a", "b"): True, ("a", "c"): True, ("b", "c"): False}
-        # Against each of the others alike, however often they met: (1 + 1)/2, (0 + 1/2)/2.
-        assert [table.winrate(name).estimate for name in "abc"] == pytest.approx([1.0, 0.25, 0.25], abs=0.01)
-        assert {table.winrate(name).method for name in "abc"} == {"betting"}
-        ranks = {entry.system: (entry.rank.rank, entry.rank.low, entry.rank.high) for entry in table.ranking.systems}
-        assert ranks["a"] == (1, 1, 1)
-        assert {ranks["b"][1:], ranks["c"][1:]} == {(2, 3)}
-        assert "2 of 3 pairs decided" in str(table)
-
     def test_prompts_of_a_cluster_are_asked_together_and_are_one_bet(self):
         rows = [{**row, "topic": f"t{place // 4}"} for place, row in enumerate(rows_of())]
         table = winrates(
@@ -99,17 +76,6 @@ class TestWhatIsAsked:
         assert {len(held) for held in by_topic.values()} == {4}
         assert table.decisions["a", "b"].p_value == ConfidenceSequence.of([1] * len(by_topic)).p_value()
         assert len(table.contests) > FIRST_BLOCK  # four clusters are too few bets
-
-    def test_the_budget_ends_it(self):
-        judge = prefers({"a": 1.0, "b": 1.0})
-        table = compare(judge, max_calls=40)
-        assert len(judge.requests) == 40
-        reasons = [entry.unscored_reason for entry in table.contests]
-        assert reasons.count("budget") == len(table.contests) - 40
-        assert len(table.contests) == 3 * FIRST_BLOCK  # and no block after the one in which it ended
-        assert "Not decided after 48 of 100 prompts in a random order; the other 52 were not asked" in " ".join(
-            str(table).split()
-        )
 
 
 class TestWhatIsPaid:
@@ -135,40 +101,8 @@ class TestWhatIsPaid:
         cast = [vote for votes in caught.value.votes for vote in votes if vote.selected_index is not None]
         assert len(cast) == 20
 
-    def test_a_dry_run_says_at_most(self, tmp_path, capsys):
-        path = write_rows(tmp_path / "rows.jsonl", [{"question": "?", **row} for row in rows_of(30)])
-        arguments = [
-            "winrates",
-            str(path),
-            "--response-fields",
-            "a,b",
-            "--criteria",
-            "criteria.evenhand.pairwise.overall_quality",
-        ]
-        arguments += ["--engine", "engines.evenhand.simulated", "--stop", "decided", "--alpha", "0.1", "--no-progress"]
-        arguments += ["--flow", "verdict_only", "--journal", "none"]
-        assert main([*arguments, "--dry-run"]) == 0
-        assert "calls: at most 60 (" in capsys.readouterr().out
-        assert main(arguments) == 0
-        shown = " ".join(capsys.readouterr().out.split())
-        assert "ecided after" in shown
-        assert "a probability of 10 % at most" in shown
-        assert "[90%]" in shown
-
 
 class TestWhatIsUnscored:
-    def test_it_counts_against_both(self):
-        # 16 of 20 read, all won: had the judge answered the other four, they could all have been lost.
-        table = compare(prefers(SURE), total=20, stop=None, interval="anytime")
-        contests = list(table.contests)
-        assert decisions(contests, 0.05)["a", "b"].decided
-        refused = evenhand.Verdict(unscored_reason="refusal")
-        lost = [replace(contest, verdict=refused) for contest in contests]
-        mixed = [*contests[:16], *lost[16:]]
-        least, most = ConfidenceSequence.of([1] * 16 + [0] * 4), ConfidenceSequence.of([1] * 20)
-        capital = (math.exp(least.log_capital(0.5, above=True)) + math.exp(most.log_capital(0.5, above=False))) / 2
-        assert decisions(mixed, 0.05)["a", "b"].p_value == pytest.approx(1 / capital)
-
     def test_a_judge_that_refuses_where_one_side_would_lose_decides_nothing(self):
         answer = prefers({"a": 1.0, "b": 1.0})._reply
 
@@ -180,23 +114,6 @@ class TestWhatIsUnscored:
         assert table.ranking.pairs[0].win_rate.estimate == 1.0
         assert not table.decisions["a", "b"].decided
         assert len(table.contests) == TOTAL
-
-
-class TestFiles:
-    def test_what_holds_for_a_fixed_sample_only_is_missing(self):
-        table = compare(prefers(SURE), "abc")
-        assert not table.system("a").strength
-        assert "all looks together" in table.system("a").strength.reason
-        assert table.ranking.length_controlled.win_rates == (None,) * 3
-
-    def test_a_winrate_counts_every_opponent_alike(self):
-        # a beats b thrice of four, and c the only time that they met: (3/4 + 1)/2, not 4/5.
-        rows = [{"first": "a", "second": "b", "vote": who, "id": str(place)} for place, who in enumerate("aaba")]
-        rows.append({"first": "a", "second": "c", "vote": "a", "id": "4"})
-        table = winrates(votes=rows, interval="anytime")
-        assert table.winrate("a").estimate == pytest.approx(0.875)
-        limits = ConfidenceSequence.of([1, 1, 0, 1]).limits(0.975), ConfidenceSequence.of([1]).limits(0.975)
-        assert table.winrate("a").low == pytest.approx(np.mean([low for low, _ in limits]))
 
 
 @pytest.mark.parametrize(
@@ -215,14 +132,3 @@ def test_what_does_not_fit_is_refused_before_the_first_call(options, message):
     with pytest.raises(InvalidInputError, match=message):
         compare(judge, "abc", **options)
     assert not judge.requests
-
-
-def test_who_never_met_has_no_rank():
-    # Against a baseline: rates are over other opponents, and strengths hold for a sample of a fixed size.
-    table = compare(prefers({"a": 1.0, "b": 2.0, "c": 0.0}), "abc", design="baseline:a")
-    assert {entry.rank.reason for entry in table.ranking.systems} == {
-        "not every two systems met, and strengths are of a sample of a fixed size"
-    }
-    assert [table.winrate(name).estimate for name in "abc"] == [0.5, 1.0, 0.0]
-    assert {pair for pair, decision in table.decisions.items() if decision.decided} == {("a", "b"), ("a", "c")}
-    assert "No rank for a, b, c" in str(table)
