@@ -67,14 +67,8 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
 def test_what_cannot_be_aggregated_is_refused():
     for message, case in {
         "row 0: the judge 'gpt' voted 'Excellent', which is not an option": (ROWS, JUDGES),
-        "'majority' is not a rule for the scale 'ordinal'": (ROWS, JUDGES, LEVELS, "majority"),
-        "'medain' is not a rule": (ROWS, JUDGES, LEVELS, "medain"),
-        "votes names the column 'mistral'": (ROWS, ["mistral"], LEVELS),
-        "there are 2 weights for the judges": (ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1]),
         r"the weights name \['gtp'\], who did not vote": (ROWS, JUDGES, LEVELS, "weighted_mean", {"gtp": 1}),
         "no weight for the judge 'gpt'": (ROWS, JUDGES, LEVELS, "weighted_mean", {"llama": 1, "qwen": 1}),
-        "'gpt' has the weight -2": (ROWS, JUDGES, LEVELS, "mean", [-2, 1, 1]),
-        "the data set is empty": ([], JUDGES, LEVELS),
     }.items():
         with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
             aggregate_votes(*case)
@@ -185,25 +179,6 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     assert evenhand.open(tmp_path / "read.parquet") == table
 
 
-def test_long_data_name_the_judge_and_the_instance_and_lists_are_draws():
-    rows = [
-        {"item": 1, "judge": "gpt", "text": "Good", "right": "Good"},
-        {"item": 2, "judge": "gpt", "text": "Bad", "right": None},
-        {"item": 1.0, "judge": "llama", "text": "Bad", "right": "Good"},
-        {"item": 1, "judge": "gpt", "text": "Fair", "right": "Good"},
-    ]
-    table = read_replies(rows, "text", QUALITY, judge_field="judge", id_field="item", gold_fields="right")
-    first, second = table.verdicts
-    drawn = [("gpt", 0, "Good"), ("llama", 0, "Bad"), ("gpt", 1, "Fair")]
-    assert [(vote.judge_id, vote.sample, vote.selected_label) for vote in first.votes] == drawn
-    assert [vote.selected_label for vote in second.votes] == ["Bad"]
-    assert (table.references, table.to_rows()[0]["gpt_1"]) == (("Good", None), "Fair")
-    with pytest.raises(InvalidInputError, match="row 3 has the gold label 'Bad', and row 0, about the same, 'Good'"):
-        read_replies([*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold_fields="right")
-    [verdict] = read_replies([{"replies": ["Good", "Fair", "Good"]}], "replies", QUALITY).verdicts
-    assert [(vote.sample, vote.selected_label) for vote in verdict.votes] == [(0, "Good"), (1, "Fair"), (2, "Good")]
-
-
 def test_a_pattern_reads_the_form_that_another_tool_asked_for_and_a_cut_off_reply_says_so():
     texts = ["Feedback: fine. [RESULT] Good", "[RESULT] Bad, no: [RESULT] Good", "[RESULT] Fair [RESULT] fair", "Good"]
     texts += [None, "[RESULT] Superb"]
@@ -239,10 +214,8 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"replies": "answer"}, "replies names the column 'answer', which no row has. Did you mean|Accepted"),
         ({"replies": []}, r"replies is \(\); name at least one column"),
         ({"replies": ["reply", "right"], "judge_field": "page"}, "judge_field='page' says that a row is one judge's"),
-        ({"replies": "reply", "judge": "page"}, "there is no option 'judge'. Did you mean 'judge_field'"),
         ({"replies": "reply", "swapped_field": "page"}, "row 0 has in 'page' 'a', which is not an option of"),
         *[({"replies": "reply", "pattern": each}, "pattern is .*one") for each in ("(", r"\w+", r"(\w)(\w)", 3)],
     ],

@@ -177,18 +177,6 @@ def test_calls_from_tasks_threads_and_loops_share_the_limits(server):
     judge.close()
 
 
-def test_a_judge_may_be_run_inside_a_loop_and_in_one_loop_after_another(server):
-    judge = Judge(LEVELS, http_judge(server.base_url), journal=None)
-
-    async def cell():
-        return judge.run(response="x"), await judge(response="x")
-
-    found = [each.score for _ in range(3) for each in asyncio.run(cell())]
-    assert len(set(found)) == 1
-    assert server.seen == 4  # what was asked before is not asked again, without a journal too
-    judge.close()
-
-
 def test_the_budget_holds_over_all_calls_and_after_closing():
     engine = ScriptedJudge(chooses("Mid"))
     judge = Judge(LEVELS, engine, journal=None, max_calls=5, flow="verdict_only", check_positional_bias=False)
@@ -318,15 +306,10 @@ def test_a_fork_has_a_loop_of_its_own():
     ("criteria", "given", "message"),
     [
         (LEVELS, {}, "response is None, which is no response"),
-        (LEVELS, {"response": float("nan")}, "response is nan, which is no response"),
         (LEVELS, {"responses": {"a": "x", "b": "y"}}, "'level' judges one response: give response="),
         (LEVELS, {"response": "x", "contxt": {}}, "there is no option 'contxt'. Did you mean 'context'"),
         (LEVELS, {"response": "x", "context": "a question"}, "context is 'a question'; give a mapping from names"),
-        (LEVELS, {"response": "x", "context": {1: "q"}}, "give a mapping from names to texts"),
-        (LEVELS, {"response": object()}, "response"),
         (BETTER, {"response": "x"}, r"'better' compares two: give responses="),
-        (BETTER, {}, "responses is None; give two by their names"),
-        (BETTER, {"responses": ["x", "y"]}, "give two by their names"),
         (BETTER, {"responses": {"a": "x"}}, "give two by their names"),
         (BETTER, {"responses": {"a": "x", "b": None}}, r"responses\['b'\] is None, which is no response"),
         (BETTER, {"responses": dict.fromkeys("abc", "x")}, "compared by evenhand.winrates"),

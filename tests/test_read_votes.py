@@ -1,13 +1,11 @@
 """Recorded votes as the results that a run would have given: comparisons, answers, choices and assessments."""
 
 import csv
-import gzip
 import json
 import warnings
 from collections import defaultdict
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 import evenhand
@@ -157,40 +155,20 @@ def test_choices_by_hand():
     assert next(iter(named.gradings.values())).grade_score == grading.grade_score
 
 
-def test_assessments_by_hand():
-    found = evenhand.reliability(votes=GRADES, criteria=LEVELS, gold_fields="human").of()
-    assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
-    assert found.people.accuracy.estimate == 1.0  # the mean of Bad and Good is Fair, which is what the person said
-    votes = [{"id": n, "judge": judge, "vote": n % 2} for n in range(6) for judge in ("gpt", "llama")]
-    report = evenhand.reliability(votes=votes)
-    assert report.judges == ("gpt", "llama")
-    assert report.agreements[0].pairs[0].cohen_kappa.estimate == 1.0
-
-
 REFUSED = [
     ("winrates", [{**PAIR, "vote": "c"}], {}, r"row 0: the judge 'j' voted 'c', which is none of the pair. .*'tie'"),
-    ("winrates", [{**PAIR, "vote": 1}], {}, r"voted 1, which is none of the pair"),
     ("winrates", [{**PAIR, "second": "a"}], {}, r"row 0 compares 'a' with itself"),
     ("winrates", [{**PAIR, "first": None}], {}, r"row 0 has None in 'first', which first_field names"),
     ("winrates", [PAIR, {**PAIR, "vote": "b"}], {}, r"rows 0 and 1 both hold the vote of 'j' on '0' in the same order"),
-    ("winrates", [{"winner": "a"}], {}, r"no column 'vote'; give them first, and name .*'winner'"),
     ("winrates", [PAIR], {"first_field": "frist"}, r"first_field names the column 'frist', which no row has.*'first'"),
-    ("winrates", [PAIR], {"item_field": "id"}, r"item_field is 'id', and recorded comparisons have no such column"),
     ("winrates", [{**PAIR, "judge": ""}], {}, r"row 0 has '' in 'judge', which judge_field names"),
     ("winrates", [{**PAIR, "swapped": "maybe"}], {}, r"row 0 has in 'swapped' 'maybe', .*'No', 'Yes'"),
     ("winrates", [{**PAIR, "sample": "x"}], {}, r"row 0 has 'x' in 'sample'"),
     ("winrates", [{**PAIR, "unscored_reason": "lazy"}], {}, r"unscored_reason 'lazy'"),
     ("winrates", [{**PAIR, "unscored_reason": "empty"}], {}, r"the vote 'a' and the unscored_reason 'empty'"),
     ("winrates", [{"judge": "j", "first": "a", "second": "b", "vote": "a"}], {}, r"name it with id_field"),
-    ("winrates", [{"id": 0, "vote": "a"}], {}, r"first_field=… and second_field=…"),
-    ("winrates", [{"first": "a", "second": "b", "swapped": 1, "vote": "a"}], {}, r"'swapped' says which.*id_field"),
     ("winrates", [PAIR], {"systems": ["a", "x"]}, r"systems is \['a', 'x'\], and the votes are about .* differ in 'b'"),
     ("winrates", [{**PAIR, "vote": "tie"}], {"criteria": comparison_criterion("x", "")}, r"set allow_ties=True"),
-    ("winrates", [PAIR], {"engine": "engines.evenhand.baseline"}, r"recorded votes ask no judge"),
-    ("winrates", [PAIR], {"dry_run": True}, r"dry_run is True, and recorded votes ask no judge"),
-    ("winrates", [PAIR], {"samples": 3}, r"samples is 3, which says how a judge is asked"),
-    ("winrates", [PAIR], {"judge_weights": (1, 2)}, r"2 weights for the judges \['j'\]"),
-    ("winrates", [PAIR], {"cluster_field": "nowhere"}, r"no field 'nowhere', which cluster_field names"),
     (
         "winrates",
         [{**PAIR, "swapped": False, "doc": "x"}, {**PAIR, "swapped": True, "doc": "y"}],
@@ -203,13 +181,9 @@ REFUSED = [
         {},
         r"answers 'rude', which is not an item of the checklist 'mail'",
     ),
-    ("checklist", [{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is not an option of 'polite'"),
-    ("checklist", [ANSWERS[0], {**ANSWERS[0], "vote": "no"}], {}, r"rows 0 and 1 both hold the vote of 'gpt' on 'm0'"),
     ("checklist", [{"id": 0, "vote": "yes"}], {}, r"no column says which item that answers: name it with item_field"),
     ("checklist", [{"id": 0, "vote": ["yes"]}], {}, r"has 1 answer\(s\) for a checklist of 2 items"),
-    ("checklist", [ANSWERS[0]], {"mode": "item"}, r"mode is 'item', which says how a judge is asked"),
     ("checklist", [ANSWERS[0]], {"gold_fields": {"polite": "x"}}, r"name the one column with the answer of a person"),
-    ("grade_scores", [{**CHOICES[0], "vote": "w"}], {}, r"row 0: the judge 'gpt' voted 'w', which is no candidate"),
     ("grade_scores", [{**CHOICES[0], "order": ["x"]}], {}, r"row 0 has \['x'\] in 'order'"),
     (
         "grade_scores",
@@ -224,12 +198,7 @@ REFUSED = [
         r"shows \['y', 'x'\], which is not a rotation",
     ),
     ("grade_scores", [{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
-    ("grade_scores", [{"id": 0, "vote": "x"}], {}, r"name the column with the list .*order_field"),
-    ("grade_scores", [CHOICES[0]], {"aggregation": "mean"}, r"leave out aggregation"),
-    ("grade_scores", [CHOICES[0]], {"prompts": "grade"}, r"prompts is 'grade', and recorded votes ask no judge"),
-    ("reliability", GRADES, {"prompts": "all"}, "prompts is 'all', and recorded votes ask no judge"),
     ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*every judge is reported by itself"),
-    ("reliability", GRADES, {"criteria": [LEVELS, LEVELS]}, "recorded votes are about one criterion"),
     (
         "reliability",
         [GRADES[0], {**GRADES[1], "human": "Bad"}],
@@ -244,18 +213,6 @@ def test_what_cannot_be_used_is_refused_with_its_value(function, rows, options, 
     given = {"checklist": CHECKS, **options} if function == "checklist" else options
     with pytest.raises(InvalidInputError, match=message):
         getattr(evenhand, function)(votes=rows, **given)
-
-
-@pytest.mark.parametrize("suffix", ["jsonl.gz", "csv", "frame"])
-def test_rows_frames_and_files_are_the_same_votes(suffix, tmp_path):
-    frame, path = pd.DataFrame(PAIRS), tmp_path / f"votes.{suffix}"
-    if suffix == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in PAIRS).encode()))
-    given = frame if suffix == "frame" else path
-    expected = scores(evenhand.winrates(votes=PAIRS))
-    assert scores(evenhand.winrates(votes=given)) == scores(evenhand.winrates(given, votes="vote")) == expected
 
 
 @pytest.mark.parametrize("how", [{}, {"allow_ties": True, "samples": 3}, {"scale": "graded"}])

@@ -196,16 +196,6 @@ def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
     assert not (tmp_path / "to").exists()
 
 
-def test_a_dry_run_counts_what_is_left_and_writes_nothing(tmp_path):
-    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
-    whole = evenhand.judge(rows(), CRITERION, noisy(), **HOW, dry_run=True)
-    streamed = evenhand.judge(iter(rows()), CRITERION, noisy(), **how, dry_run=True)
-    assert (streamed.votes, streamed.calls) == (whole.votes, whole.calls) == (80, 80)
-    assert not (tmp_path / "to").exists()
-    evenhand.judge(rows(14), CRITERION, noisy(), **how)
-    assert evenhand.judge(rows(), CRITERION, noisy(), **how, dry_run=True).votes == 52
-
-
 @pytest.mark.parametrize(
     ("function", "data", "given"),
     [

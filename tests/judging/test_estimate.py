@@ -5,7 +5,7 @@ import pytest
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import RunEstimate, estimate_run
+from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
 from evenhand.question import Question
@@ -61,11 +61,3 @@ def test_an_estimate_follows_the_journaled_conversation_to_its_reasks(journal):
         run_votes(questions(3), [judge], grid=ONCE, limits=QUIET, journal=journal)
         assert server.seen == 9  # assessment, selection and re-ask
         assert estimate_run(questions(3), [judge], grid=ONCE, journal=journal).calls == 0
-
-
-def test_estimates_add_up_and_an_unknown_cost_is_not_zero():
-    known = RunEstimate(votes=1, calls=2, cached=3, prompt_tokens=4, completion_tokens=5, cost=0.5)
-    unknown = RunEstimate(votes=10, calls=20, cached=30, prompt_tokens=40, completion_tokens=50, cost=None)
-    both = RunEstimate(votes=11, calls=22, cached=33, prompt_tokens=44, completion_tokens=55, cost=0.5)
-    assert RunEstimate.total([known, unknown]) == both
-    assert RunEstimate.total([unknown]) == unknown

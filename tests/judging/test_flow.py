@@ -11,7 +11,6 @@ from evenhand.errors import (
     BudgetExhaustedError,
     EngineError,
     FatalEngineError,
-    InvalidInputError,
     RejectedRequestError,
     TransientEngineError,
 )
@@ -47,20 +46,6 @@ def ask(judge, question=ASSESSMENT, order=GIVEN, *, sample=0, weight=1.0, **flow
 
 def one_step(verdict, reasons="It says why."):
     return json.dumps({"assessment": reasons, "selected_option": verdict})
-
-
-def test_two_steps_are_one_conversation():
-    judge = ScriptedJudge(["It is clear.", "Mid"])
-    vote = ask(judge)
-    first, second = judge.requests
-    assert [message["role"] for message in first.messages] == ["user"]
-    assert [message["role"] for message in second.messages] == ["user", "assistant", "user"]
-    assert second.messages[0] == first.messages[0]
-    assert second.messages[1]["content"] == "It is clear."
-    assert (vote.assessment, vote.completion.text) == ("It is clear.", "Mid")
-    assert (vote.selected_index, vote.selected_label, vote.value, vote.na) == (1, "Mid", 0.5, False)
-    assert vote.match.kind == "exact"
-    assert (vote.unscored_reason, vote.error, vote.reasks) == (None, None, 0)
 
 
 MENTION = "Something like Low."
@@ -133,27 +118,7 @@ def test_after_the_reasks_the_vote_is_unscored(reasks):
     assert (vote.reasks, vote.completion.text, vote.match.kind) == (reasks, "hm", "none")
 
 
-HOSTILE = [
-    '{"selected_option": "Mid", "confidence": ' + "9" * 5_000 + "}",
-    '{"selected_option": "Mid", "more": ' + "[" * 100_000 + "]" * 100_000 + "}",
-]
 """JSON that no reader can hold: Python's raises a ValueError for the digits and a RecursionError for the brackets."""
-
-
-@pytest.mark.parametrize(
-    ("reply", "assessment"),
-    [
-        (one_step("Mid", "Reasons."), "Reasons."),
-        (f"```json\n{one_step('Mid', 'Reasons.')}\n```", "Reasons."),
-        ("It is fair.\nSelected option: Mid", "It is fair.\nSelected option: Mid"),
-        ('{"assessment": 3, "selected_option": "Mid"}', '{"assessment": 3, "selected_option": "Mid"}'),
-        *[(reply, reply) for reply in HOSTILE],
-    ],
-    ids=lambda text: text[:20],
-)
-def test_the_reasons_are_found_in_a_one_step_reply(reply, assessment):
-    vote = ask(ScriptedJudge([reply, "Mid"]), flow="one_step")
-    assert (vote.assessment, vote.selected_label) == (assessment, "Mid")
 
 
 def test_a_verdict_quoted_from_the_response_in_the_reasons_is_not_the_verdict():
@@ -210,14 +175,6 @@ def test_without_an_assessment_nothing_is_selected(reply, reason):
     assert len(judge.requests) == 1
 
 
-def test_a_summary_is_of_the_assessment_and_a_conversation_of_its_own():
-    judge = ScriptedJudge(["It is clear.", "Mid", "Clear."])
-    vote = ask(judge, generate_summaries=True)
-    assert (vote.summary, vote.selected_label, vote.usage.calls) == ("Clear.", "Mid", 3)
-    assert len(judge.requests[-1].messages) == 1
-    assert "It is clear." in judge.sent(-1)
-
-
 @pytest.mark.parametrize("error", [TransientEngineError("lost", cause="connection"), BudgetExhaustedError("max_calls")])
 def test_a_failing_summary_does_not_lose_the_vote(error):
     vote = ask(
@@ -248,16 +205,3 @@ def test_a_call_that_fails_leaves_an_unscored_vote(stage, error, reason, told):
 def test_what_is_not_an_engines_failure_is_not_hidden():
     with pytest.raises(ZeroDivisionError):
         ask(ScriptedJudge(lambda request: 1 / 0))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"flow": "onestep"}, r"flow is 'onestep'. Did you mean 'one_step'\?"),
-        ({"flow": None}, "flow is None"),
-        ({"max_reasks": -1}, "max_reasks is -1; give a whole number of at least 0"),
-    ],
-)
-def test_what_is_not_a_flow_is_refused(settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        Flow(**settings)

@@ -65,27 +65,6 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(stderr):
     )
 
 
-def test_where_nothing_comes_that_is_said_ever_more_rarely(stderr, monkeypatch):
-    said, clock = stderr(io.StringIO()), Clock()
-
-    async def slept(seconds):
-        clock.now += seconds
-        if clock.now > 100 + 330:
-            raise asyncio.CancelledError
-
-    with progress_bar(20, shown=True, clock=clock) as progress:
-        clock.now += 4
-        progress.add(votes(5))
-        monkeypatch.setattr(asyncio, "sleep", slept)
-        with pytest.raises(asyncio.CancelledError):
-            asyncio.run(progress.watch())
-        lines = said.getvalue().splitlines()
-    # the vote came at 4 s: after 10 s a line, then when it is 10 s ago, and each time after twice as long
-    ends = [line.rpartition(", ")[2] for line in lines]
-    assert ends[1:] == [f"nothing has come for {length}" for length in ("0:16", "0:32", "1:04", "2:08", "4:16")]
-    assert all(line.startswith("judging: 5/20 votes (25 %)") for line in lines)
-
-
 class Heard(io.StringIO):
     """A screen that lets a judge go on that waits until somebody is told that nothing comes."""
 

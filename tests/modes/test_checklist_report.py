@@ -137,16 +137,3 @@ def test_means_shares_and_counts():
     x, ungrouped = report.categories
     assert (x.category, x.answered, x.pass_rate.estimate) == ("x", 3, pytest.approx(2 / 3))
     assert (ungrouped.category, ungrouped.pass_rate.estimate) == ("ungrouped", 0.5)
-
-
-def test_a_weighted_score_without_weights_is_missing_with_a_reason():
-    weightless = checklist_of(ChecklistItem(name="c", question="C?", weight=0))
-    found = result(weightless, "yes", metric="weighted")
-    assert (found.primary_metric, found.scores.primary_score, found.bounds) == (None, None, None)
-    assert (found.unscored_reason, found.scores.pass_rate) == ("no_value", 1.0)
-    assert found.weighted_score_reason == "the total weight of the answered items is 0"
-    assert result(weightless, None, metric="weighted").weighted_score_reason == "no item is answered"
-    report = report_checklists([found])
-    assert report.primary_score == report.score_if_unscored_0 == Missing("no response has a primary score")
-    assert report.weighted_score == Missing("the answered items weigh nothing")
-    assert (report.pass_rate.estimate, report.num_unscored, report.unscored_bounds_of) == (1.0, 1, {})

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.errors import InvalidInputError
-from evenhand.modes.contest import Contest, check_reduction, rankings, resolved_contests, winrates
+from evenhand.modes.contest import Contest, check_reduction, resolved_contests, winrates
 from evenhand.modes.winrates import summarize_contests, unscored_pairs
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.paired_differences import compare_pairs
@@ -91,10 +91,6 @@ def test_a_weighted_winrate_needs_grades():
         check_reduction("weighted_win_rate", graded=False)
     with pytest.raises(InvalidInputError, match="'a' and 'b' has no grade"):
         winrates([contest(1.0)], "ab", "weighted_win_rate")
-
-
-def test_equals_share_the_better_rank_even_when_sums_round_differently():
-    assert rankings({"a": 0.1 + 0.2, "b": 0.3, "c": 0.2, "d": None}) == {"a": 1, "b": 1, "c": 3, "d": None}
 
 
 @given(FIELDS)

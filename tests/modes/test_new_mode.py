@@ -14,7 +14,7 @@ import pytest
 import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import EvenhandError, InvalidInputError
+from evenhand.errors import InvalidInputError
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level
 from evenhand.results.measures import known, measure
@@ -145,28 +145,3 @@ def test_a_recipe_takes_it_by_its_kind():
     assert together["tone"] == together["score"] == pytest.approx(sum(each["tone"] for each in instances) / 6)
     assert together["tone_ci_low"] < together["tone"] < together["tone_ci_high"]
     assert sum(value for name, value in together.items() if name.startswith("tone_num_")) == 6
-
-
-class Counting(SimulatedEngine):
-    """A judge that knows how often it was asked."""
-
-    asked: ClassVar[int] = 0
-
-    async def complete(self, request):
-        type(self).asked += 1
-        return await super().complete(request)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stop_early": True, "samples": 3}, "stop_early does not go with the best of N"),
-        ({"response_fields": "a"}, "about the responses of two or more"),
-        ({"aggregation": "mean"}, "aggregation is 'mean', which does not fit"),
-    ],
-)
-def test_what_the_best_of_several_cannot_be_is_refused_before_anything_is_asked(options, message):
-    given = {"criteria": "criteria.evenhand.pairwise.helpfulness", "context_fields": [], "response_fields": ["a", "b"]}
-    with pytest.raises(EvenhandError, match=message):
-        evenhand.run_mode(ROWS, "best_of", Counting(seed=1), **{**given, **QUIET, **options})
-    assert Counting.asked == 0

@@ -58,14 +58,6 @@ def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_opt
     assert rubric_result([GOOD, YES, UNSCORED], RUBRIC).bounds == (0.5, 1.0)
 
 
-def test_the_length_penalty_is_taken_off_and_never_below_nothing():
-    result = rubric_result([FAIR, YES, NO], RUBRIC, length_penalty=0.125)
-    assert result.score == pytest.approx((1.5 + 1) / 4 - 0.125)
-    assert result.raw_score == pytest.approx(2.5 - 0.125)
-    harsh = rubric_result([BAD, NO, YES], RUBRIC, length_penalty=0.5)
-    assert (harsh.score, harsh.raw_score) == (0.0, pytest.approx(0.75 - 2 - 0.5))
-
-
 def test_the_summary_by_hand():
     results = [
         rubric_result([GOOD, YES, NO], RUBRIC, length_penalty=0.25),  # 1 − 0.25

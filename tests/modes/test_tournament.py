@@ -96,16 +96,6 @@ def test_a_swiss_design_pairs_by_the_rounds_before():
     assert winrates(contests, "abcd")["d"] == 1.0
 
 
-def test_the_rounds_of_a_swiss_design_share_one_budget():
-    rows = rows_of(*[{name: f"{name}{row}" for name in "abcd"} for row in range(4)])
-    # a round takes 4 instances × 2 pairs × 2 orders × 2 steps = 32 calls
-    judge = ContentJudge()
-    contests = hold(rows, "swiss:3", judge=judge, max_calls=40, max_reasks=0)
-    assert len(judge.requests) == 40
-    assert {held.unscored_reason for held in contests if held.round == 2} == {"budget"}
-    assert all(held.score is not None for held in contests if held.round == 0)
-
-
 WORDS = st.text("xyz ", max_size=6)
 
 

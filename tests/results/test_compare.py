@@ -12,7 +12,6 @@ from evenhand.statistics.intervals import IntervalLevel
 from tests.support.judges import ScriptedJudge
 
 QUIET = {"journal": None, "progress": False, "check_positional_bias": False, "max_reasks": 0}
-QUALITY = "criteria.evenhand.pairwise.overall_quality"
 POLITE = evenhand.Criterion(
     name="polite",
     description="How polite?",
@@ -92,39 +91,3 @@ def test_the_verdicts_that_changed_are_named_by_their_rows_the_greatest_change_f
     printed = found.to_markdown()
     assert "Verdicts that changed: 2 of 4 questions that both answered" in printed
     assert "| r | answer | polite | very → rude | 5.00 | 1.00 |" in printed
-
-
-def test_what_names_and_labels_hold_is_shown_and_not_obeyed():
-    hostile = {"<b>\x1b[2J|": "very", "q": "so-so"}
-    found = assessed(hostile).compare(assessed(dict.fromkeys(hostile, "rude")))
-    for text in (str(found), found.to_markdown(), found.to_html()):
-        assert "\x1b[2J" not in text
-        assert r"\x1b" in text
-    assert "<b>" not in found.to_html()
-
-
-def test_contests_are_joined_whichever_system_was_named_first():
-    rows = [{"id": str(number), "a": f"a{number}", "b": f"b{number}", "c": f"c{number}"} for number in range(4)]
-
-    def ranked(systems, best):
-        def reads(request):
-            shown = request.question.responses
-            return "Response A" if min(shown, key=lambda text: (text[0] != best, text)) == shown[0] else "Response B"
-
-        how = {"context_fields": [], "flow": "one_step", "id_field": "id", "resamples": 20, **QUIET}
-        return evenhand.winrates(rows, QUALITY, ScriptedJudge(reads), response_fields=systems, **how)
-
-    before = ranked(["a", "b", "c"], "a")
-    straight, turned = before.compare(ranked(["a", "b", "c"], "b")), before.compare(ranked(["b", "c", "a"], "b"))
-    assert turned.groups == straight.groups
-    assert turned.groups["a", "b"].difference.estimate == -1  # a won them all, and now b does
-    assert [(each.row, each.before, each.after, each.size) for each in turned.changes] == [
-        (each.row, each.before, each.after, each.size) for each in straight.changes
-    ]
-    assert turned.n_questions == 12
-    same = before.compare(ranked(["c", "b", "a"], "a"))
-    assert {(group.difference.estimate, group.n_unmatched) for group in same.groups.values()} == {(0.0, 0)}
-    assert same.changes == ()
-    assert same.notes == (
-        "Made in the same way, of the same responses: what differs is what judges say when asked again.",
-    )

@@ -44,12 +44,6 @@ def test_scores_are_found_by_system_with_what_they_rest_on(judged):
     assert value(judged, "relevance.unscored_verdicts", "new").value == 0.5
 
 
-def test_a_difference_is_found_in_both_directions(judged):
-    there, back = (value(judged, "clarity.difference", *of) for of in (SYSTEMS, SYSTEMS[::-1]))
-    assert there.value == next(each for each in judged.differences if each.score == "clarity").difference
-    assert (back.value.estimate, back.value.low) == (-there.value.estimate, -there.value.high)
-
-
 def test_where_so_much_is_unscored_that_bounds_lead_they_are_found_with_the_score_that_they_stand_for(judged, compared):
     unscored = judged.summaries["new", "relevance"].unscored_bounds
     found = value(judged, "relevance", "new")
@@ -66,19 +60,6 @@ def test_winrates_are_found_of_systems_and_of_pairs(compared):
     assert value(compared, "winrate", *SYSTEMS).value == pair.win_rate
     assert value(compared, "winrate", *SYSTEMS[::-1]).value.estimate == 1 - pair.win_rate.estimate
     assert (value(compared, "unscored").value, value(compared, "unscored_verdicts").value) == (0.0, 0.5)
-
-
-def test_a_verdict_shows_what_the_judge_was_shown_and_said(judged):
-    view = next(judged.verdict_views())
-    assert (view.row, view.criterion, view.systems) == ("a", "relevance", ("new",))
-    assert view.context == {"question": ROWS[0]["question"]}
-    assert view.responses == {"new": ROWS[0]["new"]}
-    assert view.gold == "Off topic"
-    assert view.wrong is (view.selected != "Off topic")
-    (vote, *_) = view.votes
-    assert vote.reply[slice(*vote.read_at)] == view.selected
-    assert vote.reasons.startswith("A simulated assessment")
-    assert vote.prompts["selection"][0][1].startswith("You are an impartial judge.")
 
 
 @pytest.mark.parametrize(

@@ -87,17 +87,3 @@ def test_the_prompts_are_those_that_are_sent(ask, used, monkeypatch):
     for name in [used[len(used) // 2], "best_of_verdict"]:
         monkeypatch.setattr("evenhand.judging.conversation.whole_source", lambda each, name=name: own(each, name))
         assert (of(ask()).prompts != before) == (name in used)
-
-
-def test_each_row_has_digits_for_what_was_shown_of_it():
-    changed = [
-        {**row, "small": "Other."} if n == 3 else {**row, "question": "?"} if n == 4 else row
-        for n, row in enumerate(ROWS)
-    ]
-    one, other = of(judged()), of(judged(rows=changed))
-    same = {name: [one.shown_of(n, [name]) == other.shown_of(n, [name]) for n in range(6)] for name in SYSTEMS}
-    assert same == {"small": [True, True, True, False, False, True], "large": [True, True, True, True, False, True]}
-    assert one.shown_of(2, ["large"]) is None  # there was no response
-    assert one.shown_of(9, ["small"]) is None
-    contest = evenhand.winrates(ROWS, BETTER, JUDGE, response_fields=SYSTEMS, context_fields=["question"], **QUIET)
-    assert contest.fingerprint.shown == one.shown

@@ -82,9 +82,6 @@ def judged(**options):
         (TOPICS[:3], None, "by holds 3 rows, and the result is about 4"),
         ("topic", [ROWS[0], {**ROWS[0], "topic": "art"}], "'p0' contradict each other in 'topic': 'law' and 'art'"),
         ("topic", ROWS[:2], "no row with the id 'p2'"),
-        ({"q1": "law"}, None, r"names the rows \['q1'\], of which the result holds none"),
-        (3, None, "by is 3; give the name of a column"),
-        (TOPICS, ROWS, "with data=… name the column"),
     ],
 )
 def test_groups_that_are_not_those_of_the_rows_are_refused(by, data, message):

@@ -57,19 +57,6 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert len(judged.verdict_list().filter(lambda view: view.instance == 2, unscored=False)) == 2
 
 
-def test_sorted_the_greatest_comes_first_and_what_has_no_number_last(judged):
-    spreads = [view.spread for view in judged.sort("spread")]
-    assert spreads[-1] is None
-    assert spreads[:-1] == sorted(spreads[:-1], reverse=True)
-    lengths = [view.row for view in judged.sort("length", ascending=True).filter(system="old")]
-    assert lengths == sorted(lengths, key=lambda row: len(next(each["old"] for each in ROWS if each["id"] == row)))
-    by_hand = judged.sort(lambda view: -view.instance)
-    assert [view.instance for view in by_hand] == sorted(view.instance for view in by_hand)
-    assert [view.name for view in judged.sort("name", ascending=True).head(2)] == sorted(
-        view.name for view in judged.verdict_views()
-    )[:2]
-
-
 def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judged):
     row = judged["p-17"]
     shown = row.to_terminal(width=100)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evenhand.numbers import Missing
-from evenhand.results.measures import Measure, as_json, measure, measures_of, plain, scores_of
+from evenhand.results.measures import as_json, measure, plain, scores_of
 from evenhand.statistics import Interval
 from evenhand.votes import Usage
 
@@ -74,15 +74,6 @@ def test_unitxt_scores_are_named_after_what_they_are_about():
         "main_cost": 0.5,
         "main_inner": 0.75,
     }
-
-
-def test_a_measure_knows_its_reason_and_how_it_is_written():
-    missing = {each.name: each.value for each in measures_of(EMPTY)}
-    assert missing["bias"] == Missing("nothing was read twice")
-    assert [str(each) for each in measures_of(FULL)][:4] == ["0.50 [0.25, ∞]", "25 % [0, 50]", "0.38", "1,200"]
-    assert Measure("p", 0.0421, "p_value").estimate == 0.0421
-    assert Measure("p", Missing("no test")).estimate is None
-    assert str(Measure("difference", 0.25, "difference")) == "+0.25"
 
 
 def test_the_plain_form_is_json_without_nan_and_infinity():

@@ -3,11 +3,8 @@
 import json
 import tracemalloc
 from collections import Counter, deque
-from itertools import accumulate
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import evenhand
 from evenhand.errors import InvalidInputError
@@ -120,18 +117,6 @@ def test_parts_are_filtered_as_one_result_is(kind, tmp_path):
         assert in_order(few.records()) == in_order(some.records())
     with pytest.raises(InvalidInputError, match="none is left"):
         parts.filter(instance=99)
-
-
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(["systems", "panel", "expected"]), st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_where_parts_end_changes_nothing(tmp_path_factory, kind, sizes):
-    ends = [min(end, 12) for end in accumulate(sizes)]
-    whole = part_of(whole_of(kind), 0, ends[-1])
-    cut = [end - start for start, end in zip([0, *ends], ends, strict=False) if end > start]
-    parts = in_parts(whole, cut, tmp_path_factory.mktemp("parts"))
-    assert str(parts) == str(whole)
-    assert parts.findings() == whole.findings()
-    assert parts.spending == whole.spending
 
 
 def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):

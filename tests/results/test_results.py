@@ -1,9 +1,6 @@
 """Results as files and as sequences: nothing that a vote says is lost, and other tools can read them."""
 
-import dataclasses
 import json
-import math
-import pickle
 import stat
 
 import pandas as pd
@@ -21,7 +18,6 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
-from evenhand.statistics import Interval
 from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 from tests.support.judges import ScriptedJudge
@@ -116,19 +112,6 @@ def test_other_tools_read_the_parquet_file(judged, tmp_path):
     assert set(frame.system) == {"alder", "birch"}
 
 
-def test_a_file_of_many_parts_is_one_result_and_its_prompts_are_read_when_asked_for(judged, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.results.vote_columns.VOTES_IN_A_PART", 5)
-    path, again = tmp_path / "result.parquet", tmp_path / "again.parquet"
-    judged.save(path)
-    assert pyarrow.parquet.read_metadata(path).num_row_groups > 3
-    opened = evenhand.open(path)
-    assert pickle.loads(pickle.dumps(opened)) == opened == judged
-    opened.save(again)
-    path.unlink()  # what was opened stands by itself
-    assert evenhand.open(again) == judged
-    assert opened[-1].verdict.votes[0].prompts == judged[-1].verdict.votes[0].prompts
-
-
 def test_what_is_no_result_is_refused_with_the_next_step(judged, tmp_path):
     with pytest.raises(InvalidInputError, match=r"ends in '.csv'.*\.parquet"):
         judged.save(tmp_path / "result.csv")
@@ -212,17 +195,6 @@ def test_what_is_saved_is_json_that_every_reader_accepts(kind, tmp_path):
     header = pyarrow.parquet.read_schema(tmp_path / "saved.parquet").metadata[PARQUET_HEADER]
     json.loads(header, parse_constant=pytest.fail)
     assert evenhand.open(tmp_path / "saved.jsonl") == evenhand.open(tmp_path / "saved.parquet") == table
-
-
-def test_a_report_with_infinite_limits_is_such_json_and_comes_back_whole(tmp_path):
-    report = evenhand.reliability(FEW, BETTER, **ASKED, response_fields=["a", "b"])
-    report = dataclasses.replace(
-        report,
-        results=(dataclasses.replace(report.results[0], spread=Interval(0.0, -math.inf, math.inf, 0.95, "", 2)),),
-    )
-    report.save(tmp_path / "report.json")
-    json.loads((tmp_path / "report.json").read_text(), parse_constant=pytest.fail)
-    assert evenhand.ReliabilityReport.load(tmp_path / "report.json") == report
 
 
 def scored(values, **more):

@@ -43,15 +43,6 @@ def test_the_counts_of_the_issue(judged):
     assert (counts.verdicts, counts.unscored_verdicts) == (400, 1)
 
 
-def test_conditions_count_votes_or_verdicts(judged):
-    report = judged.check(
-        "unscored <= 2 %", "unscored_verdicts <= 2 %", "true.unscored <= 2 %", "true.unscored_verdicts <= 0.2 %"
-    )
-    assert [each.holds for each in report.conditions] == [False, True, False, False]
-    assert all(SAID in str(each) for each in report.conditions)
-    assert not judged.check("unscored == 0.045", "unscored_verdicts == 0.0025").failed
-
-
 RUBRIC = Rubric(name="both", criteria=(yes_no_criterion("clear", "Is it clear?"), yes_no_criterion("true", "Is it?")))
 FAULTY = {"refusal_rate": 0.2, "garbage_rate": 0.1, "noise": 0.3, "recovery_rate": 0.0}
 

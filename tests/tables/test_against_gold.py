@@ -54,15 +54,6 @@ def test_by_hand():
     assert found.accuracy.standard_error == pytest.approx((4 / 6 * 2 / 6 / 5) ** 0.5)  # s / sqrt(n)
 
 
-def test_the_table_says_what_is_missing_and_why():
-    text = str(of_votes().against_gold())
-    assert "6 rows compared of 7 with gold." in text
-    assert "Accuracy if all without a verdict were wrong or right: 57 % or 71 %." in text
-    assert "precision of Low" in text
-    assert "standard error" in text
-    assert "within groups: the rows are not grouped: give groups=…." in text
-
-
 def test_numbers_give_correlations_in_any_unit():
     table = of_votes()
     found = table.against_gold(gold=[10, 20, 30, 40, 50.0, "60", None])
@@ -78,20 +69,6 @@ def test_numbers_give_correlations_in_any_unit():
         table.against_gold(gold=[1, "good", 2, 3, 4, 5, 6])
     with pytest.raises(InvalidInputError, match="gold has 2 entries, and row 2 was judged"):
         table.against_gold(gold=[1, 2])
-
-
-def test_groups_and_clusters():
-    rows = rows_of(JUDGED[:6] * 4, GOLD[:6] * 4, prompt=[place // 3 for place in range(24)])
-    table = of_votes(rows, cluster_field="prompt")
-    found = table.against_gold(groups=[row["prompt"] for row in rows])
-    assert found.num_clusters == found.accuracy.n == found.overall.kendall.n == 8
-    # gold orders two pairs of three in either kind of prompt: Low | Mid, Mid as Low, Low, Mid; High three times
-    assert found.within_groups.num_groups == found.within_groups.num_ordered_groups == 4
-    assert found.within_groups.pair_accuracy.estimate == pytest.approx(0.75)
-    assert "means over 4 groups in which both vary" in str(found)
-    alone = of_votes(rows, cluster_field=False).against_gold()
-    assert alone.accuracy.n == 24
-    assert alone.accuracy.estimate == found.accuracy.estimate
 
 
 def test_comparisons():

@@ -11,10 +11,9 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
-from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.numbers import Missing
+from evenhand.errors import InvalidInputError
 from evenhand.raters import agreement
-from tests.judge_reliability.criteria import LEVELS, SAFE
+from tests.judge_reliability.criteria import LEVELS
 from tests.support.shared import shared_path
 
 ROWS = [
@@ -107,18 +106,6 @@ def test_every_number_beside_other_libraries():
             "judges and humans": krippendorff.alpha(np.vstack([judges, truth]), level_of_measurement="ordinal"),
         }
     )
-
-
-def test_what_the_data_do_not_define_says_why():
-    table = agreement([{"a": True, "b": True}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
-    (pair,) = table.pairs
-    assert isinstance(pair.cohen_kappa, Missing)
-    assert "only one category" in pair.cohen_kappa.reason
-    assert "No kappa for a – b" in str(table)
-    assert not issubclass(Missing, EstimationError)
-    never = agreement([{"a": True, "b": None}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
-    assert isinstance(never.pairs[0].accuracy, Missing)
-    assert "–" in never.to_markdown()
 
 
 @pytest.mark.parametrize(

@@ -99,15 +99,10 @@ def test_the_agreement_with_people_by_hand(table):
     ("options", "message"),
     [
         ({"gold_fields": {"plite": "human"}}, "Did you mean 'polite'"),
-        ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is no option"),
+        ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is not an option"),
         ({"gold_fields": "topic"}, "has 1 answer"),
         ({"checklist_field": "topic"}, "give one of them"),
-        ({"response_fields": []}, "give the name of a column, or several"),
-        ({"response_fields": "aldre"}, "Did you mean 'alder'"),
-        ({"mood": "batch"}, "there is no option 'mood'"),
         ({"flow": "one_step"}, "does not belong to a checklist"),
-        ({"guidelines": 3}, "give a text"),
-        ({"aggregation": "median"}, "median"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_the_first_call(options, message):
@@ -115,19 +110,6 @@ def test_what_cannot_be_used_is_refused_before_the_first_call(options, message):
     with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
         check(engine, **options)
     assert engine.requests == []
-
-
-def test_each_row_its_own_checklist():
-    rows = [
-        {"checks": ["Is it polite?"], "alder": "alder 0", "birch": "birch 0"},
-        {"checks": json.dumps(["Is it polite?", "Does it greet?"]), "alder": "alder 1", "birch": "birch 1"},
-    ]
-    found = check(rows=rows, given=None, checklist_field="checks")
-    assert len(found.checklists) == 2
-    assert [len(each.verdicts) for each in found.responses] == [1, 2, 1, 2]
-    items = {item.label: (item.asked, item.yes) for item in found.reports["alder"].items}
-    assert items == {"Is it polite?": (2, 1), "Does it greet?": (1, 1)}
-    assert "2 checklists" in str(found)
 
 
 # the requirements of 55 tasks, checked by people and by a judge: Zhuge et al. (2024), "Agent-as-a-Judge"
@@ -197,24 +179,6 @@ def test_the_alignment_with_people(tables):
         agreement = tables[system].gold_agreement("response")
         assert 100 * agreement.estimate == pytest.approx(published, abs=0.006)
         assert agreement.low < agreement.estimate < agreement.high
-
-
-def test_the_pass_rates_with_prerequisites(recorded, tables):
-    """Against a recursion of its own over the recorded verdicts of the judge."""
-    for system, table in tables.items():
-        met = total = 0
-        for row in (row for row in recorded if row["system"] == system):
-            by_id = {each["id"]: each for each in row["requirements"]}
-
-            def is_met(number, by_id=by_id):
-                return by_id[number]["agent_judge"] and all(map(is_met, needed_by(by_id[number])))
-
-            met += sum(is_met(number) for number in by_id)
-            total += len(by_id)
-        report = table.reports["response"]
-        assert total == 366
-        assert report.answered == total
-        assert report.micro_pass_rate.estimate == pytest.approx(met / total)
 
 
 def test_the_published_pass_rates_of_people(recorded):

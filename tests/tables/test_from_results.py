@@ -105,14 +105,6 @@ def test_a_rubric_a_checklist_and_comparisons_have_them_too(recipes):
     assert best.estimate == pytest.approx(global_scores(recipes["best_of"])["a_selection_rate"])
 
 
-@pytest.mark.parametrize("kind", ["judgements", "rubric", "checklist", "winrates", "grade_scores", "best_of"])
-def test_they_are_saved_and_opened_as_any_result(kind, recipes, tmp_path):
-    found = evenhand.from_results(recipes[kind])
-    found.save(tmp_path / "votes.parquet")
-    assert evenhand.open(tmp_path / "votes.parquet") == found
-    assert str(evenhand.open(tmp_path / "votes.parquet")) == str(found)
-
-
 def test_of_several_metrics_one_is_named():
     shown = {"context_fields": {"question": "question"}}
     metrics = [

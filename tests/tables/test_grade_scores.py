@@ -81,17 +81,6 @@ class TestByHand:
         assert "+1.00 [" in text
         assert "An unrelated option among the candidates" in text
 
-    def test_refusals_are_counted_and_shown(self):
-        sulky = choosing_judge(lambda shown: None if shown[0].endswith("/1") else shown.index(min(shown)))
-        table = scores(rows(5, 4), sulky, max_reasks=0)
-        result = grading(table)
-        assert result.answered.estimate == pytest.approx(3 / 4)
-        assert result.unanswered["refusal"].estimate == pytest.approx(1 / 4)
-        assert result.grade_score.estimate == 1.0
-        assert "votes unscored (5 rows affected), 0 verdicts unscored: 5 refusal" in flat(table)
-        assert "A Grade Score is that of the scored votes." in flat(table)
-        assert "75 %" in flat(table)
-
 
 class TestSimulatedJudges:
     def test_a_taste_for_the_first_place_lowers_the_score_and_bends_the_histogram(self):

@@ -79,15 +79,6 @@ class TestWhatIsAsked:
 
 
 class TestWhatIsPaid:
-    def test_nothing_is_bought_twice(self, tmp_path):
-        whole, judge = prefers(SURE), prefers(SURE)
-        expected = compare(whole, "abc", journal=str(tmp_path / "whole.sqlite"))
-        journal = str(tmp_path / "parts.sqlite")
-        for most in (10, 50, None):
-            table = compare(judge, "abc", journal=journal, max_calls=most)
-        assert len(judge.requests) == len(whole.requests) == len(expected.contests)
-        assert [entry.score for entry in table.contests] == [entry.score for entry in expected.contests]
-
     def test_an_error_brings_the_votes_of_all_blocks(self):
         replies = prefers({"a": 1.0, "b": 1.0})
         answer = replies._reply

@@ -147,14 +147,6 @@ def test_intervals_change_with_the_values_and_stay_within_the_options(factor, sh
         assert lowest - 1e-9 <= other.low <= other.high <= highest + 1e-9
 
 
-def test_an_option_that_is_not_applicable_is_in_no_range():
-    options = tuple(Option(label=label, value=value) for label, value in [("No", 0.2), ("Half", 0.3), ("Yes", 0.4)])
-    with_na = Criterion(name="help", description="", options=(*options, Option(label="N/A", na=True)))
-    table = evenhand.aggregate_votes([{"a": 0.2}, {"a": "N/A"}, {"a": 0.4}], ["a"], with_na)
-    score = table.summary.scores.score
-    assert 0.2 <= score.low < score.high <= 0.4
-
-
 @pytest.mark.parametrize(
     ("weights", "values", "expected"),
     [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.modes.winrate_tables import pairs_table, ranking_notes
+from evenhand.modes.winrate_tables import ranking_notes
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
 
@@ -29,16 +29,3 @@ def test_systems_that_differ_are_told_apart_and_circles_counted():
     assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0 %" in notes
     assert "of 20." in notes
     assert "opponents of unequal strength" not in notes
-
-
-def test_of_unequal_opponents_the_strengths_are_compared():
-    # b, the baseline, lost to a in 9 of 12 and won against c in 9 of 12
-    ladder = Contests.of(
-        "abc", first=[0, 1] * 12, second=[1, 2] * 12, score=([1, 1] * 3 + [0, 1]) * 2 + [1, 0, 1, 1, 1, 0, 1, 0]
-    )
-    ranking = rank_systems(ladder, resamples=20)
-    table, notes = pairs_table(ranking), " ".join(ranking_notes(ranking))
-    assert table.headers[4] == "difference of strengths [95%]"
-    assert "corrected by Holm" in table.title
-    assert "opponents of unequal strength: ranks, groups and differences are of strengths" in notes
-    assert "(Holm, strengths)" in notes
