@@ -49,7 +49,7 @@ def open(path: str | Path) -> Results:  # noqa: A001 - the public name is evenha
 
 
 def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> Results:
-    """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
+    """Return the results of a recipe's judge metric as the Python functions give them: rescored, filtered, saved.
 
     A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
 
@@ -96,7 +96,7 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
 
 
 def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> Results:
-    """The result of what a metric says of its run, and of votes.
+    """Return the result of a metric's run and its votes.
 
     Args:
         run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
@@ -122,7 +122,7 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
-    """What a metric says of the run, where all that is left was judged by the same.
+    """Return the run of a metric as one with a single criterion, if all that is left was judged by the same.
 
     Raises:
         InvalidInputError: If instances were judged by criteria of their own.

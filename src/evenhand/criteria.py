@@ -29,7 +29,7 @@ NA_LABELS = ("N/A", "Not applicable", "Does not apply")
 
 
 def fold_label(label: str) -> str:
-    r"""A label as it is compared: case folded, single spaces, one form for canonically equal texts.
+    r"""Return a label as it is compared: case folded, single spaces, one form for canonically equal texts.
 
     This is canonical caseless matching (The Unicode Standard, section 3.13, D145), with the result composed.
 
@@ -48,7 +48,7 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The same with other values of some fields, which are not checked; what follows from them is not kept."""
+        """Return a copy with other, unchecked values of some fields; values derived from them are not kept."""
         copied = super().model_copy(update=update, deep=deep)
         for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
             del copied.__dict__[name]
@@ -69,7 +69,7 @@ def frozen_value(cls: type[Kind]) -> type[Kind]:
 
 
 class FrozenValue:
-    """A value of which a run holds a great many: checked as a :class:`FrozenModel` is, in a quarter of the memory.
+    """A value that a run holds many times: checked like a :class:`FrozenModel`, in a quarter of the memory.
 
     It has a place for each field instead of a dictionary of fields and a set of those that were given.
     """
@@ -82,27 +82,27 @@ class FrozenValue:
 
     @classmethod
     def model_validate(cls, given: object) -> Self:
-        """The value that a mapping of its fields describes."""
+        """Return the value that a mapping of its fields describes."""
         value: Self = cls.adapter.validate_python(given)
         return value
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
-        """The value that JSON describes."""
+        """Return the value that JSON describes."""
         value: Self = cls.adapter.validate_json(text)
         return value
 
     def model_dump(self, **how: Any) -> dict[str, Any]:  # noqa: ANN401 - options of pydantic
-        """Its fields as plain values; see ``pydantic.TypeAdapter.dump_python`` for the options."""
+        """Return its fields as plain values; see ``pydantic.TypeAdapter.dump_python`` for the options."""
         plain: dict[str, Any] = self.adapter.dump_python(self, **how)
         return plain
 
     def model_dump_json(self, **how: Any) -> str:  # noqa: ANN401 - as above
-        """The same as JSON."""
+        """Return the same as JSON."""
         return self.adapter.dump_json(self, **how).decode()
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
-        """The same with other values of some fields, which are not checked."""
+        """Return a copy with other values of some fields, which are not checked."""
         copied = object.__new__(type(self))
         for name, write in self.writers:
             write(copied, update[name] if name in update else getattr(self, name))
@@ -145,7 +145,7 @@ class Option(FrozenModel):
 
 
 class Criterion(FrozenModel):
-    """A question that is answered by choosing one option.
+    """A question whose answer is one of several options.
 
     Attributes:
         name: Names the scores. A rubric's criteria have different names.
@@ -255,7 +255,7 @@ class Criterion(FrozenModel):
         return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
     def share_of_range(self, score: float) -> float:
-        """Where a score lies in its units: 0 at their lower end, 1 at their upper one. What rubrics count."""
+        """Return the place of a score in its units: 0 at their lower end, 1 at their upper one, as rubrics count it."""
         low, high = self.units
         return (score - low) / (high - low)
 
@@ -265,7 +265,7 @@ class Criterion(FrozenModel):
         return next((index for index, option in enumerate(self.options) if option.na), None)
 
     def index_of(self, label: str) -> int:
-        """The index of the option with this label.
+        """Return the index of the option with this label.
 
         Raises:
             InvalidCriterionError: If no option has it.
@@ -280,7 +280,7 @@ class Criterion(FrozenModel):
 
 
 def yes_no_criterion(name: str, description: str, *, weight: float = 1.0, na: bool = False) -> Criterion:
-    """A binary criterion with the options Yes (1) and No (0), and N/A where ``na`` is set.
+    """Return a binary criterion with the options Yes (1) and No (0), and N/A if ``na`` is set.
 
     >>> yes_no_criterion("cites", "Does the response cite a source?").labels
     ('Yes', 'No')
@@ -292,7 +292,7 @@ def yes_no_criterion(name: str, description: str, *, weight: float = 1.0, na: bo
 
 
 def with_na_option(criterion: Criterion) -> Criterion:
-    """The criterion with an option that says that it does not apply; the criterion itself when it has one.
+    """Return the criterion with an option that says that it does not apply; the same criterion if it has one.
 
     >>> with_na_option(yes_no_criterion("cites", "Does the response cite a source?")).labels
     ('Yes', 'No', 'N/A')
@@ -449,7 +449,7 @@ class ChecklistItem(FrozenModel):
         return self
 
     def as_criterion(self) -> Criterion:
-        """The item as a binary criterion."""
+        """Return the item as a binary criterion."""
         return yes_no_criterion(self.name, self.question, weight=self.weight, na=self.na)
 
 
@@ -504,7 +504,7 @@ class Checklist(FrozenModel):
 
 
 def names_of(criteria: Sequence[Criterion]) -> list[str]:
-    """The names of the criteria, by which results tell them apart.
+    """Return the names of the criteria, which distinguish them in results.
 
     Raises:
         InvalidInputError: If there is none, or two have one name.

@@ -305,7 +305,7 @@ class EvenhandWarning(UserWarning):
 
 
 def origins(error: BaseException) -> Iterator[BaseException]:
-    """An error, what it came from or was raised after, and so on; each once."""
+    """Yield an error, its cause or the error before it, and so on; each once."""
     seen = set[int]()
     source: BaseException | None = error
     while source is not None and id(source) not in seen:
@@ -316,7 +316,7 @@ def origins(error: BaseException) -> Iterator[BaseException]:
 
 @contextmanager
 def ungrouped() -> Iterator[None]:
-    """Raises what ended a task group, such as a full disk under the journal, as itself and not in a group.
+    """Raise the error that ended a task group, such as a full disk under the journal, without the group.
 
     The first failure is raised, from the group, which shows the others.
     """
@@ -333,7 +333,7 @@ MOST_LISTED = 12
 
 
 def did_you_mean(value: object, accepted: Iterable[object]) -> str:
-    """The tail of a message about an unknown name: the closest accepted one, then all of them if they are few.
+    """Return the tail of a message about an unknown name: the closest accepted one, then all if they are few.
 
     >>> did_you_mean("medain", ["mean", "median"])
     "Did you mean 'median'? Accepted: 'mean', 'median'."

@@ -58,7 +58,7 @@ def is_opened(path: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """``EVENHAND_CACHE_DIR``, or without it evenhand's folder in the user's cache directory."""
+    """Return ``EVENHAND_CACHE_DIR``, or without it evenhand's folder in the user's cache directory."""
     folder = os.environ.get("EVENHAND_CACHE_DIR")
     return expanded(folder) if folder else platformdirs.user_cache_path("evenhand")
 

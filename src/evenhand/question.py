@@ -55,7 +55,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What one order shows, and how a choice in it is read back.
+    """The parts of a question as one order shows them, and the meaning of a choice in it.
 
     Attributes:
         order: The permutation shown.
@@ -187,7 +187,7 @@ class Question:
         return len(self.responses) if self.compares else len(self.criterion.options)
 
     def place_name(self, place: int) -> str:
-        """What the response at a place is called: a letter in a comparison, a number where the best is chosen."""
+        """Return the name of the response at a place: a letter in a comparison, a number if the best is chosen."""
         return str(place + 1) if self.mode == "choose" else response_letter(place)
 
     @property
@@ -199,7 +199,7 @@ class Question:
         )
 
     def present(self, order: tuple[int, ...], *, coded: bool = False) -> Presentation:
-        """What the judge sees under this order.
+        """Return the presentation of the question under this order.
 
         Args:
             order: The permutation.
@@ -227,7 +227,7 @@ class Question:
 
 
 def swapped_index(options: tuple[Option, ...], index: int) -> int:
-    """The option that means the same when the two responses change places: the one with the mirrored value.
+    """Return the option with the mirrored value, which means the same when the two responses change places.
 
     A tie means the same, and so does an NA option.
     """
@@ -239,7 +239,7 @@ def swapped_index(options: tuple[Option, ...], index: int) -> int:
 
 
 def response_letter(place: int) -> str:
-    """The name of the response shown at a place: A to Z, then A2, B2 and so on.
+    """Return the name of the response shown at a place: A to Z, then A2, B2 and so on.
 
     >>> response_letter(0), response_letter(25), response_letter(26)
     ('A', 'Z', 'A2')
@@ -249,7 +249,7 @@ def response_letter(place: int) -> str:
 
 
 def response_label(place: int) -> str:
-    """The label of the option that chooses the response shown at a place: ``Response A`` for 0."""
+    """Return the label of the option that chooses the response shown at a place: ``Response A`` for 0."""
     return f"Response {response_letter(place)}"
 
 
@@ -257,7 +257,7 @@ PLAIN_ANSWERS = frozenset({"yes", "no", "true", "false", *string.ascii_lowercase
 
 
 def has_plain_answers(criterion: Criterion) -> bool:
-    """Whether each label that is not NA is a word that vocabularies hold as one token: yes, no, a letter, a digit.
+    """Return whether each label that is not NA is one token in vocabularies: yes, no, a letter, a digit.
 
     >>> from evenhand.criteria import yes_no_criterion
     >>> has_plain_answers(yes_no_criterion("met", "Is it met?"))
@@ -268,7 +268,7 @@ def has_plain_answers(criterion: Criterion) -> bool:
 
 
 def option_codes(count: int, *, letters: bool = False) -> tuple[str, ...]:
-    """Names of one character for so many options: digits from 1, or letters where there are more than nine.
+    """Return that many names of one character: digits from 1, or letters if there are more than nine.
 
     Args:
         count: How many.
@@ -296,7 +296,7 @@ def comparison_criterion(
     context_fields: Mapping[str, str] | None = None,
     prediction_field: str | None = None,
 ) -> Criterion:
-    """The criterion of a comparison of two responses: 1 means the first is better, 0 the second, ½ a tie.
+    """Return the criterion of a comparison: 1 means the first response is better, 0 the second, ½ a tie.
 
     The labels name places (A is shown first), so they read the same in every order.
 
@@ -336,7 +336,7 @@ def choice_criterion(
     context_fields: Mapping[str, str] | None = None,
     prediction_field: str | None = None,
 ) -> Criterion:
-    """The criterion of a best-of-N question: one nominal option per place, named ``Option 1`` to ``Option N``.
+    """Return the criterion of a best-of-N question: one nominal option per place, ``Option 1`` to ``Option N``.
 
     Args:
         name: Names the scores.

@@ -185,7 +185,7 @@ class ResponseRows:
         return cls(rows, systems, context_columns(context), reference, options.guidelines, kept)
 
     def text(self, instance: int, system: str) -> str | None:
-        """A response; None where there is none.
+        """Return a response; None if there is none.
 
         Raises:
             InvalidInputError: If the row has no such column.
@@ -194,7 +194,7 @@ class ResponseRows:
         return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
     def row_id(self, instance: int) -> str:
-        """The id of a row; empty where it has none."""
+        """Return the id of a row; empty if it has none."""
         return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
 
     def subject(
@@ -224,7 +224,7 @@ class ResponseRows:
     def clusters(
         self, field: str | bool | None, *, labels: Iterable[str] = (), others: Iterable[str] = ()
     ) -> tuple[str | None, ...]:
-        """What each row belongs to; None where rows do not depend on each other.
+        """Return the cluster of each row; None if rows do not depend on each other.
 
         Args:
             field: The column that says so.
@@ -376,7 +376,7 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
 
 
 def _orders(given: str | None, *, shuffled: bool) -> str:
-    """The order of options that ``shuffle_options`` and ``orders`` ask for.
+    """Return the order of options that ``shuffle_options`` and ``orders`` ask for.
 
     Raises:
         InvalidInputError: If they contradict each other.
@@ -496,7 +496,7 @@ def example_pools(
 
 
 def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str, Any]:
-    """What a table repeats of the options of an assessment, as plain JSON; the rubric is in the table itself."""
+    """Return the options of an assessment that a table repeats, as plain JSON; the table itself has the rubric."""
     shared = {
         "guidelines": options.guidelines,
         "examples": len(options.examples or ()),
@@ -557,7 +557,7 @@ def _checklist(
 def _gold_answers(
     data: ResponseRows, instance: int, system: str, checklist: Checklist, fields: str | Mapping[str, str] | None
 ) -> tuple[Answer | None, ...]:
-    """The answers that a person gave to the items."""
+    """Return the answers that a person gave to the items."""
     items, row, who = checklist.items, data.rows[instance], f"instance {instance}: the gold answer is"
     if fields is None:
         return (None,) * len(items)
@@ -588,7 +588,7 @@ def _gold_answers(
 
 
 def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> list[Checklist]:
-    """The checklist of each row."""
+    """Return the checklist of each row."""
     if (given is None) == (field is None):
         raise InvalidInputError(
             f"checklist is {given!r} and checklist_field is {field!r}; give one of them: a checklist for all rows, or "
@@ -718,7 +718,7 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
 
 
 def _only_criterion(criteria: object, result: str, function: str) -> object:
-    """What is given as the criterion of a function that takes one."""
+    """Return the single criterion of a function that takes one."""
     given = listed(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(
@@ -819,7 +819,7 @@ def _with_prompt(options: GradeScoresArguments, name: str) -> GradeScoresArgumen
 def _graded_instances(
     subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: GradeScoresArguments, prompts: Sequence[str]
 ) -> Iterator[GradedInstance]:
-    """What is asked under each prompt, one after the other within one budget."""
+    """Yield the graded instances of each prompt, one prompt after the other within one budget."""
     for prompt in prompts:
         mode = GradeMode(_with_prompt(options, prompt))
         results = list(zip(subjects, mode.judge(subjects, judges), strict=True))
@@ -839,7 +839,7 @@ def _graded_instances(
 
 
 def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:
-    """The candidates of one row."""
+    """Return the candidates of one row."""
     if isinstance(columns, str):
         held = field_of(row, columns, place, "response_fields")
     else:

@@ -66,7 +66,7 @@ GRADED_ON_OTHERS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyMeasures:
-    """What became of the votes that were asked for. What is missing says why.
+    """Counts of the replies to the votes asked for. A missing number gives the reason.
 
     Attributes:
         num_clusters: Clusters that the instances are of.
@@ -89,7 +89,7 @@ class ReplyMeasures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteMeasures(ReplyMeasures):
-    """What the votes say of the judging. What is missing says why.
+    """Measures of the judging, from its votes. A missing number gives the reason.
 
     Attributes:
         positional_bias: The share of the questions read in several orders on which a judge changed its mind.
@@ -147,7 +147,7 @@ def summarize(
     level: Level = 0.95,
     covered_masses: Sequence[float | None] = (),
 ) -> ScoreSummary:
-    """Scores with intervals over instances, or the clusters that they are of; one verdict an instance.
+    """Return scores with intervals over instances, or their clusters; one verdict per instance.
 
     Args:
         verdicts: One an instance, with all its votes.
@@ -189,7 +189,7 @@ def summarize(
 def reply_measures(
     votes: Sequence[Sequence[Vote]] | VoteColumns, *, rows: IntArray | None = None, level: Level
 ) -> dict[str, Any]:
-    """The fields of :class:`ReplyMeasures`; the interval is over instances.
+    """Return the fields of :class:`ReplyMeasures`; the interval is over instances.
 
     Args:
         votes: On each question.
@@ -218,7 +218,7 @@ def vote_measures(
     level: Level,
     width: float = 1.0,
 ) -> tuple[dict[str, Any], tuple[Interval | None, ...]]:
-    """The fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
+    """Return the fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
 
     Args:
         verdicts: With all their votes.
@@ -257,7 +257,7 @@ def vote_measures(
 
 
 def count_replies(votes: Sequence[Vote]) -> tuple[int, int]:
-    """How many replies named an option, and how many replies there were; a re-ask follows one that named none."""
+    """Count the replies that named an option, and all replies; a re-ask follows one that named none."""
     named, replies = VoteColumns.of([votes]).replies()[0].tolist()
     return int(named), int(replies)
 

@@ -133,7 +133,7 @@ class Job:
 
 
 class _Unit(NamedTuple):
-    """A row of the data; of data with one row per response, all rows of a prompt."""
+    """A row of the data; if the data have one row per response, all rows of a prompt."""
 
     id: str
     digits: str
@@ -329,7 +329,7 @@ class Stream:
 
     @property
     def part_rows(self) -> int:
-        """The number of rows in a part; with batches as many as make the blocks that are judged at once a wave."""
+        """The number of rows in a part; with batches enough for one wave of the blocks that are judged at once."""
         waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in self.judges if isinstance(judge, BatchJudge)]
         votes, rows = max([VOTES_OF_A_PART, *waves]), len(self.first.ids)
         return self.job.options.part_rows or max(FEWEST_ROWS, votes * rows // max(self.votes, rows))

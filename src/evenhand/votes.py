@@ -71,7 +71,7 @@ Message = dict[str, str]
 
 
 def without_lone_surrogates(text: str) -> str:
-    r"""The text with half characters replaced, which no file, journal or request can carry.
+    r"""Return the text with half characters replaced, which no file, journal or request can carry.
 
     A reply or a row of data that was cut in the middle of an emoji ends in one.
 
@@ -84,7 +84,7 @@ def without_lone_surrogates(text: str) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell holds nothing: None, the NaN of Python or numpy, or what pandas has for nothing (NA, NaT).
+    """Return whether a cell is empty: None, the NaN of Python or numpy, or the empty values of pandas (NA, NaT).
 
     >>> import numpy, pandas
     >>> [is_missing(cell) for cell in (None, float("nan"), numpy.float32("nan"), pandas.NA, "nan", 0.0, [])]
@@ -110,7 +110,7 @@ _Value = TypeVar("_Value", bound=Hashable)
 
 @lru_cache(maxsize=4096)
 def held_once(value: _Value) -> _Value:
-    """The value, or an equal one that is held already: votes hold few different orders and matches.
+    """Return the value, or an equal one that is held already: votes hold few different orders and matches.
 
     >>> held_once((0, 1, len("ab"))) is held_once((0, 1, 2))
     True
@@ -120,7 +120,7 @@ def held_once(value: _Value) -> _Value:
 
 @frozen_value
 class Match(FrozenValue):
-    """Which of the offered labels a reply names.
+    """The offered label that a reply names.
 
     Attributes:
         index: The label's index, or None.
@@ -135,7 +135,7 @@ class Match(FrozenValue):
 
 @frozen_value
 class Usage(FrozenValue):
-    """What one or more calls consumed.
+    """The consumption of one or more calls.
 
     Attributes:
         calls: Calls sent to the engine and answered (a reply taken from the journal is not a call).
@@ -171,7 +171,7 @@ NOTHING_USED = Usage()
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """What many calls consumed together."""
+    """Return the sum of the usage of many calls."""
     calls = cached = requests = lost = prompt_tokens = completion_tokens = cached_tokens = unreported = 0
     cost: float | None = None
     at_risk = 0.0
@@ -274,7 +274,7 @@ StopConfidence = float | Literal["predictive"] | None
 
 @frozen_value
 class EarlyStop(FrozenValue):
-    """That a judge's draws in one order could end before all were made, because of what they said.
+    """The rule by which a judge's draws in one order could end before all were made.
 
     Attributes:
         planned: Draws of the prompt at most.
@@ -321,13 +321,13 @@ class Prompts(Mapping[str, list[Message]]):
         self._packed = _packed(written, known)
 
     def as_json(self) -> bytes:
-        """The plain mapping as JSON."""
+        """Return the plain mapping as JSON."""
         unpacker = zlib.decompressobj(zdict=self._known) if self._known else zlib.decompressobj()
         written = unpacker.decompress(self._packed)
         return _POINTER.sub(lambda found: json_bytes(self._like[int(found[1])])[1:-1], written)
 
     def plain(self) -> dict[str, list[Message]]:
-        """The plain mapping."""
+        """Return the plain mapping."""
         found: dict[str, list[Message]] = from_json(self.as_json())
         return found
 
@@ -375,13 +375,13 @@ _POINTER = re.compile(rb"\x00(\d+)\x00")  # JSON itself never holds this charact
 
 @lru_cache(maxsize=128)
 def _packed(written: bytes, known: bytes) -> bytes:
-    """What is written, compressed; held once where it was packed lately."""
+    """Return the text compressed; the same object for a text that was packed lately."""
     packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
     return packer.compress(written) + packer.flush()
 
 
 def json_bytes(value: object) -> bytes:
-    """A value as JSON, half characters replaced."""
+    """Return a value as JSON, half characters replaced."""
     try:
         return to_json(value)
     except PydanticSerializationError:  # half a character, which nothing can carry
@@ -462,7 +462,7 @@ ALWAYS_DRAWN = 2
 
 
 def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
-    """The votes that were cast whatever the others said: all where the number of draws was fixed, else the first two.
+    """Return the votes that are cast in any case: all if the number of draws was fixed, else the first two.
 
     Of draws that could stop after one, the first: those of two, and those under a confidence that a single draw
     reaches (P(θ > ½) is ¾ then).
@@ -476,7 +476,7 @@ def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def is_always_drawn(sample: int, stop: EarlyStop | None) -> bool:
-    """Whether a draw is made whatever the others say: see :func:`unselected_draws`.
+    """Return whether a draw is made in any case: see :func:`unselected_draws`.
 
     Args:
         sample: Its number.
@@ -490,7 +490,7 @@ def is_always_drawn(sample: int, stop: EarlyStop | None) -> bool:
 
 @frozen_value
 class Verdict(FrozenValue):
-    """What the votes on one question come to.
+    """The result of the votes on one question.
 
     Attributes:
         selected_index: The option selected, in the criterion's own order; None when unscored or a pairwise tie that

@@ -99,7 +99,7 @@ def _level_asked(arguments: Sequence[str]) -> tuple[list[str], int]:
 
 
 def is_quiet() -> bool:
-    """Whether only results and errors are printed."""
+    """Return whether only results and errors are printed."""
     return LOGGER.getEffectiveLevel() >= logging.ERROR
 
 

@@ -87,7 +87,7 @@ def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
 
 
 def _is_demo(data: object) -> bool:
-    """Whether the data are those that ship with evenhand."""
+    """Return whether the data are those that ship with evenhand."""
     from evenhand.results.made_by import DEMO  # noqa: PLC0415 - as above
 
     return isinstance(data, str) and data == DEMO and not Path(DEMO).exists()

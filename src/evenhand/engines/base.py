@@ -76,7 +76,7 @@ class Request:
 
 @runtime_checkable
 class JudgeEngine(Protocol):
-    """Answers requests, one coroutine a request. The engine decides how calls travel.
+    """Answers requests, one coroutine per request. The engine decides how calls travel.
 
     Optional attributes: ``most_attempts``, the requests of one call at most, for estimates; ``most_reply_tokens``, the
     token limit of a reply, with which ``max_cost`` is kept without exception (:class:`PricedEngine`);
@@ -97,16 +97,16 @@ class JudgeEngine(Protocol):
         """How many requests it is useful to have waiting at once."""
 
     def identity(self) -> Mapping[str, Any] | None:
-        """Everything of the engine that a reply depends on, as plain JSON without secrets.
+        """Return everything of the engine that a reply depends on, as plain JSON without secrets.
 
         None when it sends nothing: its replies cost nothing, need no journal, and come in mock and offline mode too.
         """
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """Holds what the engine needs while calls are made (connections, gatherers); one event loop at a time."""
+        """Hold what the engine needs while calls are made (connections, gatherers); one event loop at a time."""
 
     async def complete(self, request: Request) -> Completion:
-        """The reply to one request.
+        """Return the reply to one request.
 
         Raises:
             EngineError: When there is no reply. A :class:`~evenhand.errors.FatalEngineError` says that none of this
@@ -119,7 +119,7 @@ class PricedEngine(Protocol):
     """An engine that can say beforehand what tokens cost."""
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars for so many tokens; None where the price is not known."""
+        """Return the cost of these tokens in US dollars; None if the price is not known."""
 
 
 HOSTED: Final = ("public", "proprietary")
@@ -127,7 +127,7 @@ HOSTED: Final = ("public", "proprietary")
 
 
 class Engine(Options):
-    """The base of our engines: plain values that a judge is made of."""
+    """The base of evenhand's engines: plain values from which a judge is made."""
 
     data_classification_policy: tuple[str, ...] | None = option(
         None, "The classifications of the data that it may be shown; None for any."
@@ -163,7 +163,7 @@ class Spoken:
     shares: tuple[tuple[str, float], ...] = ()
 
     def in_json(self) -> Spoken:
-        """The piece as it stands within the quotes of a JSON string."""
+        """Return the piece as it stands within the quotes of a JSON string."""
         return Spoken(_escaped(self.text), tuple((_escaped(answer), share) for answer, share in self.shares))
 
 
@@ -185,7 +185,7 @@ def _no_question(judge_id: str) -> RejectedRequestError:
 
 
 def question_of(request: Request, judge_id: str) -> tuple[Question, Presentation]:
-    """The question behind a request, as shown.
+    """Return the question behind a request, as shown.
 
     Raises:
         RejectedRequestError: If the request carries only messages, which a judge without a model cannot read.
@@ -196,7 +196,7 @@ def question_of(request: Request, judge_id: str) -> tuple[Question, Presentation
 
 
 def items_of(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
-    """The questions of a sheet behind a request.
+    """Return the questions of a sheet behind a request.
 
     Raises:
         RejectedRequestError: If the request carries only messages.
@@ -207,7 +207,7 @@ def items_of(request: Request, judge_id: str) -> tuple[SheetItem, ...]:
 
 
 def phrase(request: Request, answer: Spoken, reasons: str, *, model: str) -> Completion:
-    """The reply that gives an answer, in the form that the request's stage expects.
+    """Return the reply that gives an answer, in the form that the request's stage expects.
 
     Args:
         request: What was asked.
@@ -233,7 +233,7 @@ def phrase(request: Request, answer: Spoken, reasons: str, *, model: str) -> Com
 
 
 def phrase_sheet(request: Request, answers: Sequence[SpokenItem], *, model: str) -> Completion:
-    """The reply that answers the questions of a sheet, with reasons where the request wants them."""
+    """Return the reply that answers the questions of a sheet, with reasons if the request asks for them."""
     pieces = [Spoken('{"answers": [')]
     for place, item in enumerate(answers):
         if place:
@@ -245,7 +245,7 @@ def phrase_sheet(request: Request, answers: Sequence[SpokenItem], *, model: str)
 
 
 def _object(fields: Mapping[str, Spoken | int]) -> list[Spoken]:
-    """A JSON object in pieces."""
+    """Return the pieces of a JSON object."""
     pieces: list[Spoken] = []
     for place, (name, value) in enumerate(fields.items()):
         opening = f'{", " if place else "{"}"{name}": '
@@ -268,7 +268,7 @@ def _completion(request: Request, pieces: Sequence[Spoken], model: str) -> Compl
 
 
 def _token_logprobs(pieces: Sequence[Spoken], most: int) -> Iterator[TokenLogprob]:
-    """Tokens that make up the text: an answer is one, with the space before it; of the rest each word is certain."""
+    """Return the tokens of the text: an answer is one, with the space before it; each other word is certain."""
     space = ""
     for place, piece in enumerate(pieces):
         if piece.shares:
@@ -283,7 +283,7 @@ def _token_logprobs(pieces: Sequence[Spoken], most: int) -> Iterator[TokenLogpro
 
 
 def _answer_logprob(piece: Spoken, space: str, most: int) -> TokenLogprob:
-    """The whole answer as one token, with the answers as the likeliest tokens at its place."""
+    """Return the whole answer as one token, with the answers as the likeliest tokens at its place."""
     ranked = sorted(piece.shares, key=lambda answer: -answer[1])
     top = tuple((space + answer, math.log(share)) for answer, share in ranked[:most] if share > 0)
     return TokenLogprob(token=space + piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)

@@ -69,7 +69,7 @@ class BaselineEngine(FreeEngine):
         return BASELINE_ID
 
     async def complete(self, request: Request) -> Completion:
-        """The reply to one request.
+        """Return the reply to one request.
 
         Raises:
             RejectedRequestError: If the request has no question and no items.
@@ -93,7 +93,7 @@ def _answer(question: Question, presentation: Presentation) -> Spoken:
 
 
 def response_statistics(question: Question, response: str) -> TextStatistics:
-    """The statistics that a response to this question is judged by."""
+    """Return the statistics by which a response to this question is judged."""
     named = {name: _REFERENCE_NAME.search(name.casefold()) is not None for name in question.context}
     references = tuple(text for name, text in question.context.items() if named[name])
     context = tuple(text for name, text in question.context.items() if not named[name])
@@ -101,7 +101,7 @@ def response_statistics(question: Question, response: str) -> TextStatistics:
 
 
 def quality(statistics: TextStatistics) -> float:
-    """The quality in [0, 1], by the formula at the top of this module."""
+    """Return the quality in [0, 1], by the formula at the top of this module."""
     if statistics.empty:
         return 0.0
     if statistics.with_reference:
@@ -118,7 +118,7 @@ def quality(statistics: TextStatistics) -> float:
 
 
 def choose_option(question: Question, *, first_shown: int = 0) -> int:
-    """The option that the baseline selects, in the criterion's own order.
+    """Return the option that the baseline selects, in the criterion's own order.
 
     Args:
         question: What is asked.
@@ -138,7 +138,7 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
 
 
 def option_positions(criterion: Criterion) -> dict[int, float]:
-    """Index of each option that is not NA -> how good it is, from 0 to 1.
+    """Map the index of each option that is not NA to how good it is, from 0 to 1.
 
     That is the share of the criterion's range that its value is, or, where values are missing, its place from 1 down to
     0.
@@ -152,14 +152,14 @@ def option_positions(criterion: Criterion) -> dict[int, float]:
 
 
 def _nearest(positions: Mapping[int, float], target: float, *, prefer_high: bool) -> int:
-    """The option nearest to the target; of two equally near ones the higher or the lower."""
+    """Return the option nearest to the target; of two equally near ones the higher or the lower."""
     nearest = min(abs(value - target) for value in positions.values())
     tied = [index for index, value in positions.items() if abs(value - target) <= nearest + _SAME]
     return (max if prefer_high else min)(tied, key=lambda index: positions[index])
 
 
 def _first_preferred(first: str, second: str, *, first_shown: int) -> bool:
-    """A coin that two responses of equal quality toss: it falls the other way when they change places."""
+    """Toss a coin for two responses of equal quality: it falls the other way when they change places."""
     if first == second:
         return first_shown == 0
     return _digest(first) > _digest(second)
@@ -253,7 +253,7 @@ class TextStatistics:
 
 @lru_cache(maxsize=4096)
 def text_statistics(response: str, references: tuple[str, ...], context: tuple[str, ...]) -> TextStatistics:
-    """The statistics of a response, against the reference that it overlaps with most, or against the context.
+    """Compute the statistics of a response, against the reference that it overlaps with most, or against the context.
 
     A word of the question weighs a quarter, because repeating the question answers nothing; a word with a digit weighs
     double, because a wrong number is more often a wrong answer than a wrong word is.
@@ -305,7 +305,7 @@ def _against_context(response: str, context: tuple[str, ...]) -> TextStatistics:
 
 
 def tokenize(text: str) -> list[str]:
-    """Words in compatibility form and lower case; scripts written without spaces give overlapping character pairs.
+    """Return words in compatibility form and lower case; scripts without spaces give overlapping character pairs.
 
     >>> tokenize("The Café's 2 cats")
     ['the', 'café', 's', '2', 'cats']
@@ -327,7 +327,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def f_measure(ours: Mapping[str, float], theirs: Mapping[str, float], *, beta: float = 2.0) -> float:
-    """F-beta of two weighted bags: (1 + β²)·P·R / (β²·P + R), with P over ``ours`` and R over ``theirs``.
+    """Return F-beta of two weighted bags: (1 + β²)·P·R / (β²·P + R), with P over ``ours`` and R over ``theirs``.
 
     0 when nothing is shared. β = 2 counts recall double: a response may say more than the reference.
 
@@ -342,7 +342,7 @@ def f_measure(ours: Mapping[str, float], theirs: Mapping[str, float], *, beta: f
 
 
 def overlap_coefficient(ours: Mapping[str, float], theirs: Mapping[str, float]) -> float:
-    """The shared mass of two bags over the mass of the smaller one (Szymkiewicz–Simpson); 0 when either is empty.
+    """Return the shared mass of two bags over that of the smaller one (Szymkiewicz–Simpson); 0 when either is empty.
 
     >>> overlap_coefficient({"a": 1, "b": 1}, {"a": 1, "c": 1, "d": 1})  # 1 / 2
     0.5
@@ -352,7 +352,7 @@ def overlap_coefficient(ours: Mapping[str, float], theirs: Mapping[str, float]) 
 
 
 def repetition(tokens: list[str]) -> float:
-    """The share of the word trigrams that occurred before; 0 for fewer than four words.
+    """Return the share of the word trigrams that occurred before; 0 for fewer than four words.
 
     >>> repetition("so it is so it is".split())  # of 4 trigrams, the last repeats the first
     0.25
@@ -362,7 +362,7 @@ def repetition(tokens: list[str]) -> float:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text opens, in English, by declining to answer, and does not go on at length.
+    """Return whether a text opens, in English, by declining to answer, and does not go on at length.
 
     >>> is_refusal("I'm sorry, but I can't help with that."), is_refusal("Sorry is a five-letter word.")
     (True, False)
@@ -374,13 +374,13 @@ def is_refusal(text: str) -> bool:
 
 
 def _words_of_question(context: tuple[str, ...]) -> frozenset[str]:
-    """The words of the shortest text of the context, which is taken to be the question; the rest is source material."""
+    """Return the words of the shortest text of the context, which is taken to be the question; the rest is sources."""
     texts = [text for text in context if text.strip()]
     return frozenset(tokenize(min(texts, key=len))) if texts else frozenset()
 
 
 def _content(tokens: list[str]) -> list[str]:
-    """The words that carry content; all of them when none would be left."""
+    """Return the words that carry content, or all words if none carries content."""
     return [token for token in tokens if token not in _FUNCTION_WORDS] or tokens
 
 
@@ -411,7 +411,7 @@ def _shared_mass(ours: Mapping[str, float], theirs: Mapping[str, float]) -> floa
 
 
 def _script_share(response: str, witness: str) -> float:
-    """The share of the response's letters in a script that makes up at least a tenth of the witness's letters."""
+    """Return the share of the response's letters in scripts that hold at least a tenth of the witness's letters."""
     expected, found = (Counter(map(_script, filter(str.isalpha, text))) for text in (witness, response))
     if not expected or not found:
         return 1.0
@@ -421,6 +421,6 @@ def _script_share(response: str, witness: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _script(character: str) -> str:
-    """The script as the character's Unicode name begins; the scripts of Japanese count as one with Chinese."""
+    """Return the script named first in the character's Unicode name; Japanese scripts count as Chinese."""
     name = unicodedata.name(character, "UNKNOWN").partition(" ")[0]
     return "CJK" if name in {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"} else name

@@ -45,7 +45,7 @@ _CUSTOM_ID: Final = re.compile(rb'"custom_id"\s*:\s*"([\w-]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a batch stands.
+    """The state of a batch.
 
     Attributes:
         status: As the provider names it.
@@ -153,7 +153,7 @@ class BatchHttp:
 
 
 def _outcome_of(line: bytes, cut: bool, read: Callable[[Mapping[str, Any]], Completion | EngineError]) -> Outcome:
-    """What one line of a results file says, as far as it can be told whose it is; an empty line is no request's."""
+    """Read one line of a results file, with the request that it answers; an empty line answers none."""
     found = _CUSTOM_ID.search(line)
     key = found[1].decode() if found else ""
     if cut or not line.strip():
@@ -202,13 +202,13 @@ def unfinished(why: str, told: str = "") -> EngineError:
 
 
 def _briefly(told: object, secrets: Iterable[str]) -> str:
-    """What a provider says of a batch or a request, as every vote repeats it."""
+    """Shorten a provider's message about a batch or a request, as every vote repeats it."""
     return " ".join(redact(str(told)[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
 
 
 @dataclass(frozen=True)
 class OpenAIBatches:
-    """The batch interface beside a server's ``/chat/completions``.
+    """The batch interface of a server that also has ``/chat/completions``.
 
     Attributes:
         address: The address, and where its key is found.
@@ -326,7 +326,7 @@ _TRANSLATED: Final = frozenset(
 
 
 def is_anthropic(base_url: str) -> bool:
-    """Whether an address is Anthropic's own."""
+    """Return whether an address is Anthropic's own."""
     host = (urlsplit(base_url).hostname or "").rstrip(".")
     return host == ANTHROPIC_HOST or host.endswith(f".{ANTHROPIC_HOST}")
 

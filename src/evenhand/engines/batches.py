@@ -86,7 +86,7 @@ class BatchableEngine(RemoteEngine):
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """A batch at a provider, as the journal knows it.
+    """A batch at a provider, as the journal records it.
 
     Attributes:
         number: In this journal.
@@ -165,7 +165,7 @@ class BatchRecords:
 
 @dataclass(frozen=True)
 class Collected:
-    """What :meth:`BatchJudge.collect` left: batches that have not ended, and those that cannot be read, and why."""
+    """The batches that :meth:`BatchJudge.collect` left: those that run, those that cannot be read, and why."""
 
     left: list[BatchRecord]
     failed: list[tuple[BatchRecord, EvenhandError]]
@@ -394,7 +394,7 @@ class BatchJudge:
                 self._start(self._send(part))
 
     def _part(self) -> tuple[list[_Unanswered], bool]:
-        """The first of the queue that fit into one batch, and whether that is full."""
+        """Return the first requests of the queue that fit into one batch, and whether it is full."""
         provider, engine = self._provider, self.engine
         most = min(engine.batch_requests or provider.most_requests, provider.most_requests)
         most_bytes = min(engine.batch_bytes or provider.most_bytes, provider.most_bytes)
@@ -475,7 +475,7 @@ class BatchJudge:
             ) from error
 
     async def _end_of(self, record: BatchRecord) -> Standing:
-        """How a batch stands when it has ended; what keeps it from being seen may pass, as a day is long."""
+        """Return the state of the batch after it ends; errors while asking may pass, as a day is long."""
         interval, told_at = self.engine.batch_interval, time.monotonic()
         while True:
             try:
@@ -596,7 +596,7 @@ class BatchJudge:
         self._enqueue(waiting)
 
     def _refuse(self, record: BatchRecord, keys: Sequence[str], standing: Standing) -> EngineError:
-        """Of a batch that was refused as a whole, nothing was answered or has to be paid for."""
+        """Fail the requests of a batch that was refused as a whole: none was answered or has to be paid for."""
         refused = [(place, self._waiting[key]) for place, key in enumerate(keys, start=1) if key in self._waiting]
         size = format_count(len(keys), "request")
         message = f"the provider refused the batch {record.name!r} of {size}: {standing.refused}"
@@ -628,7 +628,7 @@ class BatchJudge:
 
 
 def _may_be_made(error: EngineError) -> bool:
-    """Whether there may be a batch after such a failure: not where the server was not reached, or said 'later'."""
+    """Return whether a batch may exist after such a failure: not if the server was not reached, or said 'later'."""
     return error.cause != "http_429" and getattr(error, "reached", True) is True
 
 
@@ -637,7 +637,7 @@ def _interrupted() -> BudgetExhaustedError:
 
 
 def _lost_results(record: BatchRecord, replies: int, why: str) -> EngineError:
-    """Replies that the provider no longer gives. They may have been paid for, and are not bought again unasked."""
+    """Return errors for replies that the provider no longer gives: they may be billed and are not bought again."""
     return RejectedRequestError(
         f"{format_count(replies, 'reply')} of the batch {record.name!r} cannot be read: {why}. They may have been paid "
         f"for, and are not asked for again. {_give_up(record)}",

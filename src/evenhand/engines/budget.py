@@ -67,7 +67,7 @@ def believed_tokens(count: int | None, *texts: str | None) -> tuple[int, bool]:
 
 
 class Prices:
-    """What the calls of one judge cost at most, as far as its replies have taught.
+    """The highest possible cost of one judge's calls, as far as its replies show.
 
     Attributes:
         sure: Replies have a token limit, so that the bounds hold.
@@ -130,7 +130,7 @@ def _prompt_bytes(request: Request) -> int:
 
 
 class Budget:
-    """How many calls one run may launch, and what they may cost; shared by all its engines.
+    """The number of calls that one run may launch, and their cost; shared by all its engines.
 
     A call asks for one reply. It counts when it is launched, whether or not it succeeds; the retries inside an engine
     are part of their call, so that there can be more requests than ``max_calls``. Replies from a journal are free.
@@ -189,7 +189,7 @@ class Budget:
         return Share(self, expected)
 
     def stop(self) -> None:
-        """Launch nothing more; every vote that waits is refused. For the thread of the event loop."""
+        """Launch nothing more and refuse every vote that waits. For the thread of the event loop."""
         self.stopped = self.limited = True
         self._changed.set()
         for stop in self._when_stopped:
@@ -259,7 +259,7 @@ class Budget:
 
 
 class Share:
-    """What one vote may still spend: places for its calls, and dollars for them.
+    """The calls and dollars that one vote may still spend.
 
     It holds nothing while it waits, and is refused once no vote that has begun can give anything back.
     """
@@ -343,7 +343,7 @@ class Share:
 
 
 class Hold:
-    """What is reserved for one call, until it is settled.
+    """The amount reserved for one call, until it is settled.
 
     Attributes:
         attempts: Requests sent.
@@ -387,7 +387,7 @@ class Hold:
         self.attempts += 1
 
     def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:
-        """The call was answered, or brought no reply."""
+        """Settle the reservation: the call was answered, or brought no reply."""
         self._budget.in_flight -= 1
         if completion is not None and self._prices is not None:
             self.at_risk += self._budget.paid(completion, self._bound, sure=self._prices.sure)

@@ -69,7 +69,7 @@ def mock_mode() -> bool:
 
 
 def _switch(variable: str, *, on: tuple[str, ...], off: tuple[str, ...]) -> bool:
-    """Whether an environment variable is switched on.
+    """Return whether an environment variable is switched on.
 
     Raises:
         InvalidInputError: If it is set to something else than a yes or a no.
@@ -86,7 +86,7 @@ def _switch(variable: str, *, on: tuple[str, ...], off: tuple[str, ...]) -> bool
 
 
 def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | None:
-    """Why nothing is sent now to an engine that sends; None where calls may leave.
+    """Return why nothing is sent now to an engine that sends; None if calls may leave.
 
     Args:
         judge_id: Who would be asked.
@@ -129,7 +129,7 @@ _POLICIES: Final = TypeAdapter(dict[str, list[str]])
 
 
 def classifications_of(request: Request) -> Classifications:
-    """The data classifications of all that is shown: about one question, or about all on a sheet; each once."""
+    """Return the data classifications of all that is shown about one question, or about all on a sheet; each once."""
     questions = [item.question for item in request.items] if request.question is None else [request.question]
     return tuple(dict.fromkeys(each for question in questions for each in question.classifications))
 
@@ -183,7 +183,7 @@ _logger = logging.getLogger(__name__)
 
 
 class JournalWriter:
-    """Writes to a journal for all calls of a run on one event loop: one transaction for what one of its turns brings.
+    """Writes to a journal for all calls of a run on one event loop: one transaction for all writes of one turn.
 
     Attributes:
         journal: Where replies go.
@@ -315,12 +315,12 @@ class JournalWriter:
             stop()
 
     def _refusal(self) -> BudgetExhaustedError:
-        """The error of a call that is not made."""
+        """Return the error of a call that is not made."""
         self._refused = True
         return BudgetExhaustedError(f"no call is made whose reply could not be recorded: {self._trouble}")
 
     async def _beat(self) -> None:
-        """A power failure loses no more than the replies since the last beat."""
+        """Sync the journal, so that a power failure loses no more than the replies since the last beat."""
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             with suppress(JournalError):  # where the disk is full, processes on this host see that we are alive
@@ -330,7 +330,7 @@ class JournalWriter:
                     await asyncio.to_thread(self.journal.sync)
 
     def _end_of_turn(self) -> asyncio.Future[set[str]]:
-        """Done when what was brought is handed over, with the keys that are ours."""
+        """Return a future that ends when the writes of this turn are handed over, with the keys that are ours."""
         if self._handed_over is None:
             loop = asyncio.get_running_loop()
             self._handed_over = loop.create_future()
@@ -550,7 +550,7 @@ class Calls:
             self._prices.learn(request, completion)
 
     def _tell_of_batches(self, journal: Journal) -> None:
-        """Say where an earlier run left batches of this engine, whose requests are bought again one at a time."""
+        """Report the open batches of an earlier run with this engine, whose requests are bought again one at a time."""
         with suppress(JournalError):  # which ends the run when a reply is looked for
             requests = sum(each.requests for each in BatchRecords(journal).all("WHERE identity = ?", self._identity))
             if requests:
@@ -611,7 +611,7 @@ def _check_batches(engine: BatchJudge, *, journaled: bool, limited: bool) -> Non
 
 
 async def _shared(pending: asyncio.Task[Completion]) -> Completion:
-    """The reply that another asker is waiting for, or the same failure; it is theirs to count."""
+    """Return the reply that another asker is waiting for, or raise the same failure; the other asker counts it."""
     try:
         completion = await asyncio.shield(pending)
     except (EngineError, WithheldError) as error:

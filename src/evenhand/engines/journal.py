@@ -75,17 +75,17 @@ FILE_MODE: Final = 0o600
 
 
 def default_journal_path() -> Path:
-    """``journal.sqlite3`` in ``EVENHAND_CACHE_DIR``, or without it in the user's cache directory."""
+    """Return ``journal.sqlite3`` in ``EVENHAND_CACHE_DIR``, or without it in the user's cache directory."""
     return cache_folder() / "journal.sqlite3"
 
 
 def beside(path: Path, ending: str) -> Path:
-    """A file that belongs to a journal, such as ``journal.sqlite3-wal``."""
+    """Return the path of a file that belongs to a journal, such as ``journal.sqlite3-wal``."""
     return path.with_name(path.name + ending)
 
 
 def checksum(key: bytes, request: bytes, completion: bytes) -> bytes:
-    """Of one row: 8 bytes of BLAKE2b over its key, its request and its reply."""
+    """Return the checksum of one row: 8 bytes of BLAKE2b over its key, its request and its reply."""
     return hashlib.blake2b(b"\x00".join((key, request, completion)), digest_size=8).digest()
 
 
@@ -112,7 +112,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def failure(path: Path, error: sqlite3.Error) -> JournalError:
-    """What SQLite says, with the next step."""
+    """Return the error for a message of SQLite, with the next step."""
     reason, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         step = f"{recovery(path)}; or move the file away (its replies will be asked for again), or {ELSEWHERE}"
@@ -130,7 +130,7 @@ def failure(path: Path, error: sqlite3.Error) -> JournalError:
 
 
 def recovery(path: Path) -> str:
-    """How the replies of a damaged journal are saved, as far as SQLite can read them."""
+    """Describe how to save the replies of a damaged journal, as far as SQLite can read them."""
     file = shlex.quote(str(path))
     return f"'sqlite3 {file} \".recover\" | sqlite3 NEW.sqlite3' writes what can still be read to a new journal"
 
@@ -143,7 +143,7 @@ def _free(path: Path) -> int:
 
 
 def _file_size_limit() -> int | None:
-    """The largest file that this process may write, where there is a limit."""
+    """Return the size of the largest file that this process may write, if there is a limit."""
     try:
         import resource  # noqa: PLC0415 - not on Windows
     except ImportError:
@@ -200,7 +200,7 @@ def check_format(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait for its lock here, however long the busy time-out; another process may hold it."""
+    """Switch on the write-ahead log; SQLite does not wait for its lock here, however long the busy time-out."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -239,7 +239,7 @@ class Claims:
         self._watched: dict[int, _Watched] = {}
 
     def take(self, connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
-        """Those of the keys that are ours now; within a transaction."""
+        """Claim the keys that are free and return those that are ours now; within a transaction."""
         owner = self._present(connection)
         taken = set[str]()
         for key in keys:
@@ -248,20 +248,20 @@ class Claims:
         return taken
 
     def held(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Whether anyone alive has claimed the key."""
+        """Return whether a living process has claimed the key."""
         row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
         return row is not None and self._is_alive(connection, row[0])
 
     def remove(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-        """The replies to these keys are recorded: whoever claimed them."""
+        """Remove all claims on these keys, whose replies are recorded."""
         connection.executemany("DELETE FROM claim WHERE key = ?", [(key,) for key in keys])
 
     def give_up(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-        """No reply came to these keys, and none is on its way."""
+        """Give up the claims on these keys: no reply came to them, and none is on its way."""
         connection.executemany("DELETE FROM claim WHERE key = ? AND owner = ?", [(key, self._id) for key in keys])
 
     def beat(self, connection: sqlite3.Connection) -> None:
-        """A sign of life, when one is due and there is an owner to give it."""
+        """Give a sign of life, when one is due and there is an owner to give it."""
         now = self._clock()
         if self._id is None or 0 <= now - self._beat_at < BEAT_SECONDS:
             return
@@ -270,24 +270,24 @@ class Claims:
         self._beat_at = now
 
     def leave(self, connection: sqlite3.Connection) -> None:
-        """Claim nothing any more."""
+        """Drop all claims."""
         if self._id is not None:
             self._remove_owner(connection, self._id)
             self._id = None
 
     def committed(self) -> None:
-        """The transaction holds."""
+        """Note that the transaction was committed."""
         self._new = False
 
     def undone(self) -> None:
-        """The transaction does not hold: what was known of the file may be wrong."""
+        """Forget what was known of the file, as the transaction was rolled back."""
         if self._new:
             self._id, self._new = None, False
         self._beat_at = -BEAT_SECONDS
         self._watched.clear()
 
     def _present(self, connection: sqlite3.Connection) -> int:
-        """Our owner's number; the first time, those who are gone are cleared away."""
+        """Return our owner's number; the first time, remove the owners that are gone."""
         self.beat(connection)
         if self._id is None:
             for (other,) in connection.execute("SELECT id FROM owner").fetchall():
@@ -316,7 +316,7 @@ class Claims:
         connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
 
     def _is_alive(self, connection: sqlite3.Connection, owner: int) -> bool:
-        """Looked up at most twice a second for each owner: many wait for one."""
+        """Return whether an owner is alive; looked up at most twice a second per owner, as many calls wait for one."""
         now, watched = self._clock(), self._watched.get(owner)
         if watched is not None and now - watched.looked_at <= LOOK_SECONDS:
             return watched.silent <= SILENT_SECONDS
@@ -333,7 +333,7 @@ class Claims:
 
 @dataclass(slots=True)
 class _Watched:
-    """What was seen of another owner: its last sign of life, when it was looked at, and how long it was silent."""
+    """The state of another owner: its last sign of life, when it was looked at, and how long it was silent."""
 
     beat: int
     looked_at: float
@@ -342,7 +342,7 @@ class _Watched:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process, told apart from a later one with the same number.
+    """One process, distinct from a later one with the same number.
 
     Attributes:
         host: Where process numbers mean the same: the boot and the process namespace on Linux, else the host's name.
@@ -356,12 +356,12 @@ class Process:
 
 
 def this_process() -> Process:
-    """The process that runs now."""
+    """Return the process that runs now."""
     return Process(_host(), os.getpid(), _state_and_start(os.getpid())[1])
 
 
 def is_running(process: Process, here: str) -> bool | None:
-    """Whether a process is running, seen from the host ``here``; None when that cannot be told."""
+    """Return whether a process is running, seen from the host ``here``; None if that is unknown."""
     if process.host != here or os.name != "posix":  # Windows has no signal that only asks
         return None
     try:
@@ -383,7 +383,7 @@ def _host() -> str:
 
 
 def _state_and_start(pid: int) -> tuple[str, str]:
-    """The state's letter and the start time in ticks since boot, where there is a ``/proc``."""
+    """Return the state's letter and the start time in ticks since boot, if there is a ``/proc``."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -400,7 +400,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Row(NamedTuple):
-    """A recorded reply as the journal holds it.
+    """A recorded reply as the journal stores it.
 
     Attributes:
         key: From :func:`request_key`.
@@ -427,7 +427,7 @@ _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def canonical_json(value: object) -> str:
-    """The one way to write a value as JSON, so that equal values have equal keys.
+    """Write a value as JSON in one fixed way, so that equal values have equal keys.
 
     >>> canonical_json({"b": 1, "a": [None, "x"]})
     '{"a":[null,"x"],"b":1}'
@@ -436,12 +436,12 @@ def canonical_json(value: object) -> str:
 
 
 def request_key(identity: str, description: str) -> str:
-    """The journal's key: the SHA-256 of the engine's identity and the request, both as canonical JSON."""
+    """Return the journal's key: the SHA-256 of the engine's identity and the request, both as canonical JSON."""
     return hashlib.sha256(f"{identity}\n{description}".encode()).hexdigest()
 
 
 def describe_request(request: Request) -> str:
-    """What a reply depends on besides the engine, as canonical JSON."""
+    """Return all that a reply depends on except the engine, as canonical JSON."""
     schema = request.response_schema
     return canonical_json(
         {
@@ -490,13 +490,13 @@ class Journal:
         self.close()
 
     def count(self) -> int:
-        """How many replies are recorded."""
+        """Count the recorded replies."""
         with self.reading() as connection:
             replies: int = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
         return replies
 
     def get(self, key: str) -> Completion | None:
-        """The recorded reply, marked as cached; None when there is none, or none that can be read.
+        """Return the recorded reply, marked as cached; None when there is none, or none that can be read.
 
         Raises:
             JournalError: If the file cannot be read.
@@ -553,7 +553,7 @@ class Journal:
         self.exchange(releases=keys)
 
     def claimed(self, key: str) -> bool:
-        """Whether anyone alive has a claim on the key."""
+        """Return whether a living process has a claim on the key."""
         with self.reading() as connection:
             return self._claims.held(connection, key)
 
@@ -563,7 +563,7 @@ class Journal:
             self._claims.beat(connection)
 
     def sync(self) -> None:
-        """Have the disk hold what was recorded until now: it then survives a power failure too. For any thread.
+        """Flush all recorded replies to the disk, so that they survive a power failure. For any thread.
 
         Raises:
             JournalError: If the disk cannot.
@@ -640,7 +640,7 @@ class Journal:
 
 
 def reply_of(key: str, request: bytes, completion: bytes, proof: bytes) -> Completion | None:
-    """The reply in a row; None where it is damaged."""
+    """Return the reply in a row; None if it is damaged."""
     if proof != checksum(key.encode(), request, completion):
         return None
     try:
@@ -650,7 +650,7 @@ def reply_of(key: str, request: bytes, completion: bytes, proof: bytes) -> Compl
 
 
 def open_journal(setting: str | os.PathLike[str] | None) -> Journal | None:
-    """The journal that a field or an option names: ``"default"``, a path, or None for none."""
+    """Open the journal that a field or an option names: ``"default"``, a path, or None for none."""
     if setting is None:
         return None
     return Journal(None if setting == "default" else setting)

@@ -49,7 +49,7 @@ MOST_FAULTS: Final = 20
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a journal, as it is."""
+    """Open a connection to a journal, as it is."""
     if not path.is_file():
         raise InvalidInputError(
             f"there is no journal {str(path)!r}; name one with --journal, or set EVENHAND_CACHE_DIR"
@@ -95,7 +95,7 @@ def _unsound_rows(connection: sqlite3.Connection) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What :func:`prune` gave up.
+    """The replies that :func:`prune` removed.
 
     Attributes:
         rows: Replies removed.
@@ -142,7 +142,7 @@ def prune(path: Path, *, older_than: float | None = None, size: int | None = Non
 
 
 def _remove(connection: sqlite3.Connection, which: str, limit: float) -> None:
-    """In parts, so that others may write in between."""
+    """Remove the rows in parts, so that others may write in between."""
     keys = [row[0] for row in connection.execute(f"SELECT rowid FROM reply WHERE {which}", (limit,))]  # noqa: S608
     for start in range(0, len(keys), ROWS_A_TRANSACTION):
         part = keys[start : start + ROWS_A_TRANSACTION]
@@ -161,7 +161,7 @@ def _bytes_of(path: Path) -> int:
 
 
 def export_lines(path: Path) -> Iterator[str]:
-    """The sound replies of a journal as JSON lines, oldest first."""
+    """Yield the sound replies of a journal as JSON lines, oldest first."""
     for row in _sound_rows(path):
         if is_reply(row.completion):
             line = {
@@ -175,7 +175,7 @@ def export_lines(path: Path) -> Iterator[str]:
 
 
 def _sound_rows(path: Path) -> Iterator[Row]:
-    """The replies of a journal that fit their checksums, oldest first."""
+    """Yield the replies of a journal that fit their checksums, oldest first."""
     with _opened(path) as connection:
         check_format(path, connection)
         for *row, proof in connection.execute(
@@ -224,7 +224,7 @@ def _row_of(line: dict[str, Any]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """What a journal holds of one engine.
+    """The replies of one engine in a journal.
 
     Attributes:
         identity: The engine's.
@@ -253,14 +253,14 @@ _STATS: Final = """
 
 
 def stats(path: Path) -> list[EngineStats]:
-    """What a journal holds, by engine, the most first."""
+    """Summarize the contents of a journal by engine, the most replies first."""
     with _opened(path) as connection:
         check_format(path, connection)
         return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]
 
 
 def describe_files(path: Path) -> str:
-    """The sizes of a journal's files in words."""
+    """Describe the sizes of a journal's files in words."""
     parts = [f"{format_bytes(path.stat().st_size)} in the file"]
     for ending, name in zip(COMPANIONS, ("write-ahead log", "shared memory"), strict=True):
         file = beside(path, ending)

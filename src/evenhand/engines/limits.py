@@ -150,7 +150,7 @@ class Gate:
         self._admit()
 
     def answered(self, *, replied: bool = False) -> None:
-        """The server answered; a reply raises the limit."""
+        """Note an answer of the server, which raises the limit."""
         self._reached = True
         self.answers += 1
         if self.away and self._probes > 2:
@@ -165,13 +165,13 @@ class Gate:
         self._pause = FIRST_PAUSE
 
     def slow_down(self, entered_at: float) -> None:
-        """The server answered 429 to a call that was let in at this time."""
+        """Lower the limit: the server answered 429 to a call that was let in at this time."""
         if entered_at > self._decreased_at:
             self._decreased_at = self._clock()
             self.limit = max(1.0, self.limit / 2)
 
     def failed(self, error: EngineError, entered_at: float, *, first: bool) -> None:
-        """The server did not answer the call that was let in at this time.
+        """Note that the server did not answer the call that was let in at this time.
 
         Args:
             error: No connection, one that broke off, or no reply in time.
@@ -245,7 +245,7 @@ class Gate:
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def close(self) -> None:
-        """Forget the timer; every caller that still waits is cancelled."""
+        """Stop the timer and cancel every caller that still waits."""
         self._stop_timer()
         while self._waiting:
             self._waiting.popleft()[0].cancel()

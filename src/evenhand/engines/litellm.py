@@ -187,7 +187,7 @@ def listed_model(model: str) -> Mapping[str, Any]:
 
 @cache
 def _price_list() -> Mapping[str, Mapping[str, Any]]:
-    """The table, read from its file: to import litellm takes seconds.
+    """Read the price table from its file, as importing litellm takes seconds.
 
     Raises:
         MissingDependencyError: If litellm is not installed.
@@ -233,7 +233,7 @@ def missing_key(model: str, variables: str) -> str:
 
 @asynccontextmanager
 async def opened_litellm(model: str, address: Mapping[str, str]) -> AsyncIterator[Connection]:
-    """Have litellm make clients for the event loop that runs now, and close them at the end."""
+    """Let litellm make clients for the event loop that runs now, and close them at the end."""
     connection = LiteLLMConnection(model, address)
     try:
         yield connection
@@ -298,7 +298,7 @@ class LiteLLMConnection:
         return policy or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
 
     def _failure(self, error: Exception) -> EngineError:
-        """Our error for one of litellm's, by its status."""
+        """Return evenhand's error for one of litellm's, by its status."""
         status, text = getattr(error, "status_code", None), f"{error} {_code(error)}".rstrip()
         broken = broken_connection(error, self._secrets)
         if broken is not None:
@@ -337,12 +337,12 @@ def broken_connection(error: BaseException, secrets: Iterable[str]) -> EngineErr
 
 
 def _of(modules: Iterable[ModuleType], *names: str) -> list[type[BaseException]]:
-    """The errors of these names in modules of HTTP clients."""
+    """Return the errors of these names in modules of HTTP clients."""
     return [getattr(module, name) for module in modules for name in names]
 
 
 def _code(error: Exception) -> str:
-    """The code in the body of the server's answer: litellm's message leaves it out, its client's error has it."""
+    """Return the code in the server's answer: litellm's message leaves it out, its client's error has it."""
     for source in origins(error):
         code = None if isinstance(source, aiohttp.ClientError) else getattr(source, "code", None)
         if isinstance(code, str) and not code.isdecimal():

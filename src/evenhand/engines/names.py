@@ -139,7 +139,7 @@ def read_brackets(name: str, brackets: str) -> dict[str, Any]:
 
 
 def _read_options(tokens: list[str], opening: str, closing: str) -> dict[str, Any]:
-    """Options between brackets, from the end of the reversed tokens; a ValueError where they are none."""
+    """Read options between brackets, from the end of the reversed tokens; raise ValueError if they are invalid."""
     _expect(tokens, opening)
     options: dict[str, Any] = {}
     while tokens[-1] != closing:

@@ -72,7 +72,7 @@ ABOVE_0: Final = "a number above 0"
 
 
 class RemoteEngine(Engine):
-    """What is asked of a model behind a network, and how fast; the base of the engines that say how it travels."""
+    """The parameters and limits of a model behind a network; the base of the engines that define the transport."""
 
     model_config = ConfigDict(allow_inf_nan=False)
     example: ClassVar[str] = ""
@@ -269,7 +269,7 @@ class Connection(Protocol):
 
 @dataclass(slots=True)
 class _Session:
-    """What one event loop shares: the open connection, the gate, and how many replies came."""
+    """The state shared on one event loop: the open connection, the gate, and how many replies came."""
 
     connection: Connection
     resources: AsyncExitStack
@@ -282,7 +282,7 @@ class _Session:
 
 @dataclass(slots=True)
 class _Trial:
-    """One request on its way: what the last attempt asked for, and how many attempts there were."""
+    """One request in progress: the parameters of the last attempt, and how many attempts there were."""
 
     request: Request
     replies_before: int
@@ -498,7 +498,7 @@ class RemoteJudge:
         return True
 
     def _parameters(self) -> dict[str, Any]:
-        """The sampling parameters without those that the model refused; it may want a limit under its newer name."""
+        """Return the sampling parameters that the model accepts; it may want a limit under its newer name."""
         if not self._dropped:
             return self._sampling
         given = dict(self._sampling)
@@ -568,7 +568,7 @@ class RemoteJudge:
         return payload
 
     def _expected_tokens(self, request: Request) -> float:
-        """What an attempt counts until it ends: its prompt, and a reply as long as the longest seen."""
+        """Return what an attempt counts until it ends: its prompt, and a reply as long as the longest seen."""
         if self.settings.tokens_per_minute is None:
             return 0.0
         return sum(map(message_bytes, request.messages)) / BYTES_PER_TOKEN + self._longest_reply

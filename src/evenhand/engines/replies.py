@@ -64,12 +64,12 @@ MODERATION_WORDS: Final = ("moderation", "content policy", "content_policy", "co
 
 
 async def decoded_reply(body: bytes) -> object:
-    """The JSON of a reply's body, read beside the event loop where it is long; see :func:`decode_reply`."""
+    """Decode the JSON of a reply's body, outside the event loop if it is long; see :func:`decode_reply`."""
     return decode_reply(body) if len(body) <= BYTES_READ_AT_ONCE else await asyncio.to_thread(decode_reply, body)
 
 
 def decode_reply(body: bytes) -> object:
-    """The JSON of a reply's body.
+    """Decode the JSON of a reply's body.
 
     Args:
         body: As it was sent.
@@ -94,7 +94,7 @@ def decode_reply(body: bytes) -> object:
 
 
 def short_enough(completion: Completion) -> Completion:
-    """The reply; without its text where that is longer than what a verdict is looked for in."""
+    """Return the reply, without its text if that is too long to be searched for a verdict."""
     if len(completion.reasoning or "") > MOST_CHARACTERS:
         completion = completion.model_copy(update={"reasoning": None})
     if len(completion.text or "") <= MOST_CHARACTERS:
@@ -116,7 +116,7 @@ _OF_NAMES: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
-    """The first choice of a chat completion.
+    """Read the first choice of a chat completion.
 
     No content, and content of parts none of which is text, give ``text=None``. The reasoning trace of a thinking model
     (``reasoning_content``, or ``reasoning`` as newer vLLM and OpenRouter call it) is kept beside the text. A refusal in
@@ -169,7 +169,7 @@ def _text(content: object) -> str | None:
 
 
 def _cached_tokens(usage: Mapping[str, object]) -> int | None:
-    """Tokens of the prompt that the server had in memory: as OpenAI, vLLM and litellm say it, or as Anthropic does."""
+    """Return the tokens of the prompt that came from the server's cache, by the fields of the known servers."""
     details = usage.get("prompt_tokens_details")
     found = token_count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
     found = token_count(usage.get("cache_read_input_tokens")) if found is None else found
@@ -178,7 +178,7 @@ def _cached_tokens(usage: Mapping[str, object]) -> int | None:
 
 
 def _completion_tokens(usage: Mapping[str, object]) -> int | None:
-    """Tokens of the reply with those of its reasoning, which some servers count in the total only (xAI, Gemini).
+    """Return the tokens of the reply and its reasoning, which some servers count in the total only (xAI, Gemini).
 
     A total that is larger because of Anthropic's counts of cached tokens says nothing about the reply.
     """
@@ -193,7 +193,7 @@ def _completion_tokens(usage: Mapping[str, object]) -> int | None:
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens as a server gives it; None for what is none."""
+    """Return a number of tokens as a server gives it; None if the value is not a token count."""
     valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
     return value if valid else None  # type: ignore[return-value]
 
@@ -204,7 +204,7 @@ def _amount(value: object) -> float | None:
 
 
 def _finite(value: object) -> float | None:
-    """A number that a journal can hold: JSON as servers write it has NaN, Infinity and integers beyond every float."""
+    """Return a number that a journal can hold: servers also write NaN, Infinity and integers beyond every float."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -240,7 +240,7 @@ def _logprob(value: object) -> float | None:
 def read_error(
     status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = (), *, advice: str = ""
 ) -> EngineError:
-    """The error that a status other than 200 means; its message quotes the body, without secrets, then the advice."""
+    """Return the error for a status other than 200; its message quotes the body, without secrets, and gives advice."""
     told = " ".join(redact(body[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
     message = f"the server answered {status}: {told or 'nothing'}{advice}"
     cause = f"http_{status}"
@@ -257,7 +257,7 @@ def read_error(
 
 
 def filtered_completion(status: int, body: str) -> Completion | None:
-    """Some servers answer 400 or 403 when their content filter stops a prompt: that is a reply, not a fault."""
+    """Return a reply for a 400 or 403 by which some servers report that their content filter stopped a prompt."""
     folded = body.casefold()
     stopped = status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)
     if status == 403:  # an account that is flagged is refused whatever it asks
@@ -300,7 +300,7 @@ def refused_parameter(message: str, sent: Iterable[str]) -> str | None:
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:
-    """The Retry-After header, in seconds or as an HTTP date; None when it is neither.
+    """Read the Retry-After header, in seconds or as an HTTP date; None when it is neither.
 
     >>> seconds_to_wait("1.5"), seconds_to_wait("Thu, 01 Jan 1970 00:00:00 GMT"), seconds_to_wait("soon")
     (1.5, 0.0, None)
@@ -352,7 +352,7 @@ def check_variable_name(field: str, name: object) -> None:
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a field, parameter or header of this name holds a key, going by the words in it.
+    """Return whether a field, parameter or header of this name holds a key, going by the words in it.
 
     >>> [names_a_secret(name) for name in ("hf_token", "X-API-Key", "watsonx_apikey", "tokenizer_name", "model")]
     [True, True, True, False, False]
@@ -362,7 +362,7 @@ def names_a_secret(name: str) -> bool:
 
 
 def looks_random(text: str) -> bool:
-    """Whether twenty or more letters and digits follow each other, as in keys and hardly anywhere else.
+    """Return whether twenty or more letters and digits follow each other, as in keys and hardly anywhere else.
 
     >>> looks_random("8f3k2Lq9ZxY7w5Tn1VbC0d"), looks_random("llama-3-3-70b-instruct")
     (True, False)
@@ -371,7 +371,7 @@ def looks_random(text: str) -> bool:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without these secrets, without those of the environment, and without what looks like a key.
+    """Return the text without these secrets, without those of the environment, and without what looks like a key.
 
     >>> redact("Incorrect API key: abc123def", ["abc123def"])
     'Incorrect API key: [redacted]'
@@ -382,7 +382,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def redactor(secrets: Iterable[str] = ()) -> Callable[[str], str]:
-    """What :func:`redact` does, for many texts: the environment is read once."""
+    """Return a function that does what :func:`redact` does, for many texts: the environment is read once."""
     known = {value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper())} | set(secrets)
     known |= {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for secret in known for ascii_only in (True, False)}
     hidden = [secret for secret in sorted(known, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET]

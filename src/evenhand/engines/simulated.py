@@ -76,7 +76,7 @@ _SOURCES = ("quality", "quality_by_response", "quality_context")
 
 
 def quality_of_text(question: Question, index: int) -> float:
-    """The default quality: a uniform number in [0, 1) that depends on the response's text alone.
+    """Return the default quality: a uniform number in [0, 1) that depends on the response's text alone.
 
     >>> from evenhand.criteria import yes_no_criterion
     >>> question = Question(id="1", criterion=yes_no_criterion("a", "b"), responses=("Paris.",))
@@ -177,7 +177,7 @@ class SimulatedEngine(FreeEngine):
         return self.name if self.name is not None else f"simulated-{self.seed}"
 
     async def complete(self, request: Request) -> Completion:
-        """The reply to one request.
+        """Return the reply to one request.
 
         Raises:
             RejectedRequestError: If the request has no question and no items, or a response has no known quality.
@@ -186,7 +186,7 @@ class SimulatedEngine(FreeEngine):
         return self.reply(request)
 
     def reply(self, request: Request) -> Completion:
-        """The reply to one request, at once.
+        """Return the reply to one request, at once.
 
         Raises:
             RejectedRequestError: As :meth:`complete`.
@@ -228,7 +228,7 @@ class SimulatedEngine(FreeEngine):
     def _answer(
         self, question: Question, presentation: Presentation, random: np.random.Generator, *, place: int | None = None
     ) -> Spoken:
-        """An answer drawn from its probabilities, which it carries."""
+        """Draw an answer from its probabilities, which it carries."""
         probabilities = self.choice_probabilities(question, presentation.order, place=place)
         summed = probabilities.cumsum()
         chosen = int(summed.searchsorted(random.random() * summed[-1], side="right"))
@@ -245,7 +245,7 @@ class SimulatedEngine(FreeEngine):
     def choice_probabilities(
         self, question: Question, order: Sequence[int], *, place: int | None = None
     ) -> Probabilities:
-        """P(option) in this order, given that the reply names one; indices are the criterion's own. NA options get 0.
+        """Return P(option) in this order, if the reply names one; indices are the criterion's own. NA options get 0.
 
         Args:
             question: What is asked.
@@ -275,7 +275,7 @@ class SimulatedEngine(FreeEngine):
         return normalized
 
     def _favoured(self, question: Question, presentation: Presentation, place: int | None) -> int | None:
-        """The option of the criterion's own order that its place, or its question's place, speaks for."""
+        """Return the option, in the criterion's own order, that its place or its question's place favours."""
         if question.compares or not self.position_preference:
             return None
         positions, first = option_positions(question.criterion), self.position_preference > 0
@@ -287,7 +287,7 @@ class SimulatedEngine(FreeEngine):
         return max(positions, key=lambda own: positions[own])
 
     def expected_value(self, question: Question, orders: Sequence[Sequence[int]]) -> float:
-        """The mean over the orders of the expected value of the option chosen; of two responses, the first's winrate.
+        """Return the mean over the orders of the chosen option's expected value; of two responses, the first's winrate.
 
         With both orders of a comparison this is what a winrate measured with this judge converges to, whether orders
         that disagree are averaged or made ties, unless replies go wrong.
@@ -303,12 +303,12 @@ class SimulatedEngine(FreeEngine):
         return float(np.mean([self.choice_probabilities(question, order) @ weights for order in orders]))
 
     def true_value(self, question: Question) -> float:
-        """The expected value with the same qualities and tie parameter, without noise, error or preference."""
+        """Return the expected value with the same qualities and tie parameter, without noise, error or preference."""
         unbiased = SimulatedEngine(quality=self.truth, tie=self.tie)
         return unbiased.expected_value(question, [tuple(range(question.places))])
 
     def quality_of(self, question: Question, index: int) -> float:
-        """The latent quality of a response, by its index in the question's own order.
+        """Return the latent quality of a response, by its index in the question's own order.
 
         Raises:
             RejectedRequestError: If it is not known, or not finite.
@@ -337,7 +337,7 @@ class SimulatedEngine(FreeEngine):
         return self.quality_of(question, index) + self.verbosity_preference * length
 
     def _assessment(self, question: Question) -> Probabilities:
-        """Each option takes the interval between the midpoints to its neighbours; of equal values the first."""
+        """Assign each option the interval between the midpoints to its neighbours; of equal values the first."""
         positions = option_positions(question.criterion)
         first_of = {value: index for index, value in reversed(positions.items())}
         ranked = sorted(first_of)
@@ -365,7 +365,7 @@ class SimulatedEngine(FreeEngine):
         return probabilities
 
     def _shown_pair(self, question: Question, difference: Probabilities) -> Probabilities:
-        """Rows: the options as shown; columns: the differences."""
+        """Return choice probabilities with a row per option as shown and a column per difference."""
         positions = option_positions(question.criterion)
         ranked = sorted(positions, key=lambda index: -positions[index])
         table = np.zeros((len(question.criterion.options), len(difference)))
@@ -385,7 +385,7 @@ class SimulatedEngine(FreeEngine):
         return table
 
     def _selection(self, question: Question, presentation: Presentation) -> Probabilities:
-        """The best of several responses: a softmax over them."""
+        """Return the selection of the best of several responses: a softmax over them."""
         positions = list(option_positions(question.criterion))
         count = len(question.responses)
         if len(positions) < count:
@@ -428,7 +428,7 @@ class SimulatedEngine(FreeEngine):
 
 
 def _mean_over_noise(table: Callable[[Probabilities], Probabilities], scale: float) -> Probabilities:
-    """The expectation of each row over a normal error of this scale."""
+    """Return the expectation of each row over a normal error of this scale."""
     if not scale:
         return table(np.zeros(1))[:, 0]
     nodes, weights = _normal_quadrature()
@@ -438,7 +438,7 @@ def _mean_over_noise(table: Callable[[Probabilities], Probabilities], scale: flo
 
 @cache
 def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
-    """Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
+    """Return Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     return nodes, weights / weights.sum()
 

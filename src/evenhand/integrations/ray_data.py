@@ -157,7 +157,7 @@ def judge_on_ray(
 
 @dataclass(frozen=True)
 class _Order:
-    """What the reader and all workers are given.
+    """The instructions for the reader and all workers.
 
     Attributes:
         job: The function and its arguments; for workers with their share of the limits.
@@ -424,7 +424,7 @@ def _merge(order: _Order, *, remove: bool = False) -> None:
 
 
 def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa: ANN401 - a module
-    """Have all blocks judged, and report the progress.
+    """Judge all blocks, and report the progress.
 
     A thread of its own takes what comes from Ray, which would end all workers at once if an interrupt met it.
 
@@ -506,7 +506,7 @@ def _most_workers(job: Job, workers: int) -> int:
 
 
 def _stop(order: _Order, tally: Mapping[str, int]) -> None:
-    """Have no new calls made, and wait for those under way."""
+    """Stop new calls, and wait for those under way."""
     order.journals.mkdir(parents=True, exist_ok=True)
     order.stop.touch()
     deadline = time.monotonic() + GRACE_SECONDS

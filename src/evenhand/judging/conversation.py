@@ -82,7 +82,7 @@ _REASONS_FIELDS: Final = (
 
 
 class Flow(FlowOptions):
-    """How a judge is asked. A sheet is always one reply."""
+    """How a judge is asked. A sheet always gets one reply."""
 
     reasoning: bool = option(True, "Ask for reasons on a sheet.")
     logprobs: int = option(0, "How many of the likeliest tokens to ask for at the verdict; 0 for none.", ge=0)
@@ -263,7 +263,7 @@ class _Choice(Conversation):
     reasoned: str | None = None
 
     async def choose(self, behind: Behind) -> None:
-        """Ask, by the flow; as long as a reply is in none of the forms of a verdict, ask for one with the nonce."""
+        """Ask, by the flow; while a reply has none of the forms of a verdict, ask for one with the nonce."""
         stage: Stage = FIRST_STAGES[self.flow.flow]
         text = self.first_message(self.question, SUBJECTS[self.question.mode], self.values, behind)
         schema = selection_schema(self.shown.answers)

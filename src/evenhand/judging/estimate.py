@@ -37,7 +37,7 @@ EXPECTED_ITEM_TOKENS = {True: 60, False: 15}
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """What a run would do, at most: every reply that the journal holds is counted as cached.
+    """The upper limits of what a run would do; each reply in the journal counts as cached.
 
     Attributes:
         votes: Votes in the grid.
@@ -112,7 +112,7 @@ def estimate_run(
 
 
 class _DryCalls:
-    """Answers from the journal or with nothing, and counts what a judge would have been asked."""
+    """Answers from the journal or with nothing, and counts the requests to a judge."""
 
     def __init__(self, judge: JudgeEngine, journal: Journal | None, asked: set[str]) -> None:
         self._judge, self._calls, self._asked = judge, Calls(judge, journal, Budget(max_calls=0)), asked

@@ -35,7 +35,7 @@ class ExamplePool:
     seed: int = 0
 
     def shown_to(self, question: Question) -> Question:
-        """The question with its examples.
+        """Return the question with its examples.
 
         The labels are as equally frequent as the cases allow, which of them get one more and which cases stand for a
         label is drawn, and so is the order in which they are shown. The draw depends on the seed and the criterion, not
@@ -60,7 +60,7 @@ class ExamplePool:
         return replace(question, examples=tuple(self.cases[place] for place in shown))
 
     def _balanced(self, lots: Mapping[int, str], label_lot: Callable[[str], str]) -> list[int]:
-        """The places of the cases drawn: again and again a case of the label drawn least often so far."""
+        """Draw the places of the cases: each next case has one of the labels drawn least often so far."""
         left: dict[str, list[int]] = {}
         for place in sorted(lots, key=lots.__getitem__, reverse=True):
             left.setdefault(self.cases[place].label, []).append(place)
@@ -85,7 +85,7 @@ class ExamplePool:
 
 @dataclass(frozen=True, slots=True)
 class ExampleFields:
-    """Where the rows hold what an example needs.
+    """The columns that hold the parts of an example.
 
     Attributes:
         label: The field with the label; ``{system}`` stands for the response's field.
@@ -110,7 +110,7 @@ def example_pool(
     number: int | None = None,
     seed: int = 0,
 ) -> ExamplePool:
-    """The cases of a criterion in labelled rows.
+    """Return the cases of a criterion in labelled rows.
 
     A row whose label or response is missing is no case of this criterion.
 
@@ -182,7 +182,7 @@ def _case(
 def _labels(
     rows: Sequence[Mapping[str, Any]], response_field: str, criterion: Criterion, fields: ExampleFields
 ) -> list[str | None]:
-    """The option's own label, a row; None where there is none."""
+    """Return the option's own label for each row; None if there is none."""
     field = fields.label.replace("{system}", response_field)
     cells = [_label_cell(row, given, field, criterion) for row, given in enumerate(rows)]
     reader = LabelReader(criterion, as_index=fields.as_index)

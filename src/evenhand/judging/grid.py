@@ -75,7 +75,7 @@ def _draw(grid: Grid, *labels: str) -> float:
 
 @cache
 def _orders(orders: Orders, places: int) -> tuple[Permutation, ...]:
-    """The orders that do not depend on the question."""
+    """Return the orders that do not depend on the question."""
     given = tuple(range(places))
     found: dict[Orders, tuple[Permutation, ...]] = {
         "given": (given,),
@@ -88,7 +88,7 @@ def _orders(orders: Orders, places: int) -> tuple[Permutation, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What is asked in one call: one question, or those of a sheet; and the orders in which it is shown.
+    """The questions of one call, one or those of a sheet; and the orders in which they are shown.
 
     Attributes:
         rows: The indices of the questions.
@@ -106,7 +106,7 @@ class Sheet:
     behind: Behind = ()
 
     async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
-        """One vote per question."""
+        """Cast one vote per question."""
         shown = self.orders[order]
         if self.questions[0].sheet:
             votes = await ask_sheet(flow, self.questions, shown, sample, caller, weight=weight)
@@ -129,7 +129,7 @@ class Task:
 
 
 def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | None) -> Sequence[float]:
-    """One weight per judge; 1 each by default.
+    """Return one weight per judge; 1 each by default.
 
     Raises:
         InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
@@ -151,7 +151,7 @@ def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | No
 
 
 def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False) -> list[Sheet]:
-    """What is asked in one call each, in the order of the questions.
+    """Group the questions by call, in their order.
 
     Args:
         questions: Of a run.
@@ -191,7 +191,7 @@ MOST_BEHIND: Final = 300
 
 
 def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
-    """Per question what its prompt says behind what is judged, so that other questions about it share its beginning.
+    """Return the parts that each prompt shows after the response, so that other questions share the prompt's beginning.
 
     That is what these questions differ in: the criterion, where several are asked about one response, or else the
     options, where they are asked in several orders; as long as it is short. It depends on nothing else, above all not
@@ -221,7 +221,7 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
 
 
 def _may_follow(question: Question, *, criterion: bool) -> bool:
-    """Whether the options, and the criterion with them, may be said behind what is judged."""
+    """Return whether the options, and the criterion with them, may follow the response."""
     said = [text for option in question.criterion.options for text in (option.label, option.description)]
     if criterion:
         said += [question.criterion.name, question.criterion.description]
@@ -230,7 +230,7 @@ def _may_follow(question: Question, *, criterion: bool) -> bool:
 
 
 def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
-    """What one judge is asked, with the places of the votes among those on a question."""
+    """Return the tasks of one judge, with the places of the votes among those on a question."""
     draws = range(grid.samples)
     for sheet in sheets:
         place = judge * len(sheet.orders) * grid.samples
@@ -252,7 +252,7 @@ ACCEPTED = "'all', 'baseline:<system>', 'sample:<pairs an instance>', 'swiss:<ro
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Which pairs meet.
+    """The rule by which pairs meet.
 
     Attributes:
         kind: ``all`` pairs; ``baseline``: one system against each other one; ``sample``: ``count`` random pairs an
@@ -306,7 +306,7 @@ class Design:
 
 
 def parse_design(text: str, *, seed: int = 0) -> Design:
-    """The design that a text names; the name of a baseline may contain colons.
+    """Parse the name of a design; the name of a baseline may contain colons.
 
     Raises:
         InvalidInputError: If it names none.
@@ -340,7 +340,7 @@ number from 1
 
 
 def fixed_pairs(design: Design, systems: Sequence[str], instances: int) -> list[tuple[Pair, ...]]:
-    """The pairs of each instance under a design that needs no results: ``all``, ``baseline`` or ``sample``.
+    """Return the pairs of each instance under a design that needs no results: ``all``, ``baseline`` or ``sample``.
 
     Raises:
         InvalidInputError: If the systems do not fit the design.
@@ -366,7 +366,7 @@ def swiss_pairs(
     winrates: Mapping[str, float | None],
     met: Sequence[AbstractSet[Pair]],
 ) -> list[tuple[Pair, ...]]:
-    """The pairs of each instance in one round of a Swiss design.
+    """Return the pairs of each instance in one round of a Swiss design.
 
     On each instance the best system that is still free meets the next best that is free and that it has not met there;
     a system without such an opponent sits the round out. In an odd field the system left over is the lowest.

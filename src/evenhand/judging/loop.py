@@ -324,7 +324,7 @@ class OpenPanel(Sequence[JudgeEngine]):
                 self._idle.set()
 
     def _workers(self, run: Run) -> list[Coroutine[Any, Any, None]]:
-        """As many as are useful, judge by judge in turns: the first questions get their votes from every judge."""
+        """Return the workers, judge by judge in turns, so that every judge votes on the first questions."""
         tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
         queues = [tasks_of(run.sheets, run.grid, place) for place in range(len(self._judges))]
         wanted = [min(lane.calls.engine.concurrency, tasks) for lane in self._lanes]
@@ -336,7 +336,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         ]
 
     async def _work(self, run: Run, lane: _Lane, tasks: Iterator[Task]) -> None:
-        """Cast the votes of one task after the other; later runs wait for a place until there are no more."""
+        """Cast the votes of one task one by one; later runs wait for a place until there are no more."""
         async with lane.places:
             while not self.budget.stopped and (task := next(tasks, None)) is not None:
                 await run.cast_task(task, lane.calls, lane.weight, self.budget, self.progress)
@@ -418,7 +418,7 @@ class OpenPanel(Sequence[JudgeEngine]):
             self._serving.result(GRACE_SECONDS)
 
     def _what_is_left(self) -> str:
-        """Say how many votes interrupted runs have, and how to continue."""
+        """Report the number of votes of interrupted runs, and how to continue."""
         open_votes = [vote for run in self._runs for row in run.votes for vote in row]
         cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in open_votes) + self._tally.votes
         total = max(len(open_votes) + self._tally.votes, self.progress.total)

@@ -215,7 +215,7 @@ def run_votes(
 
 
 class Shown(Protocol):
-    """What judges are shown of one row: a :class:`~evenhand.modes.mode.Subject`."""
+    """One row as judges see it: a :class:`~evenhand.modes.mode.Subject`."""
 
     @property
     def instance(self) -> int:
@@ -233,7 +233,7 @@ class Shown(Protocol):
 def fingerprint(
     judges: Iterable[JudgeEngine], asked: Iterable[tuple[Flow, Question]], examples: object, shown: Iterable[Shown]
 ) -> dict[str, Any]:
-    """The fingerprint of a run, as its parameters repeat it: ``judge``, ``prompts``, and ``shown``, what of each row.
+    """Return the fingerprint of a run, as its parameters repeat it: ``judge``, ``prompts``, and ``shown`` per row.
 
     Args:
         judges: Who judges.

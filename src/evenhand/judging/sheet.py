@@ -39,7 +39,7 @@ class _ShownItem:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What one reply says about one item."""
+    """The reading of one item in a reply."""
 
     answer: SheetAnswer
     reply: Completion

@@ -33,7 +33,7 @@ def option_probabilities(
     text: str,
     span: Span | None = None,
 ) -> tuple[float, ...] | None:
-    """The probability mass of each answer at the token of the verdict.
+    """Return the probability mass of each answer at the token of the verdict.
 
     That token is, in the stretch of the reply that ``span`` names, the first one whose word is the chosen answer.
     Without a span it is looked for in the one JSON field of the reply that is named like a verdict; or else it is the
@@ -80,7 +80,7 @@ def option_probabilities(
 
 
 def _words(answers: Sequence[str], *, by_truth: bool) -> Mapping[str, int] | None:
-    """Word -> the answer that it names; None if a word names two answers, or an answer has none."""
+    """Map each word to the answer that it names; None if a word names two answers, or an answer has none."""
     words = {spoken_word(answer): index for index, answer in enumerate(answers)}
     if len(words) < len(answers) or "" in words:
         return None
@@ -109,14 +109,14 @@ def _is_article(token: str) -> bool:
 
 
 def _end_early(logprobs: Sequence[TokenLogprob], text: str) -> bool:
-    """Whether words of the reply come after the last token, so that the verdict may be among them."""
+    """Return whether words of the reply come after the last token, so that the verdict may be among them."""
     extents = _extents([entry.token for entry in logprobs], text)
     covered = max((extent[1] for extent in extents if extent is not None), default=0)
     return any(character.isalnum() for character in text[covered:])
 
 
 def _candidates(entry: TokenLogprob) -> Iterator[tuple[str, float | None]]:
-    """The likeliest tokens at a place, each once, the generated one among them."""
+    """Return the likeliest tokens at a place, each once, the generated one among them."""
     yield from dict.fromkeys(entry.top)
     if entry.token not in {token for token, _ in entry.top}:
         yield entry.token, entry.logprob
@@ -144,7 +144,7 @@ def _masses(entry: TokenLogprob, words: Mapping[str, int], count: int) -> tuple[
 
 
 def _tokens_at(logprobs: Sequence[TokenLogprob], text: str, span: Span) -> list[int]:
-    """The tokens that cover a stretch of the text."""
+    """Return the tokens that cover a stretch of the text."""
     start, end = span
     return [
         place
@@ -154,7 +154,7 @@ def _tokens_at(logprobs: Sequence[TokenLogprob], text: str, span: Span) -> list[
 
 
 def _extents(tokens: Sequence[str], text: str) -> list[Span | None]:
-    """Where each token stands in the text, by character; None where that cannot be told."""
+    """Return the extent of each token in the text, by character; None if that is unknown."""
     sought = text.strip()
     if not sought:
         return [None] * len(tokens)
@@ -175,19 +175,19 @@ def _encoded(text: str) -> bytes:
 
 
 def _plain_bytes(token: str) -> bytes:
-    r"""The bytes of a token; parts of a character come as ``<0xE2>`` or ``bytes:\xe2``."""
+    r"""Return the bytes of a token; parts of a character come as ``<0xE2>`` or ``bytes:\xe2``."""
     if _BYTES_TOKEN.fullmatch(token):
         return bytes(int(found.group(1) or found.group(2), 16) for found in _BYTE.finditer(token))
     return _encoded(token)
 
 
 def _byte_level(token: str) -> bytes:
-    """The bytes of a token written in the alphabet of byte-level vocabularies, one character a byte."""
+    """Return the bytes of a token written in the alphabet of byte-level vocabularies, one character per byte."""
     return b"".join(_BYTE_ALPHABET.get(character, _encoded(character)) for character in token)
 
 
 def _byte_alphabet() -> Mapping[str, bytes]:
-    """Printable bytes stand for themselves; the others, in order, for the characters from U+0100 on."""
+    """Map printable bytes to themselves, and the others, in order, to the characters from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(0x100) if byte not in set(printable)]
     return {chr(byte): bytes([byte]) for byte in printable} | {
@@ -199,7 +199,7 @@ _BYTE_ALPHABET = _byte_alphabet()
 
 
 def _by_character(pieces: Sequence[bytes], start: int, sought: str, shift: int) -> list[Span | None]:
-    """Extents in characters from the bytes of the tokens, of which those from ``start`` on are the text."""
+    """Return extents in characters from the bytes of the tokens; the tokens from ``start`` on are the text."""
     characters = [place for place, character in enumerate(sought) for _ in _encoded(character)]  # of each byte
     edges = [edge - start for edge in (0, *accumulate(map(len, pieces)))]
     bounds = [(max(0, first), min(len(characters), last)) for first, last in pairwise(edges)]
@@ -210,7 +210,7 @@ def _by_character(pieces: Sequence[bytes], start: int, sought: str, shift: int) 
 
 
 def _one_after_another(tokens: Sequence[str], text: str, *, window: int = 32) -> list[Span | None]:
-    """Extents of the tokens that stand in the text in this order; None for the others (halves of characters, marks)."""
+    """Return extents of the tokens that stand in the text in this order; None for others (halves of characters)."""
     extents: list[Span | None] = []
     cursor = 0
     for token in tokens:
@@ -225,7 +225,7 @@ def _one_after_another(tokens: Sequence[str], text: str, *, window: int = 32) ->
 
 
 def spoken_word(token: str) -> str:
-    r"""The word of a token in one case, without white space, quotes, Markdown and punctuation around it.
+    r"""Return the word of a token in one case, without white space, quotes, Markdown and punctuation around it.
 
     Every surface form of an answer has the same word: its masses may be summed.
 

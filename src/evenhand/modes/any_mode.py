@@ -115,12 +115,12 @@ class ModeAnalysis(Analysis):
         return found
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Those of the criteria, where a score is in them."""
+        """Return the units of the criteria, if a score is in them."""
         del group
         return _hull(each.units for each in self._criteria if isinstance(each, Criterion))
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """That of the criteria and rubrics; of a mode that compares, shares."""
+        """Return the score range of the criteria and rubrics; of a mode that compares, that of shares."""
         del group
         if self.mode.compares:
             return (0.0, 1.0)
@@ -129,7 +129,7 @@ class ModeAnalysis(Analysis):
         )
 
     def outcomes(self) -> tuple[Outcomes, ...]:
-        """The score of each system, as the records of the mode have it.
+        """Return the score of each system, as the records of the mode have it.
 
         Raises:
             InvalidInputError: A mode whose records have no score.
@@ -157,7 +157,7 @@ class ModeAnalysis(Analysis):
         )
 
     def reported(self) -> Iterator[Reported]:
-        """The measures of each system; the score itself under the name of what was judged by, or of the mode."""
+        """Return the measures of each system; the score itself has the name of the criterion or of the mode."""
         for system, own in self.measures.items():
             n = getattr(own, "num_instances", None)
             of, scored = (system,) if system else (), None if n is None else n - getattr(own, "num_unscored", 0)
@@ -194,7 +194,7 @@ class ModeAnalysis(Analysis):
             )
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """That of the question, as the mode asks it."""
+        """Return the criterion of the question, as the mode asks it."""
         about, place = cell.about, cell.about["question"] or 0
         subject = self._subjects[about["system"], about["instance"]]
         if isinstance(subject.judged, Rubric):  # whose questions need the texts
@@ -207,7 +207,7 @@ class ModeAnalysis(Analysis):
         return {(each.system, each.instance): each.about for each in self.entries}
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
+        """Return the measures, one row per system; if they are too many for a page's width, one row per measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
         early, baseline = early_stop_note(self.parameters), baseline_note(self.parameters["judges"])
         notes = (*unscored_note(self.unscored_counts), *early, *baseline)
@@ -224,7 +224,7 @@ class ModeAnalysis(Analysis):
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each subject."""
+        """Return a row for each subject."""
         for each in self.entries:
             record = {
                 "instance": each.instance,
@@ -254,7 +254,7 @@ class ModeAnalysis(Analysis):
         return self.changed(self.changed_rules(rules))
 
     def overview(self) -> dict[str, Any]:
-        """The measures of each system."""
+        """Return the measures of each system."""
         return {"measures": {system: plain(own) for system, own in self.measures.items()}}
 
 

@@ -50,7 +50,7 @@ CHOICE_PANEL_RULES: Final = ("mode", "weighted_mode", "unanimous")
 
 
 def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
-    """The prompt that a name of :data:`CHOICE_PROMPTS` stands for, or a text of the user's own.
+    """Return the prompt that a name of :data:`CHOICE_PROMPTS` stands for, or a text of the user's own.
 
     None where the flow has its own prompt. A text is checked when the run begins
     (:meth:`~evenhand.judging.conversation.Flow.check_prompt`).
@@ -101,7 +101,7 @@ class ChoiceMode(Mode[Result]):
 
 
 def choice_question(about: Subject, unrelated: str | None = None) -> Question | None:
-    """Which of the candidates is the best; None where fewer than two have a text.
+    """Return the question which of the candidates is the best; None if fewer than two have a text.
 
     Args:
         about: The candidates; those that have a text are the options, in this order. It is judged by a criterion that
@@ -120,7 +120,7 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
 
 
 class EqualCandidatesWarning(EvenhandWarning):
-    """Candidates of one instance have the same text, so that no judge can tell them apart."""
+    """Candidates of one instance have the same text, so that no judge can distinguish them."""
 
 
 def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
@@ -221,12 +221,12 @@ class BestOfMode(ChoiceMode[Selection]):
             )
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """The one question; none where fewer than two candidates have a text."""
+        """Return the one question; none if fewer than two candidates have a text."""
         question = choice_question(about)
         return () if question is None else (question,)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Selection:
-        """See :func:`select`."""
+        """Return the selection; see :func:`select`."""
         rules = self.options
         return select(
             votes[0] if votes else (),
@@ -237,7 +237,7 @@ class BestOfMode(ChoiceMode[Selection]):
         )
 
     def record(self, about: Subject, result: Selection) -> dict[str, Any]:
-        """The candidate selected, and the share of each."""
+        """Return the candidate selected, and the share of each."""
         shares = dict(zip(result.names, result.shares or (), strict=False))
         return {
             "selected_candidate": result.selected,
@@ -249,7 +249,7 @@ class BestOfMode(ChoiceMode[Selection]):
         }
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Selection], level: Level) -> SelectionSummary:
-        """See :func:`summarize_selections`."""
+        """Return the measures; see :func:`summarize_selections`."""
         del subjects
         return summarize_selections(results, level=level)
 
@@ -262,7 +262,7 @@ def select(
     aggregation: str | None = None,
     on_position_bias: str | None = None,
 ) -> Selection:
-    """One instance's votes to the share of each candidate, and to the candidate selected.
+    """Aggregate one instance's votes into the share of each candidate, and the candidate selected.
 
     A judge's draws in one order are averaged, then its orders, then the judges, so that one judge that names a
     candidate in one of two orders gives it half of the instance. A candidate is selected if its share is the largest
@@ -360,7 +360,7 @@ def _leader(shares: Shares) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateRate:
-    """How often one candidate is selected.
+    """The selection rate of one candidate.
 
     Attributes:
         rate: Its mean share over the scored instances that offer it.
@@ -405,7 +405,7 @@ class SelectionSummary:
 
 
 def summarize_selections(selections: Sequence[Selection], *, level: Level = 0.95) -> SelectionSummary:
-    """Selection rates with intervals over instances.
+    """Return selection rates with intervals over instances.
 
     Args:
         selections: One per instance.

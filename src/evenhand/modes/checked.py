@@ -166,7 +166,7 @@ class ChecklistAnalysis(Analysis):
         )
 
     def outcomes(self) -> tuple[Outcomes, ...]:
-        """The primary score of each system, and its answers to each item of a checklist that all rows share."""
+        """Return the primary score of each system, and its answers to each item of a checklist that all rows share."""
         found = []
         shared = self.checklists[0] if len(self.checklists) == 1 else None
         name = "checklist" if shared is None else shared.name
@@ -183,7 +183,7 @@ class ChecklistAnalysis(Analysis):
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """Of each system: the primary score under the name of the checklist, the others, each item, each category."""
+        """Return, per system, the primary score under the name of the checklist, other scores, items and categories."""
         name = self.checklists[0].name if len(self.checklists) == 1 else "checklist"
         for system, report in self.reports.items():
             n, counts = report.num_instances - report.num_unscored - report.num_na, report.unscored_counts
@@ -213,14 +213,14 @@ class ChecklistAnalysis(Analysis):
             yield replace(asked, criterion=checklist, gold=named.get(str(cell.about["gold"])))
 
     def items(self) -> Iterator[Mapping[str, Any]]:
-        """The items of the checklist that all rows share, one by one."""
+        """Return the items of the checklist that all rows share, one by one."""
         for each in self.outcomes():
             named = {"system": each.system, "item": each.criterion}
             for row in each.rows if each.part_of is not None else ():
                 yield {"instance": row.instance, **named, "score": row.score, "selected": row.selected}
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """The item, as a criterion."""
+        """Return the item, as a criterion."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]
         return next(item.as_criterion() for item in checklist.items if item.name == cell.about["item"])
 
@@ -237,12 +237,12 @@ class ChecklistAnalysis(Analysis):
         }
 
     def _level_of(self, system: str) -> IntervalLevel:
-        """The level of intervals over the responses of a system, with their clusters."""
+        """Return the level of intervals over the responses of a system, with their clusters."""
         clusters = [response.cluster for response, _ in self._of_system(system)]
         return self.level_over(clusters)
 
     def gold_agreement(self, system: str) -> Interval | None:
-        """The share of a system's items, with an answer by a person and one by the judges, on which both agree.
+        """Return the share of a system's items on which a person and the judges agree, of those that both answered.
 
         Compared are the answers to the items' own questions, without their prerequisites.
         """
@@ -296,7 +296,7 @@ class ChecklistAnalysis(Analysis):
         )
 
     def rescored(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> dict[str, Any]:  # type: ignore[override] # the rules by name
-        """The same votes under another primary metric or other rules, without a call.
+        """Return the same votes under another primary metric or other rules, without a call.
 
         Args:
             primary_metric: ``pass``, ``weighted`` or ``normalized``; None leaves it as it was.
@@ -322,7 +322,7 @@ class ChecklistAnalysis(Analysis):
         return self.changed(changed, primary_metric=metric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The systems, how they differ, the questions, and the categories where there are several."""
+        """Return the tables of systems, their differences, the questions, and the categories if there are several."""
         best = best_system({system: report.primary_score for system, report in self.reports.items()})
         categories = list(
             dict.fromkeys(each.category for report in self.reports.values() for each in report.categories)
@@ -341,7 +341,7 @@ class ChecklistAnalysis(Analysis):
                 yield {**_identity(response, result), **item, "cluster": response.cluster}
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each response: its scores, and its items inside."""
+        """Return a row for each response: its scores, with its items inside."""
         for response, result in zip(self.entries, self.results, strict=True):
             yield {
                 **_identity(response, result),
@@ -355,14 +355,14 @@ class ChecklistAnalysis(Analysis):
             }
 
     def overview(self) -> dict[str, Any]:
-        """The fields of each system's report, and of each difference."""
+        """Return the fields of each system's report, and of each difference."""
         return {
             "differences": [plain(each) for each in self.differences],
             "reports": {system: plain(report) for system, report in self.reports.items()},
         }
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each answer, as ``checklist(votes=rows)`` reads them.
+        """Return a row for each answer, as ``checklist(votes=rows)`` reads them.
 
         An item of a response that is missing is a row without a judge.
         """
@@ -417,7 +417,7 @@ def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[
 
 
 def _judged_items(response: CheckedResponse, result: ChecklistResult) -> Iterator[JudgedRow]:
-    """The answers to the items' own questions, and those that a person gave."""
+    """Return the answers to the items' own questions, and those that a person gave."""
     places: Mapping[Answer | None, int] = {"yes": 0, "no": 1, "na": 2}
     values = {0: 1.0, 1: 0.0}
     for item, gold in zip(result.items, response.gold, strict=True):
@@ -431,12 +431,12 @@ def _identity(response: CheckedResponse, result: ChecklistResult) -> dict[str, A
 
 
 def _primary(table: ChecklistAnalysis) -> str:
-    """What the primary score is called."""
+    """Return the name of the primary score."""
     return METRICS[table.parameters["primary_metric"]]
 
 
 def _level(table: ChecklistAnalysis) -> str:
-    """How the level of intervals stands in headers."""
+    """Format the level of intervals for headers."""
     return f"[{format_level(table.parameters['level'])}]"
 
 
@@ -473,7 +473,7 @@ def _differs(name: str, reports: Iterable[ChecklistReport]) -> bool:
 
 
 def _questions_table(table: ChecklistAnalysis) -> TextTable:
-    """One system: every question with what it tells."""
+    """Return the table for one system: every question with its measures."""
     (report,) = table.reports.values()
     columns = (
         Column(f"pass rate {_level(table)}", "pass_rate"),
@@ -488,7 +488,7 @@ def _questions_table(table: ChecklistAnalysis) -> TextTable:
 
 
 def _questions_by_system_table(table: ChecklistAnalysis) -> TextTable:
-    """Several systems: every question with the pass rate of each."""
+    """Return the table for several systems: every question with the pass rate of each."""
     reports = table.reports
     labels = list(dict.fromkeys(item.label for report in reports.values() for item in report.items))
     items = {system: {item.label: item for item in report.items} for system, report in reports.items()}
@@ -532,7 +532,7 @@ def _categories_table(table: ChecklistAnalysis, categories: Sequence[str]) -> Te
 
 
 def _told_apart_note(items: Mapping[str, Mapping[str, ItemReport]], labels: Sequence[str]) -> tuple[str, ...]:
-    """The questions that tell nothing, since every response of every system passes or fails them."""
+    """Return the note on the questions that every response of every system passes, or fails."""
     notes = []
     for finding in _TELL_NOTHING:
         named = [
@@ -546,7 +546,7 @@ def _told_apart_note(items: Mapping[str, Mapping[str, ItemReport]], labels: Sequ
 
 
 def _told(item: ItemReport) -> str | None:
-    """What is said of a question that tells responses apart by nothing."""
+    """Describe a question that does not distinguish responses."""
     return item.finding if item.finding in _TELL_NOTHING else None
 
 

@@ -68,7 +68,7 @@ PRIMARY_SCORES: Final[Mapping[Metric, PrimaryScore]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChecklistResult:
-    """One response by a checklist.
+    """The result of one response by a checklist.
 
     Attributes:
         checklist: As it was asked, with N/A where that was offered.
@@ -86,7 +86,7 @@ class ChecklistResult:
 
     @classmethod
     def of(cls, checklist: Checklist, verdicts: Sequence[Verdict], metric: Metric, rules: VoteRules) -> Self:
-        """The result of one verdict per item, in the checklist's order."""
+        """Return the result of one verdict per item, in the checklist's order."""
         primary = PRIMARY_SCORES[metric]
         items = item_results(verdicts, checklist, rules=rules)
         ends = possible_ends(items, primary=primary)
@@ -117,7 +117,7 @@ class ChecklistResult:
         return self.limits("primary_score")
 
     def limits(self, name: str) -> tuple[float, float] | None:
-        """The same of any score; None where it has no value."""
+        """Return the limits of any score; None if it has no value."""
         low, high = (getattr(end, name) for end in self.ends)
         return None if low is None or high is None else (low, high)
 
@@ -159,7 +159,7 @@ class ChecklistResult:
         return tuple(result.verdict for result in self.items)
 
     def record(self) -> dict[str, Any]:
-        """The scores and what they rest on, as a flat row."""
+        """Return the scores and the counts behind them, as a flat row."""
         return {
             **{name: getattr(self.scores, name) for name in OF_RESPONSE},
             "primary_metric": self.primary_metric,
@@ -167,12 +167,12 @@ class ChecklistResult:
         }
 
     def counts(self) -> dict[str, int]:
-        """How many items were answered how."""
+        """Count the items by answer."""
         return {name: getattr(self.scores, name) for name in ("yes", "no", "na", "answered", "unanswered")}
 
 
 def item_record(result: ItemResult) -> dict[str, Any]:
-    """One item of one response, as a flat row."""
+    """Return one item of one response, as a flat row."""
     return {
         "question": result.item.question,
         "category": result.item.category,
@@ -246,14 +246,14 @@ class ChecklistMode(Mode[ChecklistResult]):
         return self.options.primary_metric == "normalized" if asked is None else asked
 
     def offered(self, checklist: Checklist) -> Checklist:
-        """The checklist with N/A offered as it is allowed."""
+        """Return the checklist with N/A offered as it is allowed."""
         if self.options.allow_na is None:
             return checklist
         items = tuple(item.model_copy(update={"na": self.options.allow_na}) for item in checklist.items)
         return checklist.model_copy(update={"items": items})
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """One question an item; none about a response that is missing.
+        """Return one question per item; none about a response that is missing.
 
         Args:
             about: The one response, and the checklist as it was :meth:`offered`. Its name tells the response from
@@ -287,7 +287,7 @@ class ChecklistMode(Mode[ChecklistResult]):
         return ChecklistResult.of(checklist, verdicts, self.options.primary_metric, rules)
 
     def record(self, about: Subject, result: ChecklistResult) -> dict[str, Any]:
-        """The scores, how many items were answered how, and the items."""
+        """Return the score, the number of items by answer, and the items."""
         del about
         return {**result.record(), **result.counts(), "items": [item_record(item) for item in result.items]}
 
@@ -307,18 +307,18 @@ class ChecklistMode(Mode[ChecklistResult]):
         return "checklist"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The checklists."""
+        """Return the checklists."""
         return {"systems": [*systems], "checklists": [each.model_dump(mode="json") for each in judged]}
 
     def measures(
         self, subjects: Sequence[Subject], results: Sequence[ChecklistResult], level: Level
     ) -> ChecklistReport:
-        """See :func:`report_checklists`."""
+        """Return the measures; see :func:`report_checklists`."""
         del subjects
         return report_checklists(results, level=level, seed=self.options.seed)
 
     def parameters(self) -> dict[str, Any]:
-        """What a result depends on, as plain JSON."""
+        """Return the parameters of a result, as plain JSON."""
         own = {name: getattr(self.options, name) for name in OWN_OPTIONS}
         return {**own, "use_logprobs": self.asks_logprobs, **self.run_parameters()}
 
@@ -526,7 +526,7 @@ def _leading(bounds: Mapping[str, UnscoredBounds | None]) -> Bounds:
 
 
 def _item_limits(item: ItemResult) -> tuple[float, float] | None:
-    """Whether it is met if every missing answer had been no, and yes; None where it does not apply."""
+    """Return whether the item is met if every missing answer was no, and yes; None if it does not apply."""
     low, high = (_MET.get(answer) for answer in item.possible or (item.answer, item.answer))
     return None if low is None or high is None else (low, high)
 
@@ -534,19 +534,19 @@ def _item_limits(item: ItemResult) -> tuple[float, float] | None:
 def _unscored_rate(
     rate: Interval | None, cells: Sequence[tuple[int, ItemResult]], n_results: int, *, level: Level
 ) -> UnscoredBounds | None:
-    """The bounds of yes / answered over items, each with the row of its response, where these lead."""
+    """Return the bounds of yes / answered over items, each with the row of its response, if these lead."""
     labels = IntervalLevel.of(level).labels(n_results)
     over = IntervalLevel.of(level).over([int(labels[row]) for row, _ in cells])
     return unscored_bounds(rate, [_item_limits(item) for _, item in cells], level=over, unit="items")
 
 
 def _columns(rows: Sequence[Sequence[float | None]], width: int) -> FloatArray:
-    """Rows as statistics take them: NaN for a missing number."""
+    """Return rows as statistics take them: NaN for a missing number."""
     return np.array(rows, dtype=float).reshape(len(rows), width)
 
 
 def _shares(counts: Sequence[Sequence[tuple[float, float]]], width: int) -> tuple[FloatArray, FloatArray]:
-    """Numerators and denominators, each (n_results, n_shares)."""
+    """Return numerators and denominators, each (n_results, n_shares)."""
     table = np.array(counts, dtype=float).reshape(len(counts), width, 2)
     return table[:, :, 0], table[:, :, 1]
 
@@ -557,7 +557,7 @@ def _sum_and_count(values: Iterable[float | None]) -> tuple[float, float]:
 
 
 def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
-    """Numerator and denominator of each of :data:`RATES`."""
+    """Return the numerator and denominator of each of :data:`RATES`."""
     scores, verdicts = result.scores, result.verdicts
     return (
         (scores.yes, scores.answered),
@@ -592,7 +592,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: Level, seed: int
 def _by_item(
     found: Mapping[_Question, _Cells], n_results: int, number: Callable[[ItemResult], float | None]
 ) -> FloatArray:
-    """Shape (n_results, n_items), NaN for a missing number; where each response has its own items, most are missing."""
+    """Return shape (n_results, n_items), NaN for a missing number, as for the items of other responses."""
     table = np.full((n_results, len(found)), np.nan)
     for column, cells in enumerate(found.values()):
         table[list(cells), column] = [number(item) for item in cells.values()]
@@ -600,7 +600,7 @@ def _by_item(
 
 
 def _alike(results: Sequence[ChecklistResult]) -> bool:
-    """Whether an item's name means the same question in every checklist."""
+    """Return whether an item's name means the same question in every checklist."""
     questions: dict[str, str] = {}
     return all(
         questions.setdefault(item.name, item.question) == item.question
@@ -610,7 +610,7 @@ def _alike(results: Sequence[ChecklistResult]) -> bool:
 
 
 def _labels(found: Mapping[_Question, _Cells]) -> list[str]:
-    """Names where they tell the questions apart and are more than numbers, else the questions."""
+    """Return names if they distinguish the questions and are more than numbers, else the questions."""
     names = [sorted({item.item.name for item in cells.values()}) for cells in found.values()]
     times = Counter(name for given in names for name in given)
     return [
@@ -629,7 +629,7 @@ def _met(item: ItemResult) -> float | None:
 def _item_unscored(
     by_row: _Cells, n_results: int, pass_rate: Interval | None, confidence: Interval | None, *, level: Level
 ) -> Bounds:
-    """The bounds of an item's scores that lead; a confidence has some where that of another response is known."""
+    """Return the leading bounds of an item's scores; a confidence has some if that of another response is known."""
     if all(item.possible is None for item in by_row.values()):
         return MappingProxyType({})
     places = [by_row.get(row) for row in range(n_results)]
@@ -642,7 +642,7 @@ def _item_unscored(
 
 
 def _confidence_limits(item: ItemResult) -> tuple[float, float] | None:
-    """The same of its confidence; None too where an answer that was read has none."""
+    """Return the limits of its confidence; None too if an answer that was read has none."""
     if _item_limits(item) is None or (item.answer is not None and item.confidence is None):
         return None
     one = item.confidence

@@ -105,11 +105,11 @@ class Contest:
         return None if value is None else self.grade_at(value)
 
     def score_at(self, value: float) -> float:
-        """The score if the verdict had this value."""
+        """Return the score if the verdict had this value."""
         return side_of(value) if self.graded or side_of(value) == 0.5 else value  # a mean may miss the half by rounding
 
     def grade_at(self, value: float) -> float | None:
-        """The grade if the verdict had this value; None when not graded."""
+        """Return the grade if the verdict had this value; None when not graded."""
         if not self.graded:
             return None
         return 0.0 if side_of(value) == 0.5 else 4 * (value - 0.5)
@@ -127,21 +127,21 @@ class Contest:
         return "not_applicable" if self.verdict.na else self.verdict.unscored_reason
 
     def winner_in(self, verdict: Verdict) -> str | None:
-        """The system that a verdict on this contest prefers; None for a tie, and when unscored."""
+        """Return the system that a verdict on this contest prefers; None for a tie, and when unscored."""
         if verdict.aggregated_value is None:
             return None
         return {1.0: self.first, 0.0: self.second}.get(side_of(verdict.aggregated_value))
 
     def opponent(self, system: str) -> str:
-        """The other system."""
+        """Return the other system."""
         return self.second if self._is_first(system) else self.first
 
     def score_of(self, system: str) -> float | None:
-        """The score for one of the two systems."""
+        """Return the score for one of the two systems."""
         return self.score if self.score is None or self._is_first(system) else 1 - self.score
 
     def grade_of(self, system: str) -> float | None:
-        """The grade for one of the two systems."""
+        """Return the grade for one of the two systems."""
         return self.grade if self.grade is None or self._is_first(system) else 0.0 - self.grade
 
     @property
@@ -164,12 +164,12 @@ class Contest:
 
 
 def is_graded(criterion: Criterion) -> bool:
-    """Whether a comparison is offered degrees of preference."""
+    """Return whether a comparison is offered degrees of preference."""
     return len([option for option in criterion.options if not option.na]) > 3
 
 
 def side_of(value: float) -> float:
-    """1, ½ or 0: whom a value prefers."""
+    """Return 1, ½ or 0: the preference that a value means."""
     if abs(value - 0.5) <= TOLERANCE:
         return 0.5
     return 1.0 if value > 0.5 else 0.0
@@ -197,7 +197,7 @@ class Tally(NamedTuple):
 
     @property
     def mirrored(self) -> Tally:
-        """The same for the other side."""
+        """Return the battles of the other side."""
         return Tally(self.battles - self.wins, self.battles)
 
 
@@ -243,7 +243,7 @@ def tally_table(
 
 
 def as_read(reduction: Reduction) -> Callable[[Contest], tuple[Tally, Tally] | None]:
-    """The outcome of a contest for both systems; None of an unscored one.
+    """Return the outcome of a contest for both systems; None of an unscored one.
 
     ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
     positive s is s battles won, a negative one |s| battles lost, and 0 two battles with one win.
@@ -262,7 +262,7 @@ def as_read(reduction: Reduction) -> Callable[[Contest], tuple[Tally, Tally] | N
 def winrates(
     contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
 ) -> dict[str, float | None]:
-    """System -> share of battles won over all its scored contests; None for a system without one.
+    """Return each system's share of battles won over all its scored contests; None for a system without one.
 
     Every scored contest counts alike, so that the winrates, each weighted by its system's contests, sum to the number
     of scored contests (``win_rate``).
@@ -272,7 +272,7 @@ def winrates(
 
 
 def limits(contest: Contest, reduction: Reduction = "win_rate") -> tuple[Tally, Tally]:
-    """The battles for the first system if every unscored vote had been against it, and if all had been for it.
+    """Return the battles for the first system if every unscored vote had been against it, and if all had been for it.
 
     An unscored contest is then lost, or won, at the highest grade. One that is scored on some of its votes has the
     ``bounds`` of its verdict: read in one order only it may turn out to be a tie. The two are equal where all is read.
@@ -285,7 +285,7 @@ def limits(contest: Contest, reduction: Reduction = "win_rate") -> tuple[Tally, 
 
 
 def _battles(contest: Contest, value: float, reduction: Reduction) -> Tally:
-    """The battles that the first system wins where the verdict has this value, and those that are fought."""
+    """Return the battles that the first system wins if the verdict has this value, and those that are fought."""
     if reduction == "win_rate":
         return Tally(contest.score_at(value), 1.0)
     grade = contest.grade_at(value)
@@ -298,7 +298,7 @@ def _battles(contest: Contest, value: float, reduction: Reduction) -> Tally:
 
 
 def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:
-    """System -> rank, 1 the best; equals share the better rank, and a system without a winrate has none.
+    """Return ranks, 1 the best; equals share the better rank, and a system without a winrate has none.
 
     >>> rankings({"a": 0.5, "b": 1.0, "c": 0.5, "d": None})
     {'a': 2, 'b': 1, 'c': 2, 'd': None}
@@ -313,7 +313,7 @@ def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:
 def instance_rankings(
     contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
 ) -> dict[str, int | None]:
-    """System -> rank among those that it can be compared with on one instance, 1 the best; equals share the better.
+    """Return ranks among systems that can be compared on one instance, 1 the best; equals share the better.
 
     By winrate where every two of the systems with a scored contest met equally often; otherwise, the opponents being
     unequal, by :func:`~evenhand.statistics.strengths.strengths_of_wins`. None for a system without a scored
@@ -329,7 +329,7 @@ def instance_rankings(
 def resolved_contests(
     contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
 ) -> Contests:
-    """One row per contest, orders and judges collapsed; unscored contests included as such.
+    """Return one row per contest, orders and judges collapsed; unscored contests included as such.
 
     A contest weighs the battles that it is fought over (:func:`as_read`), as a share of the most.
     """
@@ -346,7 +346,7 @@ def resolved_contests(
 
 
 def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
-    """One row per vote, the system that the judge was shown first as ``first``; unscored votes included as such.
+    """Return one row per vote, the system shown first as ``first``; unscored votes included as such.
 
     Of draws that could stop early the first two: the others were made because those did not agree.
 
@@ -365,7 +365,7 @@ def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> C
 
 
 def cluster_numbers(contests: Sequence[Contest]) -> list[int]:
-    """A number for what each contest belongs to: its instance, or the cluster of that."""
+    """Return a number for the cluster of each contest: its instance, or the cluster of its instance."""
     numbers: dict[str, int] = {}
     return [
         contest.instance if contest.cluster is None else numbers.setdefault(contest.cluster, len(numbers))

@@ -31,7 +31,7 @@ read; NaN where there is none, or the question does not apply."""
 
 
 def scored_rows(rows: Iterable[tuple[float | None, tuple[float, float] | None]]) -> Scored:
-    """The scores of rows, each with its bounds.
+    """Return the scores of rows, each with its bounds.
 
     >>> scored_rows([(1.0, (1.0, 1.0)), (None, None)]).tolist()
     [[1.0, 1.0, 1.0], [nan, nan, nan]]
@@ -41,7 +41,7 @@ def scored_rows(rows: Iterable[tuple[float | None, tuple[float, float] | None]])
 
 @dataclass(frozen=True, slots=True)
 class SystemDifference:
-    """How far two systems differ on one score: see `evenhand.statistics.paired_differences`.
+    """The difference of two systems on one score: see `evenhand.statistics.paired_differences`.
 
     Attributes:
         score: Which: a criterion's name, a rubric's, or ``pass rate``.
@@ -66,7 +66,7 @@ class SystemDifference:
     if_unscored_high: float | None
 
     def reported(self) -> Iterator[Reported]:
-        """The difference, in both directions."""
+        """Return the difference, in both directions."""
         name = f"{self.score.replace(' ', '_')}.difference"
         no_row = "no row has both scores"
         of = (self.first, self.second)
@@ -84,7 +84,7 @@ def system_differences(
     level: Level,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> tuple[SystemDifference, ...]:
-    """All pairs of systems on each score; one family for Holm's correction.
+    """Return all pairs of systems on each score; one family for Holm's correction.
 
     Args:
         scored: Name of the score -> system -> its rows, the same ones for every system.
@@ -117,20 +117,20 @@ def system_differences(
 
 
 def _range(known: tuple[float, float], *tables: NDArray[np.float64]) -> tuple[float, float]:
-    """The range that is known, and as far beyond as the scores go: a length penalty may take them below it."""
+    """Return the known range, extended to all scores: a length penalty may take them below it."""
     numbers = np.concatenate([table[np.isfinite(table)] for table in tables])
     return float(numbers.min(initial=known[0])), float(numbers.max(initial=known[1]))
 
 
 def best_system(scores: Mapping[str, Interval | Missing | None]) -> str:
-    """The system with the highest mean score, the first of equals."""
+    """Return the system with the highest mean score, the first of equals."""
     return max(scores, key=lambda system: found.estimate if (found := scores[system]) else -math.inf)
 
 
 def differences_tables(
     differences: Sequence[SystemDifference], best: Mapping[str, str], *, level: float, kind: str = "differences"
 ) -> tuple[TextTable, ...]:
-    """The table of the differences; none of a single system.
+    """Return the table of the differences; none of a single system.
 
     Args:
         differences: One family.

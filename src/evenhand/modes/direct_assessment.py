@@ -37,17 +37,17 @@ class DirectMode(Mode[Verdict]):
     function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """The one question; none about a response that is missing."""
+        """Return the one question; none about a response that is missing."""
         (name,) = about.texts
         identifier = f"{about.named}/{name}/{about.judged.name}" if name else about.named
         return tuple(assessment_question(identifier, about, self.pools) for _ in about.responses)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
-        """The verdict."""
+        """Return the verdict."""
         return self.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
 
     def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
-        """What the verdict says."""
+        """Return the verdict as a flat row."""
         del about
         return verdict_record(result)
 
@@ -62,11 +62,11 @@ class DirectMode(Mode[Verdict]):
         return "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The criteria."""
+        """Return the criteria."""
         return {"systems": [*systems], **super().judged_by(judged, systems), "rubric": None}
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: Level) -> ScoreSummary:
-        """See :func:`~evenhand.scoring.summarize`."""
+        """Return the measures; see :func:`~evenhand.scoring.summarize`."""
         rules = self.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
         ranges = [about.judged.score_range for about in subjects]
@@ -100,19 +100,19 @@ def judgement_about(about: Subject, criterion: str) -> dict[str, Any]:
 
 
 def covered_mass(verdict: Verdict, criterion: Criterion, rules: VoteRules) -> float | None:
-    """How much of the probability an expected value rests on; None without probabilities."""
+    """Return the probability behind an expected value; None without probabilities."""
     return mean_covered_mass(verdict.votes, criterion) if rules.scoring == "expected" else None
 
 
 def assessment_question(identifier: str, about: Subject, pools: Mapping[str, ExamplePool]) -> Question:
-    """What is asked about one response on one criterion, with the cases that are shown first."""
+    """Return the question about one response on one criterion, with its examples."""
     question = about.question(identifier, about.judged, about.responses)
     pool = pools.get(about.judged.name)
     return question if pool is None else pool.shown_to(question)
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as a flat row, without its votes."""
+    """Return a verdict as a flat row, without its votes."""
     return {
         "selected_option": verdict.selected_label,
         "score": verdict.aggregated_value,

@@ -92,7 +92,7 @@ class InstanceGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceHistograms:
-    """Which places and which candidates were chosen, for one number of candidates shown.
+    """How often places and candidates were chosen, for one number of candidates shown.
 
     Attributes:
         n_options: Candidates shown.
@@ -107,7 +107,7 @@ class ChoiceHistograms:
     candidates: Uniformity | Missing
 
     def scores(self) -> dict[str, float]:
-        """Counts and tests by number of candidates shown, such as ``place_1_of_4`` and ``places_of_4_p_value``."""
+        """Return counts and tests by number of candidates shown, such as ``places_of_4_p_value``."""
         scores: dict[str, float] = {}
         of = f"of_{self.n_options}"
         for one, many, found in (("place", "places", self.places), ("candidate", "candidates", self.candidates)):
@@ -124,7 +124,7 @@ class ChoiceHistograms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
-    """The Grade Score of one judge on a data set, and what it rests on.
+    """The Grade Score of one judge on a data set, and its components.
 
     Attributes:
         judge_id: The judge.
@@ -194,7 +194,7 @@ class Grading:
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """What an option from another instance does to a judge.
+    """The effect on a judge of an option from another instance.
 
     Attributes:
         chosen: Share of the answers that chose it.
@@ -279,29 +279,29 @@ class GradeMode(ChoiceMode[Rotations]):
     function: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
-        """Which candidate is the best, and where the facts hold an unrelated option, the same with it among them."""
+        """Return the question about the best candidate, and, if there is an unrelated option, one with it."""
         asked = [choice_question(about, *unrelated) for unrelated in _runs(about)]
         return tuple(question for question in asked if question is not None)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Rotations:
-        """The votes, run by run."""
+        """Return the votes, run by run."""
         runs = tuple(map(tuple, votes)) or ((),) * len(_runs(about))
         return Rotations(about.names, runs)
 
     def record(self, about: Subject, result: Rotations) -> dict[str, Any]:
-        """Each judge's Grade Score without the unrelated option."""
+        """Return each judge's Grade Score without the unrelated option."""
         del about
         return {judge: self.grade_of(judge, result.runs[0]).grade_score for judge in self.judges}
 
     def cells(self, about: Subject, result: Rotations, place: int) -> VoteCells:
-        """One cell without, and where it was asked with, the unrelated option."""
+        """Return the cell without the unrelated option, and the cell with it, if it was asked."""
         del place
         for run, votes in enumerate(result.runs):
             named = {"prompt": self.prompt, "candidates": list(about.names), "missing": list(about.missing)}
             yield {"with_unrelated": bool(run), "unrelated": about.facts[UNRELATED] if run else None, **named}, votes
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: Level) -> GradeMeasures:
-        """See :func:`grade` and :func:`unrelated_effect`."""
+        """Return the measures; see :func:`grade` and :func:`unrelated_effect`."""
         del subjects
         runs = list(zip(*(each.runs for each in results), strict=True))
         gradings = {
@@ -320,26 +320,26 @@ class GradeMode(ChoiceMode[Rotations]):
         return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The criterion."""
+        """Return the criterion."""
         del systems
         return {"criterion": one_criterion(judged)}
 
     def parameters(self) -> dict[str, Any]:
-        """What a result depends on, as plain JSON."""
+        """Return the parameters of a result, as plain JSON."""
         return {"prompts": [self.prompt], **self.run_parameters()}
 
     def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
-        """One judge on one instance."""
+        """Return the grade of one judge on one instance."""
         return _instance_grade([vote for vote in votes if vote.judge_id == judge], {}, self.options.seed)
 
 
 def _runs(about: Subject) -> list[tuple[str, ...]]:
-    """What is added to the candidates in each run."""
+    """Return the candidates added in each run."""
     return [(), *([(about.facts[UNRELATED],)] if UNRELATED in about.facts else [])]
 
 
 def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, ...]:
-    """The same, each with the text of its unrelated option among its facts; see :func:`unrelated_candidates`.
+    """Return instances with the text of the unrelated option among the facts; see :func:`unrelated_candidates`.
 
     Whoever is asked may have to see the rows that hold the text, too.
     """
@@ -359,7 +359,7 @@ def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, 
 
 
 def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str | None, ...]:
-    """For every instance a candidate of another instance, drawn with the seed.
+    """Draw, for every instance, a candidate of another instance, with the seed.
 
     All texts lie on a circle at places that the seed and the text determine. An instance begins at a place that the
     seed and its ``draw_key`` determine, and takes the next text that is not blank and equals none of its own candidates
@@ -401,7 +401,7 @@ def _around(circle: Sequence[tuple[float, str]], start: int) -> Iterator[str]:
 
 
 def _lot(seed: int, *labels: str) -> float:
-    """A number in [0, 1) that the seed and the labels determine."""
+    """Return a number in [0, 1) that the seed and the labels determine."""
     material = json.dumps([seed, "unrelated", *labels]).encode()
     return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
 
@@ -463,7 +463,7 @@ def grade(
 
 
 def unrelated_effect(with_option: Grading, without_option: Grading) -> UnrelatedEffect:
-    """What the unrelated option changes: the two runs, instance by instance.
+    """Return the effect of the unrelated option: the difference of the two runs, instance by instance.
 
     The share chosen is sum(choices of the unrelated option) / sum(answers): 0 for a judge that reads, 1 / (N + 1) for
     one that chooses by place or at random. The differences are means over the instances scored in both runs, in
@@ -505,7 +505,7 @@ def _draws(votes: Sequence[Vote]) -> list[list[Vote]]:
 
 
 def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
-    """How often each place, and each candidate, was chosen."""
+    """Count how often each place, and each candidate, was chosen."""
     chosen = [
         (vote.order.index(vote.selected_index), vote.selected_index)
         for vote in votes
@@ -517,7 +517,7 @@ def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
 
 
 def _scored_sizes(votes: Sequence[Vote]) -> list[int]:
-    """How many rotations were answered, for each draw in which two were."""
+    """Return the number of answered rotations of each draw that has at least two."""
     answered = [sum(vote.selected_index is not None for vote in drawn) for drawn in _draws(votes)]
     return [count for count in answered if count >= 2]
 
@@ -682,7 +682,7 @@ class GradeAnalysis(Analysis):
         }
 
     def reported(self) -> Iterator[Reported]:
-        """Of each judge under each prompt, and what an unrelated option changes."""
+        """Return the measures of each judge under each prompt, and the effect of an unrelated option."""
         for (judge, prompt, unrelated), grading in self.gradings.items():
             of = (judge, prompt, *(["unrelated"] if unrelated else []))
             yield Reported("", of, grading, grading.num_scored, grading.unscored_counts)
@@ -709,13 +709,13 @@ class GradeAnalysis(Analysis):
             )
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The scores, what the unrelated option changes where there is one, and the places chosen."""
+        """Return the tables of scores, the effect of the unrelated option if there is one, and the places chosen."""
         level = format_level(self.parameters["level"])
         effects = [self._effects_table(level)] if self.unrelated_effects else []
         return (self._scores_table(level), *effects, self._places_table())
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` is what was shown, by name.
+        """Return a row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` holds the names as shown.
 
         An instance with too few candidates that have a text is a row without a judge.
 
@@ -777,7 +777,7 @@ class GradeAnalysis(Analysis):
         return measures_table("An unrelated option among the candidates", (self._key,), rows, columns, kind="unrelated")
 
     def _places_table(self) -> TextTable:
-        """Shares of the places, and the tests that they are even."""
+        """Return the table with shares of the places, and the tests that they are even."""
         found = [(run, each) for run, grading in self.gradings.items() for each in grading.histograms]
         width = max((each.n_options for _, each in found), default=0)
         places = map(str, range(1, width + 1))
@@ -815,7 +815,7 @@ class GradeAnalysis(Analysis):
         yield from baseline_note(self.parameters["judges"])
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each judge, prompt, run and instance."""
+        """Return a row for each judge, prompt, run and instance."""
         asked: dict[tuple[str, bool], list[GradedInstance]] = {}
         for each in self.entries:
             asked.setdefault((each.prompt, each.with_unrelated), []).append(each)

@@ -155,7 +155,7 @@ class JudgedColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Those of all, one after the other."""
+        """Return all columns, one after the other."""
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts]) for name in ("instances", "selected", "gold")
         }
@@ -167,23 +167,23 @@ class JudgedColumns:
         return len(self.instances)
 
     def gold_agreement(self, level: IntervalLevel) -> Interval | None:
-        """The share of the rows with a gold label and a selection whose labels are the same."""
+        """Return the share of the rows with a gold label and a selection whose labels are the same."""
         both = (self.gold >= 0) & (self.selected >= 0)
         (share,) = mean_intervals(np.where(both, self.gold == self.selected, np.nan), level=level)
         return share
 
     def scored(self) -> FloatArray:
-        """Shape (n, 3): the score of each, and between which it could have been."""
+        """Return shape (n, 3): the score of each row, and its two limits."""
         return np.column_stack([self.verdicts.score, self.verdicts.limits(self.ranges())])
 
     def ranges(self) -> FloatArray:
-        """Shape (n, 2): that of the criterion for each."""
+        """Return shape (n, 2): the range of the criterion for each row."""
         return np.tile(np.array(self.criterion.score_range, dtype=float), (len(self), 1))
 
 
 @dataclass(frozen=True)
 class JudgedOutcomes(Sequence[Outcome]):
-    """The judgements of a system as outcomes, each made when it is asked for.
+    """The judgements of a system as outcomes, each made when it is needed.
 
     Attributes:
         system: Whose.
@@ -422,7 +422,7 @@ class JudgementAnalysis(Analysis):
         )
 
     def outcomes(self) -> tuple[Outcomes, ...]:
-        """Of each system on each criterion, and by the rubric."""
+        """Return the outcomes of each system on each criterion, and by the rubric."""
         rubric = self.rubric
         found = []
         for system in self.systems:
@@ -441,7 +441,7 @@ class JudgementAnalysis(Analysis):
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
-        """Of the rubric and each criterion; how systems differ; how far verdicts agree with gold."""
+        """Return the measures of the rubric and each criterion, the differences, and the agreement with gold."""
         for system, rubric in self.rubric_scores.items():
             n = rubric.num_instances - rubric.num_unscored - rubric.num_na
             yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.unscored_counts)
@@ -463,19 +463,19 @@ class JudgementAnalysis(Analysis):
         return tuple(each.verdict for each in self.entries)
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """The criterion that the cell names."""
+        """Return the criterion that the cell names."""
         return next(each for each in self.criteria if each.name == cell.about["criterion"])
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """Those of the criterion."""
+        """Return the units of the criterion."""
         return next((each.units for each in self.criteria if each.name == group["criterion"]), None)
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
-        """That of the criterion."""
+        """Return the score range of the criterion."""
         return next((each.score_range for each in self.criteria if each.name == group["criterion"]), None)
 
     def panel(self, system: str, criterion: str) -> PanelReport | None:
-        """What the votes on a cell say about the judges: agreement, stability, the score without each.
+        """Return the measures of the judges of a cell: agreement, stability, the score without each.
 
         None where one judge was asked once.
 
@@ -514,7 +514,7 @@ class JudgementAnalysis(Analysis):
         )
 
     def _level_of(self, system: str, criterion: str) -> IntervalLevel:
-        """The level of intervals over the rows of a cell, with their clusters."""
+        """Return the level of intervals over the rows of a cell, with their clusters."""
         return self.level_over(self.columns[system, criterion].clusters)
 
     @property
@@ -522,7 +522,7 @@ class JudgementAnalysis(Analysis):
         return VoteRules.from_parameters(self.parameters)
 
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
-        """The share of a cell's instances with a gold label and a selection whose labels are the same."""
+        """Return the share of a cell's instances with a gold label and a selection whose labels are the same."""
         return self.columns[system, criterion].gold_agreement(self._level_of(system, criterion))
 
     def with_gold(
@@ -557,7 +557,7 @@ class JudgementAnalysis(Analysis):
         return {**self.changed(changed), "rubric": None if rubric is None else rubric.model_dump(mode="json")}
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The rubric's scores, where there is one; the criteria's; how the systems differ; and the panel's."""
+        """Return the tables of rubric scores if any, of the criteria, of the differences, and of the panel."""
         panels = [(cell, report) for cell, report in self._panels.items() if report is not None]
         level = self.parameters["level"]
         by_rubric = (
@@ -580,7 +580,7 @@ class JudgementAnalysis(Analysis):
         )
 
     def text_table(self) -> TextTable:
-        """The summaries of the criteria as texts."""
+        """Return the table of the criteria's summaries."""
         columns = (
             score_column("score", self.summaries.values(), level=self.parameters["level"]),
             Column("n", "num_instances"),
@@ -601,7 +601,7 @@ class JudgementAnalysis(Analysis):
         )
 
     def overview(self) -> dict[str, Any]:
-        """The fields of each summary under its ``system`` and ``criterion``, of each difference, and of each panel."""
+        """Return the fields of each summary under its ``system`` and ``criterion``, of each difference and panel."""
         return {
             "summaries": [
                 {

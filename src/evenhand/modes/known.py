@@ -21,7 +21,7 @@ MODES: Final[Mapping[str, type[Mode[Any]]]] = {
 
 
 def find_mode(given: object) -> type[Mode[Any]]:
-    """The class of a mode, by itself or by its ``kind``.
+    """Return the class of a mode, by itself or by its ``kind``.
 
     The modes of evenhand are known, those of installed packages that name them as entry points of the group
     ``evenhand.modes``, and all whose classes have been imported.

@@ -47,7 +47,7 @@ VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What questions are asked about.
+    """The subject of questions, such as one response, or all candidates of an instance.
 
     Attributes:
         instance: The row of the data.
@@ -101,7 +101,7 @@ class Subject:
         return tuple(text for text in self.texts.values() if text is not None)
 
     def remembered(self) -> dict[str, Any]:
-        """What is saved of it, as plain values: the names, who has a response, and the facts."""
+        """Return what is saved of it, as plain values: the names, whether each has a response, and the facts."""
         given = [text is not None for text in self.texts.values()]
         return {"names": list(self.texts), "given": given, "facts": json.dumps(dict(self.facts))}
 
@@ -111,7 +111,7 @@ class Subject:
         return [part.context for part in self.parts.values()] if self.parts else [self.context]
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
-        """A question about it.
+        """Return a question about it.
 
         Args:
             identifier: Names the question within a run.
@@ -144,7 +144,7 @@ def subject_of_row(
     data_classifications: Classifications | None = None,
     **known: Any,  # noqa: ANN401 - fields of a subject
 ) -> Subject:
-    """The subject of a row of a data set.
+    """Return the subject of a row of a data set.
 
     Args:
         row: The row.
@@ -202,12 +202,12 @@ class Mode(ABC, Generic[Result]):
 
     @classmethod
     def own_options(cls) -> list[str]:
-        """The names of its own options: its fields, but for those of the run and what is :data:`MADE_OF_DATA`."""
+        """Return the names of its own options: its fields, except options of the run and :data:`MADE_OF_DATA`."""
         return [each.name for each in fields(cls) if each.name != "options" and each.metadata != MADE_OF_DATA]
 
     @classmethod
     def from_options(cls, own: Mapping[str, Any], run: RunOptions) -> Self:
-        """The mode with its own options, and those of a run with the defaults of the mode.
+        """Build the mode from its own options, and those of a run with the defaults of the mode.
 
         Args:
             own: Plain values of its fields; a list is a tuple.
@@ -236,7 +236,7 @@ class Mode(ABC, Generic[Result]):
 
     @abstractmethod
     def questions(self, about: Subject) -> Sequence[Question]:
-        """What is asked about a subject; nothing where there is nothing to judge."""
+        """Return the questions about a subject; none if there is nothing to judge."""
 
     @abstractmethod
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Result:
@@ -248,7 +248,7 @@ class Mode(ABC, Generic[Result]):
 
     @abstractmethod
     def record(self, about: Subject, result: Result) -> dict[str, Any]:
-        """A flat row of plain numbers, labels and reasons: what ``to_pandas`` and unitxt's instance scores show."""
+        """Return plain numbers, labels and reasons: the row that ``to_pandas`` and unitxt's instance scores show."""
 
     @abstractmethod
     def measures(self, subjects: Sequence[Subject], results: Sequence[Result], level: Level) -> Any:  # noqa: ANN401 - as declared
@@ -261,7 +261,7 @@ class Mode(ABC, Generic[Result]):
         """
 
     def table(self, measures: Mapping[str, Any], title: str, level: float) -> TextTable | None:  # noqa: ARG002 - as it is
-        """The table of the measures, one row a system; None for one with a column for each measure.
+        """Return the table of the measures, one row per system; None for one with a column for each measure.
 
         Args:
             measures: System -> what :meth:`measures` made of its results.
@@ -276,16 +276,16 @@ class Mode(ABC, Generic[Result]):
         return "mode_results"
 
     def run_parameters(self) -> dict[str, Any]:
-        """The options of the run that a result depends on, as plain JSON."""
+        """Return the options of the run that a result depends on, as plain JSON."""
         return parameters_of(self.options, self.rules, self.flow)
 
     def parameters(self) -> dict[str, Any]:
-        """What a result depends on, as plain JSON."""
+        """Return all options that a result depends on, as plain JSON."""
         own = {name: getattr(self, name) for name in self.own_options()}
         return {"mode": self.kind, "mode_options": plain(own), **self.run_parameters()}
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """What was judged, as the header of the saved form has it.
+        """Return the criteria, as the header of the saved form has them.
 
         Args:
             judged: What subjects were judged by, each once.
@@ -326,21 +326,21 @@ class Mode(ABC, Generic[Result]):
         return [Cell(about, tuple(cast)) for each in asked for about, cast in self.vote_cells(*each)]
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
-        """The votes on each question about each subject; all questions are in one queue."""
+        """Return the votes on each question about each subject; all questions are in one queue."""
         asked = [self.questions(about) for about in subjects]
         flat = [question for questions in asked for question in questions]
         votes = iter(ask(flat, judges, self.options, self.flow))
         return [tuple(next(votes) for _ in questions) for questions in asked]
 
     def asked(self, subjects: Sequence[Subject]) -> list[tuple[Flow, Question]]:
-        """The questions about the first subject about which there are some, and how they are asked."""
+        """Return the questions about the first subject that has any, and how they are asked."""
         first = next(filter(None, map(self.questions, subjects)), ())
         return [(self.flow, question) for question in first]
 
     def made_by(
         self, judges: Sequence[JudgeEngine], subjects: Sequence[Subject], beside: Sequence[Mode[Any]] = ()
     ) -> dict[str, Any]:
-        """By which evenhand, judges and prompts a result is made, and of what: as its parameters repeat it.
+        """Return the evenhand, judges, prompts and data of a result, as its parameters repeat them.
 
         Args:
             judges: Who judges.
@@ -353,11 +353,11 @@ class Mode(ABC, Generic[Result]):
         return {**by, "fingerprint": fingerprint(judges, asked, examples, subjects)}
 
     def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
-        """The result for each subject."""
+        """Judge each subject and return its result."""
         return [self.result(*cast) for cast in zip(subjects, self.ask(subjects, judges), strict=True)]
 
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
-        """What :meth:`judge` would take, without a call."""
+        """Return the calls, tokens and cost of :meth:`judge`, without a call."""
         questions = [each for about in subjects for each in self.questions(about)]
         return estimate(questions, judges, self.options, self.flow)
 
@@ -368,10 +368,10 @@ def join_reasons(reasons: Mapping[str, str | None]) -> str | None:
 
 
 def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
-    """The criterion that all were judged by, as plain JSON; None where there are several."""
+    """Return the criterion if all were judged by one, as plain JSON; None if there are several."""
     return judged[0].model_dump(mode="json") if len(judged) == 1 else None
 
 
 def system_of(about: Subject) -> str:
-    """Whose response a subject is, where it holds one: recipes do not name it."""
+    """Return the system of a subject's response, if it holds only one: recipes do not name it."""
     return (*about.texts, "")[0] or "response" if len(about.texts) < 2 else ""

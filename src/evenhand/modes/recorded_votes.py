@@ -123,12 +123,12 @@ class VoteAnalysis(Analysis):
         return tuple(each.reference for each in self.instances)
 
     def units(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """Those of the criterion."""
+        """Return the units of the criterion."""
         del group
         return self.criterion.units
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
-        """That of the criterion."""
+        """Return the score range of the criterion."""
         del group
         return self.criterion.score_range
 
@@ -153,11 +153,11 @@ class VoteAnalysis(Analysis):
             yield Reported("", of, summary, n, scores.unscored_counts)
 
     def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
-        """The criterion."""
+        """Return the criterion."""
         return self.criterion
 
     def by_people(self) -> dict[str, Any]:
-        """With the rule of the scale, which needs no weights."""
+        """Return the header for labels of people, with the rule of the scale, which needs no weights."""
         said = super().by_people()
         rule = check_rule(None, self.criterion.scale)
         return {**said, "parameters": {**said["parameters"], "votes": ["people"], "rule": rule, "weights": None}}
@@ -216,7 +216,7 @@ class VoteAnalysis(Analysis):
     def rescored(  # type: ignore[override] # the rules of recorded votes
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
     ) -> dict[str, Any]:
-        """The same votes under another rule.
+        """Return the same votes under another rule.
 
         Args:
             rule: The panel rule; None leaves it as it was.
@@ -239,7 +239,7 @@ class VoteAnalysis(Analysis):
         return {"summary": found[self.systems[0]]} if self.systems == ("",) else {"summaries": found}
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
+        """Return a row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
 
         Judge -> the label of its vote, None where it has none; of votes that were read from replies also
         ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
@@ -261,7 +261,7 @@ class VoteAnalysis(Analysis):
         return found
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each instance."""
+        """Return a row for each instance."""
         for each in self.instances:
             verdict, reference = each.verdict, each.reference
             record = {
@@ -326,7 +326,7 @@ class AgreementAnalysis(Analysis):
         return self.pairs
 
     def pair(self, first: str, second: str) -> RaterPair:
-        """The agreement of two raters, in either order.
+        """Return the agreement of two raters, in either order.
 
         Raises:
             InvalidInputError: If there is no such pair.
@@ -339,7 +339,7 @@ class AgreementAnalysis(Analysis):
         )
 
     def text_table(self) -> TextTable:
-        """The pairs as texts, with the agreement of all beneath them."""
+        """Return the table of the pairs, with the agreement of all beneath them."""
         instances, clusters = self.parameters["n"], self.parameters.get("num_clusters")
         silent = [self._silence(name, count) for name, count in self.missing.items() if count]
         notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
@@ -357,7 +357,7 @@ class AgreementAnalysis(Analysis):
         )
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """That table, as other results have several."""
+        """Return that table, as other results have several."""
         return (self.text_table(),)
 
     def _silence(self, name: str, missing: int) -> str:
@@ -365,7 +365,7 @@ class AgreementAnalysis(Analysis):
         return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
 
     def reported(self) -> Iterator[Reported]:
-        """Of every two raters, and of each panel."""
+        """Return the measures of every two raters, and of each panel."""
         for pair in self.pairs:
             yield Reported("", (pair.first, pair.second), pair, pair.num_compared)
         for panel in self.panels:

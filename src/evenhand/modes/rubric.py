@@ -172,7 +172,7 @@ class RubricMode(Mode[RubricResult]):
         return Flow.of(self.options, reasoning=self.options.flow != "verdict_only" or not self.together)
 
     def questions(self, about: Subject) -> Sequence[Question]:
-        """One question for each criterion for which there is a response."""
+        """Return one question for each criterion that has a response."""
         (name,) = about.texts
         asked = [
             assessment_question("/".join(filter(None, (about.named, name, criterion))), part, self.pools)
@@ -181,7 +181,7 @@ class RubricMode(Mode[RubricResult]):
         return asked_together(asked, name or "rubric") if self.together else asked
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> RubricResult:
-        """The verdicts and the score."""
+        """Return the verdicts and the score."""
         rubric, rules = about.judged, self.rules
         asked = about.parts or ([criterion.name for criterion in rubric.criteria] if votes else ())
         cast = dict(zip(asked, votes, strict=True))
@@ -190,7 +190,7 @@ class RubricMode(Mode[RubricResult]):
         return with_spread(rubric_result(verdicts, rubric, expected=expected, length_penalty=penalty), rubric, rules)
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
-        """The score, and what was selected for each criterion."""
+        """Return the score, and the selection for each criterion."""
         chosen = [
             (criterion, verdict.selected_label)
             for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
@@ -239,7 +239,7 @@ class RubricMode(Mode[RubricResult]):
         return "mode_results" if self.own_rubrics else "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The rubric and its criteria."""
+        """Return the rubric and its criteria."""
         if self.own_rubrics:
             return super().judged_by(judged, systems)
         (rubric,) = judged
@@ -250,13 +250,13 @@ class RubricMode(Mode[RubricResult]):
         }
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: Level) -> RubricSummary:
-        """See :func:`summarize_rubric`."""
+        """Return the measures; see :func:`summarize_rubric`."""
         expected = self.rules.scoring == "expected"
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
         return summarize_rubric(results, *rubrics, expected=expected, level=level)
 
     def table(self, measures: Mapping[str, RubricSummary], title: str, level: float) -> TextTable:
-        """The scores by the rubrics of the rows."""
+        """Return the table of the scores by the rubrics of the rows."""
         return rubric_table(title, measures, level=level)
 
 
@@ -267,7 +267,7 @@ def rubric_as_judged(
     na_strategy: str | None = None,
     na_partial: float | None = None,
 ) -> Rubric:
-    """The rubric as a run judges it.
+    """Return the rubric as a run judges it.
 
     Args:
         rubric: As it was written.
@@ -295,7 +295,7 @@ def rubric_as_judged(
 def rubric_result(
     verdicts: Sequence[Verdict], rubric: Rubric, *, expected: bool = False, length_penalty: float | None = None
 ) -> RubricResult:
-    """The rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
+    """Return the rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
 
     Args:
         verdicts: One per criterion, in the rubric's order.
@@ -339,7 +339,7 @@ def rubric_result(
 
 
 def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> RubricResult:
-    """The result with how far it moves from draw to draw; as it is where nothing was drawn twice.
+    """Return the result with the spread of its draws; unchanged if nothing was drawn twice.
 
     Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: what the spread of a
     rubric is can be told from no spread of its criteria, which one draw may move together or against each other. A draw
@@ -375,7 +375,7 @@ def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> Rubri
 
 
 def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules) -> list[Verdict]:
-    """One a criterion; who has no vote has no response."""
+    """Return one verdict per criterion; a criterion without votes has no response."""
     return [
         rules.aggregate(cast, criterion) if cast else MISSING_RESPONSE
         for cast, criterion in zip(votes, rubric.criteria, strict=True)
@@ -385,7 +385,7 @@ def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules)
 def summarize_rubric(
     results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: Level = 0.95
 ) -> RubricSummary:
-    """Scores with intervals over responses, or the clusters that they are of; one result a response.
+    """Return scores with intervals over responses, or their clusters; one result per response.
 
     Args:
         results: One per response.
@@ -487,7 +487,7 @@ def summarize_criterion(
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
-    """The penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
+    """Return the penalty that the fields of :class:`~evenhand.aggregation.rubric_score.LengthPenalty` describe.
 
     Raises:
         InvalidInputError: If there is no such field, or its value is not accepted.
@@ -519,7 +519,7 @@ def _pairs(verdicts: Sequence[Verdict], rubric: Rubric) -> list[tuple[Verdict, C
 
 
 def _is_mean(verdict: Verdict, *, expected: bool) -> bool:
-    """Whether the verdict counts the number that it was aggregated to, and not the option nearest to it."""
+    """Return whether the verdict counts its aggregated number, and not the option nearest to it."""
     return expected or len({vote.order for vote in verdict.votes}) > 1
 
 
@@ -530,7 +530,7 @@ def _weighed(verdict: Verdict, *, expected: bool) -> Verdict:
 
 
 def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tuple[Verdict, Verdict]:
-    """The verdict with the worst and with the best value that it could have, had every vote been readable."""
+    """Return the verdict with the worst and with the best value that it could have, had every vote been scored."""
     if (verdict.na and verdict.bounds is None) or not criterion.has_values:
         return verdict, verdict
     weighed = _weighed(verdict, expected=expected).value
@@ -558,7 +558,7 @@ def _known(limit: float | None, otherwise: float) -> float:
 def _range_of(
     ranges: Sequence[RubricRange], scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
-    """Between which numbers scores lie: one that is clipped at the mean lies anywhere where criteria are left out."""
+    """Return the range that holds all scores and their limits."""
     given = [score for score in scores if score is not None]
     numbers = [*chain(*limits), *chain(*(each.score for each in ranges)), *given]
     return min(numbers), max(numbers)
@@ -568,7 +568,7 @@ Clipped = TypeVar("Clipped", Interval, UnscoredBounds)
 
 
 def _clipped(measured: Clipped, *names: str) -> Clipped:
-    """A mean score and its limits in [0, 1], where those of single responses may lie outside."""
+    """Return a mean score with the named numbers clipped to [0, 1], as single responses may lie outside."""
     return replace(measured, **{name: min(max(getattr(measured, name), 0.0), 1.0) for name in names})
 
 
@@ -591,7 +591,7 @@ class RubricRules(Rules, total=False):
 
 
 def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | None, Rules]:
-    """The rubric under other rules, and the rules that are not the rubric's.
+    """Return the rubric under other rules, and the rules that are not the rubric's.
 
     Raises:
         InvalidInputError: If there is no rubric whose rules could change, or a rule is not accepted.
@@ -614,7 +614,7 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
 
 
 def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: float) -> TextTable:
-    """The table of the scores by a rubric, or by rubrics, one row per system."""
+    """Return the table of the scores by a rubric, or by rubrics, one row per system."""
     columns = (
         score_column("rubric score", scores.values(), level=level, spread="overall_spread"),
         Column("n", "num_instances"),

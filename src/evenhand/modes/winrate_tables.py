@@ -181,7 +181,7 @@ class WinrateAnalysis(Analysis):
         return _without_open_length_control(ranking)
 
     def outcomes(self) -> tuple[Outcomes, ...]:
-        """The winrate of each system, and where there are more than two that against each other one."""
+        """Return the winrate of each system, and if there are more than two, that against each other system."""
         held: dict[frozenset[str], list[Contest]] = {}
         for each in self.entries:
             for sides in ((each.first,), (each.second,), (each.first, each.second)):
@@ -204,7 +204,7 @@ class WinrateAnalysis(Analysis):
         return () if self.reduction == "win_rate" else (note,)
 
     def reported(self) -> Iterator[Reported]:
-        """Of each system, best first; of each two against each other; of all contests."""
+        """Return the measures of each system, best first; of each two against each other; of all contests."""
         for system in self.ranked:
             counted = system.contests - system.num_unscored, system.unscored_counts
             yield Reported("", (system.system,), system, *counted)
@@ -229,7 +229,7 @@ class WinrateAnalysis(Analysis):
             yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
 
     def asked(self) -> Iterator[QuestionAsked]:
-        """The contests as they are held; the score is that of the first system."""
+        """Return the contests as they are held; the score is that of the first system."""
         graded = is_graded(self.criterion)
         named = {1.0: "first", 0.0: "second"}
         for contest in self.entries:
@@ -251,12 +251,12 @@ class WinrateAnalysis(Analysis):
             )
 
     def turned_in(self, abouts: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, ...]]:
-        """The pairs whose contests are those of the second against the first here."""
+        """Return the pairs whose contests are those of the second against the first here."""
         own, theirs = ({(about["first"], about["second"]) for about in each} for each in (self.stored.abouts(), abouts))
         return frozenset(pair for pair in theirs - own if pair[::-1] in own)
 
     def criterion_of(self, cell: Cell) -> Criterion:
-        """Which of the two is better, or neither."""
+        """Return the criterion: which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
         options = tuple(Option(label=label, value=value) for label, value in names)
         described = self.criterion.description
@@ -310,19 +310,19 @@ class WinrateAnalysis(Analysis):
         return tuple(self.system(entry.system) for entry in self.ranking.systems)
 
     def system(self, name: str) -> SystemSummary:
-        """What the summary says of a system."""
+        """Return the summary of a system."""
         return self.summary.systems[self.systems.index(name)]
 
     def winrate(self, system: str) -> Interval | Missing:
-        """The winrate of a system under the reduction asked for."""
+        """Return the winrate of a system under the chosen reduction."""
         return self.system(system).winrate
 
     def entry(self, system: str) -> SystemRanking:
-        """What the ranking says of a system."""
+        """Return the ranking's entry of a system."""
         return next(entry for entry in self.ranking.systems if entry.system == system)
 
     def gold_agreement(self) -> Interval | None:
-        """The share of the contests with a person's preference and a score in which both prefer the same."""
+        """Return the share of contests with a person's preference and a score in which both prefer the same."""
         hits: dict[int, list[bool]] = {}
         for contest, number in zip(self.entries, cluster_numbers(self.entries), strict=True):
             if contest.agrees_with_gold is not None:
@@ -356,21 +356,21 @@ class WinrateAnalysis(Analysis):
         return self.changed(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The systems, the matrix and the pairs as texts."""
+        """Return the tables of systems, the matrix and the pairs."""
         return winrate_tables(self)
 
     def further_tables(self) -> tuple[TextTable, ...]:
-        """The matrix and the pairs, where they are not printed."""
+        """Return the matrix and the pairs, if they are not printed."""
         return tables_of_pairs(self) if len(self.text_tables()) == 1 else ()
 
     def ranking_to_pandas(self) -> pd.DataFrame:
-        """One row per system, best first."""
+        """Return one row per system, best first."""
         import pandas as pd  # noqa: PLC0415 - as above
 
         return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` names a system, ``tie`` or an option.
+        """Return a row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` is a system, tie or option.
 
         A contest without one of its responses is a row without a judge.
         """
@@ -388,7 +388,7 @@ class WinrateAnalysis(Analysis):
         return found
 
     def _label(self, contest: Contest, vote: Vote) -> str | None:
-        """The system that a vote prefers, or a tie; the option as it was shown where it says more than that."""
+        """Return the system that a vote prefers, or a tie; the option as it was shown if that is more precise."""
         if vote.selected_index is None:
             return None
         option = self.criterion.options[vote.selected_index]
@@ -400,7 +400,7 @@ class WinrateAnalysis(Analysis):
         return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-        """A row for each contest."""
+        """Return a row for each contest."""
         for contest in self.entries:
             verdict = contest.verdict
             record: dict[str, Any] = {
@@ -446,7 +446,7 @@ def _without_open_length_control(ranking: Ranking) -> Ranking:
 
 
 def _judged_contest(contest: Contest) -> JudgedRow:
-    """Which side the verdict prefers, and which a person does."""
+    """Return the side that the verdict prefers, and the side that a person prefers."""
     sides = {contest.first: FIRST, contest.second: SECOND, TIE: NEITHER}
     right = None if contest.gold is None else sides[contest.gold]
     return JudgedRow(
@@ -464,7 +464,7 @@ _SIDES: Mapping[float, str] = {1.0: "win", 0.5: "tie", 0.0: "loss"}
 
 
 def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
-    """Contests from the side of one of the two systems; those of a row of the data are one cluster."""
+    """Return contests from the side of one of the two systems; those of a row of the data are one cluster."""
     rows = []
     for contest in contests:
         score = contest.score_of(system)
@@ -475,7 +475,7 @@ def _side(system: str, name: str, contests: Sequence[Contest]) -> Outcomes:
 
 
 def winrate_tables(table: WinrateAnalysis) -> tuple[TextTable, ...]:
-    """The systems; and, for a field that fits on a page, the matrix and the pairs, or else where these are."""
+    """Return the table of systems; for few systems also the matrix and the pairs, else a note on how to get them."""
     systems = _systems_table(table)
     if len(table.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
         return systems, *tables_of_pairs(table)
@@ -489,7 +489,7 @@ def winrate_tables(table: WinrateAnalysis) -> tuple[TextTable, ...]:
 
 
 def tables_of_pairs(table: WinrateAnalysis) -> tuple[TextTable, TextTable]:
-    """The matrix and the pairs."""
+    """Return the matrix and the pairs."""
     leading = unscored_pairs(table.entries, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
     rate = table.rate_name
@@ -497,7 +497,7 @@ def tables_of_pairs(table: WinrateAnalysis) -> tuple[TextTable, TextTable]:
 
 
 def system_record(table: WinrateAnalysis, system: SystemSummary) -> dict[str, Any]:
-    """One system's numbers under flat names; what does not exist is None."""
+    """Return one system's numbers under flat names; a missing number is None."""
     return {
         "system": system.system,
         **_interval(system, "winrate"),
@@ -517,7 +517,7 @@ def system_record(table: WinrateAnalysis, system: SystemSummary) -> dict[str, An
 
 
 def _asked(table: WinrateAnalysis) -> int:
-    """The prompts that were asked, where not all need be."""
+    """Return the number of prompts that were asked: all, or fewer if the comparison stopped early."""
     instances = {entry.instance for entry in table.entries}
     return len(instances) if table.parameters.get("stop") else table.parameters["n"]
 
@@ -527,7 +527,7 @@ def _of_all(some: int, total: int, noun: str) -> str:
 
 
 def _anytime_notes(table: WinrateAnalysis) -> tuple[str, ...]:
-    """After how much it was decided, and what numbers are that hold at any time."""
+    """Return notes on when the comparison was decided, and which numbers are valid at any time."""
     if not table.ranking.anytime:
         return ()
     said = (
@@ -540,7 +540,7 @@ def _anytime_notes(table: WinrateAnalysis) -> tuple[str, ...]:
 
 
 def _stopped(table: WinrateAnalysis) -> str:
-    """After how much of the data a comparison was decided that stops then."""
+    """Describe the number of prompts after which a comparison that may stop was decided."""
     known, total, asked = [*table.decisions.values()], table.parameters["n"], _asked(table)
     after = [one.prompts for one in known if one.decided]
     told = " to ".join(format_count(prompts) for prompts in sorted({min(after), max(after)})) if after else ""
@@ -594,7 +594,7 @@ def _systems_table(table: WinrateAnalysis) -> TextTable:
 
 
 def matrix_table(ranking: Ranking, leading: LeadingPairs = _NONE_LEAD, rate_name: str = "winrate") -> TextTable:
-    """The winrate of the row's system against the column's, best first; its bounds where these lead."""
+    """Return the winrate of the row's system against the column's, best first; its bounds if these lead."""
     systems = [entry.system for entry in ranking.systems]
     rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
     cells = {}
@@ -618,7 +618,7 @@ def pairs_table(
     decided: Mapping[tuple[str, str], Decision] = _NOTHING,
     rate_name: str = "winrate",
 ) -> TextTable:
-    """Every two systems: head to head, and the difference of their winrates over all contests, or of strengths.
+    """Return the table of every two systems: head to head, and the difference of their winrates or strengths.
 
     Where all holds at any time, there is head to head alone, and what is decided.
     """
@@ -652,19 +652,19 @@ def _table_of_pairs(title: str, ranking: Ranking, columns: Sequence[Column]) -> 
 
 
 def _decided(decision: Decision | None) -> str:
-    """Whether a pair is decided, and on how much."""
+    """Describe whether a pair is decided, and on how much."""
     if decision is None:
         return MISSING
     return f"{'after' if decision.decided else 'not after'} {format_count(decision.prompts, 'prompt')}"
 
 
 def format_rank(rank: int | Missing, low: int | Missing, high: int | Missing) -> str:
-    """A rank with the ranks that the tests leave open, or a dash."""
+    """Format a rank with the ranks that the tests leave open, or a dash."""
     return f"{rank} [{low}, {high}]" if rank else MISSING
 
 
 def format_adjusted(test: DifferenceTest | None) -> str:
-    """The corrected p-value, or a dash where there was no test."""
+    """Format the corrected p-value, or a dash if there was no test."""
     return MISSING if test is None else format_p_value(test.adjusted_p_value)
 
 
@@ -697,7 +697,7 @@ def _unequal_opponents_notes(ranking: Ranking) -> list[str]:
 
 
 def _missing_notes(what: str, reasons: Mapping[str, str | None]) -> list[str]:
-    """Which systems have none, for each reason."""
+    """Return notes on the systems without a number, for each reason."""
     lacking: dict[str, list[str]] = {}
     for system, reason in reasons.items():
         if reason is not None:
@@ -761,7 +761,7 @@ def _notes(table: WinrateAnalysis) -> tuple[str, ...]:
 
 
 def _reduction_note(ranking: Ranking) -> str:
-    """What weighs a win by its grade, and what counts every contest once."""
+    """Return the note on what weighs a win by its grade, and what counts every contest once."""
     if ranking.anytime:
         return "Everything here weighs a win by its grade, but for the counts of contests and ties."
     weighed, once = "Winrates, head to head", "strengths, the position advantage"
@@ -811,7 +811,7 @@ def _unscored_notes(table: WinrateAnalysis) -> list[str]:
 
 
 def _unscored_bounds_notes(table: WinrateAnalysis) -> tuple[str, ...]:
-    """As beneath other scores; and what else rests on the scored votes alone."""
+    """Return the notes on bounds, and on the other numbers that rest on the scored votes alone."""
     said = unscored_bounds_note({one.system: one.unscored_bounds for one in table.summary.systems})
     if not said:
         return ()

@@ -109,12 +109,12 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         return tuple(self._contest(about, pair, cast.get((0, pair), ())) for pair in _pairs(about))
 
     def record(self, about: Subject, result: tuple[Contest, ...]) -> dict[str, Any]:
-        """Each system's winrate."""
+        """Return each system's winrate."""
         rates = winrates(result, tuple(about.texts), self.reduction)
         return {f"{system}_winrate": rate for system, rate in rates.items()}
 
     def cells(self, about: Subject, result: tuple[Contest, ...], place: int) -> VoteCells:
-        """One cell a contest."""
+        """Return one cell per contest."""
         del about, place
         for contest in result:
             yield about_contest(contest), contest.verdict.votes
@@ -132,11 +132,11 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
         return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The systems and the criterion."""
+        """Return the systems and the criterion."""
         return {"systems": [*systems], "criterion": one_criterion(judged)}
 
     def parameters(self) -> dict[str, Any]:
-        """What a result depends on, as plain JSON."""
+        """Return the parameters of a result, as plain JSON."""
         return {
             "design": str(self.design),
             "reduction": self.reduction,
@@ -147,13 +147,13 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     def measures(
         self, subjects: Sequence[Subject], results: Sequence[tuple[Contest, ...]], level: Level
     ) -> ContestSummary:
-        """See :func:`summarize_contests`; the contests name the clusters."""
+        """Return the measures; see :func:`summarize_contests`; the contests name the clusters."""
         contests = [contest for held in results for contest in held]
         only = IntervalLevel.of(level).over(None)
         return summarize_contests(contests, tuple(subjects[0].texts), reduction=self.reduction, level=only)
 
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
-        """Calls, tokens and cost, at most; nothing is called.
+        """Return the calls, tokens and cost, at most, without a call.
 
         The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without
         replies from the journal.
@@ -199,7 +199,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     def _rounds(
         self, subjects: Sequence[Subject], held: Mapping[tuple[int, Pair], Contest]
     ) -> Iterator[tuple[int, list[tuple[int, Pair]]]]:
-        """The number of each round and its contests, which depend on those that were held before."""
+        """Yield the number of each round and its contests, which depend on earlier contests."""
         if self.stop is None:
             yield from ((number, self._drawn(subjects, number, held)) for number in range(self.design.rounds))
             return
@@ -234,7 +234,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     def _drawn(
         self, subjects: Sequence[Subject], number: int, held: Mapping[tuple[int, Pair], Contest]
     ) -> list[tuple[int, Pair]]:
-        """(Place of the row, pair) of every contest of a round, after those that were held."""
+        """Return (place of the row, pair) of every contest of a round, after those of earlier rounds."""
         systems = tuple(subjects[0].texts)
         self.design.check_systems(systems)
         if self.design.kind != "swiss":
@@ -249,7 +249,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
 
 
 def alike(subjects: Sequence[Subject]) -> list[Subject]:
-    """The same instances, each with the systems in the order of the first.
+    """Return the same instances, each with the systems in the order of the first.
 
     Raises:
         InvalidInputError: If they name different systems, two are one row, or a criterion is not pairwise.
@@ -285,7 +285,7 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSummary:
-    """One system over all its contests. What is missing says why.
+    """The results of one system over all its contests. A missing number gives the reason.
 
     Attributes:
         system: Its name.
@@ -334,7 +334,7 @@ class SystemSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContestSummary(VoteMeasures):
-    """All contests. What is missing says why.
+    """The results of all contests. A missing number gives the reason.
 
     Intervals take instances as the sampling unit, each with all its contests.
 
@@ -384,7 +384,7 @@ def summarize_contests(
     level: Level = 0.95,
     ranking: Ranking | None = None,
 ) -> ContestSummary:
-    """Everything that is reported of some contests.
+    """Return the summary of some contests.
 
     Args:
         contests: In any order.
@@ -437,7 +437,7 @@ def unscored_pairs(
     reduction: Reduction = "win_rate",
     level: Level = 0.95,
 ) -> dict[tuple[str, str], UnscoredBounds]:
-    """``(first, second)`` -> the bounds of the first system's winrate head to head, for the pairs in which they lead.
+    """Map ``(first, second)`` to the leading bounds of the first system's winrate head to head, if these lead.
 
     Args:
         contests: In any order.
@@ -464,7 +464,7 @@ def unscored_pairs(
 
 
 def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dict[str, Any]:
-    """What the two orders of a judge say of it, by the names of the summary."""
+    """Return the measures of a judge's two orders, by the names of the summary."""
     selections = [own for contest in contests for own in contest.selections]
     if not selections:
         names = ("position", "first_shown_preference", "first_shown_preference_p_value", "first_position_share")
@@ -482,7 +482,7 @@ def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dic
 
 
 def _by_instance(contests: Iterable[Contest], level: Level) -> tuple[list[list[Contest]], IntervalLevel]:
-    """The contests of each instance, and the level with the clusters of the instances."""
+    """Return the contests of each instance, and the level with the clusters of the instances."""
     held: dict[int, list[Contest]] = {}
     for contest in contests:
         held.setdefault(contest.instance, []).append(contest)
@@ -492,7 +492,7 @@ def _by_instance(contests: Iterable[Contest], level: Level) -> tuple[list[list[C
 
 
 class _Bounds(NamedTuple):
-    """A winrate if every unscored vote had been against the system, or for it; and its bounds where these lead."""
+    """A winrate if every unscored vote had been against the system, or for it; and its leading bounds."""
 
     least: float | None
     greatest: float | None
@@ -587,7 +587,7 @@ def _unscored_of(system: str, held: Sequence[Contest], votes: VoteColumns, insta
 def _against_each(
     rows: Sequence[Sequence[Contest]], system: str, systems: Sequence[str], reduction: Reduction, level: IntervalLevel
 ) -> tuple[Interval | None, _Bounds]:
-    """A system's winrate and its bounds, every opponent counting alike (:func:`rate_against_each`)."""
+    """Return a system's winrate and its bounds, every opponent with the same weight (:func:`rate_against_each`)."""
     of = [other for other in systems if other != system]
     held = [[[each for each in row if {each.first, each.second} == {system, other}] for row in rows] for other in of]
     held = [met for met in held if any(met)]
@@ -615,7 +615,7 @@ def _all_read(rate: Interval) -> UnscoredBounds:
 
 
 def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:
-    """What the ranking says of a system, by the names of the summary."""
+    """Return the ranking's numbers of a system, by the names of the summary."""
     rank, controlled = entry.rank, ranking.length_controlled
     unranked, lengths = rank.reason or "no resample scores every system", controlled.reason if controlled else None
     undrawn = AT_ANY_TIME if ranking.anytime and rank.rank else unranked
@@ -637,7 +637,7 @@ GROWTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is known of two systems at a look.
+    """The state of two systems at a look.
 
     Attributes:
         p_value: That neither is better, corrected by Holm over all pairs; valid at all looks together.
@@ -653,7 +653,7 @@ class Decision:
 def decisions(
     contests: Sequence[Contest], alpha: float, pairs: int | None = None, reduction: Reduction = "win_rate"
 ) -> dict[tuple[str, str], Decision]:
-    """(First, second) -> what is known of the two, from their contests so far.
+    """Map (first, second) to the state of the two, from their contests so far.
 
     The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
     unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
@@ -678,7 +678,7 @@ def decisions(
 
 
 def _p_value(clusters: Sequence[Sequence[Contest]], reduction: Reduction) -> float:
-    """That the winrate of the first system is one half, against all that the unscored votes could have said."""
+    """Return the p-value of a winrate of one half, against all values that the unscored votes could have."""
     sides: tuple[list[Tally], list[Tally]] = ([], [])
     sizes = []
     for contests in clusters:
@@ -701,7 +701,7 @@ def _p_value(clusters: Sequence[Sequence[Contest]], reduction: Reduction) -> flo
 
 
 class Questioning:
-    """Which contests are asked for next.
+    """The choice of the contests that are asked for next.
 
     Prompts come in a seeded random order, so that it does not matter how a file is sorted, and those of a cluster
     together. A pair that is decided is not asked about any further while others go on. The same seed and the same
@@ -736,7 +736,7 @@ class Questioning:
         self._asked = 0
 
     def block(self) -> list[tuple[int, Pair]]:
-        """What is asked for before the next look: (place of the row, pair) of each contest; nothing at the end."""
+        """Return (place of the row, pair) of each contest to ask for before the next look; none at the end."""
         block: list[tuple[int, Pair]] = []
         while self._left and self._open and not block:
             rows: list[int] = []

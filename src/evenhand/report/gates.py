@@ -59,7 +59,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of one measure.
+    """A condition on one measure.
 
     Attributes:
         text: The condition as it was written.
@@ -225,7 +225,7 @@ def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequenc
 
 @dataclass(frozen=True, slots=True)
 class NamedMeasure:
-    """What a condition can name: a finding, or a part of it."""
+    """A measure that a condition can name: a finding, or a part of it."""
 
     finding: Finding
     part: str
@@ -300,7 +300,7 @@ def _squeeze(name: str) -> str:
 
 
 def _by_spelling(findings: Iterable[Finding]) -> Mapping[str, list[NamedMeasure]]:
-    """Spelling of a name -> all that it may stand for."""
+    """Map each spelling of a name to all measures that it may stand for."""
     found: dict[str, list[NamedMeasure]] = {}
     for finding in findings:
         plain = isinstance(finding.value, (int, float))

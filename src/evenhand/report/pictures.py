@@ -318,7 +318,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What wholes are made of, as bars of the same length.
+    """Parts of a whole as bars of the same length.
 
     Attributes:
         title: Above the legend.
@@ -369,7 +369,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What was stated against what came true; on the dashed line both are the same.
+    """Stated probabilities against observed shares; on the dashed line both are the same.
 
     Attributes:
         title: Above it.
@@ -435,7 +435,7 @@ def _describe_rows(rows: Iterable[tuple[str, Sequence[object]]], columns: Sequen
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is drawn.
+    """The parts of a picture.
 
     Attributes:
         kind: A short name.
@@ -860,7 +860,7 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
 
 
 def _about(results: Results) -> str:
-    """Who judged, how much, and what is unscored."""
+    """Describe the judges, the amount of data, and what is unscored."""
     parameters = results.parameters
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())
     clusters = len(set(results.clusters().values()))
@@ -869,7 +869,7 @@ def _about(results: Results) -> str:
 
 
 def _notes(panels: Sequence[Panel]) -> Iterator[str]:
-    """Say what intervals and hatched bars are, and which rows are left out."""
+    """Explain intervals and hatched bars, and list the rows that are left out."""
     marks = [mark for panel in panels if isinstance(panel, Marks) for mark in panel.rows]
     found = [mark.finding for mark in marks if mark.finding is not None]
     values = (getattr(each.value, "interval", each.value) for each in found)

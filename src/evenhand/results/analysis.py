@@ -41,7 +41,7 @@ class Rules(TypedDict, total=False):
 
 
 class Analysis:
-    """What a way of judging makes of votes. Its attributes are attributes of the results too.
+    """The results that a way of judging makes of votes. Its attributes are attributes of the results too.
 
     Attributes:
         header: What was judged, as plain JSON.

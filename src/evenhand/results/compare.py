@@ -60,7 +60,7 @@ class GroupDifference:
 
 @dataclass(frozen=True, slots=True)
 class VerdictChange:
-    """A question on which two results selected something else.
+    """A question on which two results select different labels.
 
     Attributes:
         row: The id of the row, or else its index as a text.
@@ -91,7 +91,7 @@ _WHOSE: Final = frozenset({"system", "first", "second"})
 
 @dataclass(frozen=True)
 class RunComparison(PrintedTables):
-    """What :meth:`~evenhand.results.results.Results.compare` finds.
+    """The result of :meth:`~evenhand.results.results.Results.compare`.
 
     Attributes:
         by: What names a group, such as system and criterion.
@@ -123,7 +123,7 @@ class RunComparison(PrintedTables):
         return {"by": list(self.by), "level": self.level, "changed": list(self.changed)}
 
     def findings(self) -> tuple[Finding, ...]:
-        """What changed, under names as :meth:`~evenhand.results.results.Results.findings` gives them.
+        """Return the changes, under names as :meth:`~evenhand.results.results.Results.findings` gives them.
 
         ``relevance.change`` of a system is the second result less the first, with ``relevance.change.p_value`` and
         ``relevance.change.same``, the share of equal verdicts.
@@ -150,7 +150,7 @@ class RunComparison(PrintedTables):
         return found
 
     def _score(self, values: Sequence[str]) -> str:
-        """What the scores of a group are of."""
+        """Return the header of the scores of a group."""
         return ".".join(
             [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
         )
@@ -159,7 +159,7 @@ class RunComparison(PrintedTables):
         return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """One row for each group, one for each item of a checklist, and the verdicts that changed the most."""
+        """Return one row for each group, one for each item of a checklist, and the verdicts that changed the most."""
         title = "Two results on the same rows"
         tables = [groups_table(title, self.by, self.groups, self.level, self.notes, kind="groups")]
         if self.items:
@@ -197,7 +197,7 @@ def groups_table(
     *,
     kind: str,
 ) -> TextTable:
-    """One row for each group of rows, tested as one family."""
+    """Return one row for each group of rows, tested as one family."""
     columns = (
         Column(f"difference [{format_level(level)}]", "difference"),
         Column("p", "p_value"),
@@ -293,7 +293,7 @@ def compare(
 
 
 def at_places(rows: Iterable[Row], place: Mapping[int, int], turned: Collection[tuple[str, ...]] = ()) -> list[Row]:
-    """The rows of another result, each with the index that its row has in the first.
+    """Return the rows of another result, each with the index that its row has in the first.
 
     Args:
         rows: Of the other result.
@@ -313,7 +313,7 @@ def at_places(rows: Iterable[Row], place: Mapping[int, int], turned: Collection[
 def verdict_changes(
     pairs: Iterable[tuple[str, Mapping[str, str], QuestionAsked, QuestionAsked, float]],
 ) -> tuple[tuple[VerdictChange, ...], int]:
-    """Which verdicts changed, and of how many that both results give.
+    """Return the verdicts that changed, and the number of verdicts that both results give.
 
     Args:
         pairs: Of each question that both hold: the id of its row, what else names it, what was selected in the first
@@ -339,7 +339,7 @@ def verdict_changes(
 
 
 def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> str:
-    """Which test was made of a group."""
+    """Return the name of the test of a group."""
     if pair.test is None:
         return ""
     both = values[~np.isnan(values).any(axis=1)]
@@ -352,7 +352,7 @@ def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> s
 def _bounds(
     groups: Sequence[str], named: Sequence[str], units: tuple[Ranges, Ranges], ranges: tuple[Ranges, Ranges]
 ) -> tuple[float, float]:
-    """Between which numbers the scores of a group lie in either result, both in the same units."""
+    """Return the range of the scores of a group in either result, both in the same units."""
     about = dict(zip(groups, named, strict=True))
     found = [known for known in (each(about) for each in units) if known is not None]
     if len(set(found)) > 1:
@@ -366,7 +366,7 @@ def _bounds(
 
 
 def _scores(rows: Sequence[tuple[Row, Row]], score: str) -> FloatArray:
-    """Shape (n rows, 2): the other's score and this one's, NaN where there is none."""
+    """Return shape (n rows, 2): the other's score and this one's, NaN if there is none."""
     values = [[np.nan if row[score] is None else row[score] for row in (other, one)] for one, other in rows]
     return np.array(values, dtype=float).reshape(len(values), 2)
 

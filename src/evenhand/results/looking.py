@@ -94,7 +94,7 @@ class VoteView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One question, its verdict, and all that was shown and said.
+    """One question, its verdict, the texts shown, and the replies.
 
     Attributes:
         name: Unique in the result: ``3/alder/relevance``.
@@ -151,7 +151,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """What was asked in one cell, and its verdict.
+    """The question of one cell, and its verdict.
 
     Attributes:
         name: See :attr:`VerdictView.name`.
@@ -181,7 +181,7 @@ class QuestionAsked:
 
 
 def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
-    """What was sent for each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
+    """Return the prompts of each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
 
     Args:
         cell: With its votes.
@@ -207,7 +207,7 @@ def verdict_view(
     row: str,
     texts: Texts | None = None,
 ) -> VerdictView:
-    """A cell as it is shown.
+    """Return the view of a cell.
 
     Args:
         cell: The votes.
@@ -272,7 +272,7 @@ def _label_of(vote: Vote, asked: QuestionAsked) -> str | None:
 
 
 def _in_order(order: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
-    """The names in the order shown; none where the order is not one of these."""
+    """Return the names in the order shown; none if the order does not fit the names."""
     return tuple(names[place] for place in order) if order and max(order) < len(names) else ()
 
 
@@ -281,7 +281,7 @@ def _named(options: Sequence[str], probabilities: Sequence[float]) -> Mapping[st
 
 
 def _read_at(vote: Vote, asked: QuestionAsked, sent: Sent) -> tuple[int, int] | None:
-    """Where the label stands that made the verdict; unknown in a sheet of many answers."""
+    """Return the place of the label that made the verdict; None in a sheet of many answers."""
     if vote.match is None or vote.match.index is None or vote.completion is None or not vote.completion.text:
         return None
     labels = () if "sheet" in sent else asked.offered or asked.options
@@ -296,7 +296,7 @@ def _texts(
     sent: Sequence[Sent],
     texts: Texts | None,
 ) -> Texts:
-    """What was shown: from the data where they were given, else from what was sent."""
+    """Return the texts shown: from the data if they are given, else from the prompts."""
     if texts is not None:
         context, shown = texts
         return context, {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
@@ -379,7 +379,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return next(self._stream(), None) is not None
 
     def _stream(self) -> Iterator[VerdictView]:
-        """One after the other, without holding them all."""
+        """Yield one after the other, without holding them all."""
         return iter(self.views if "views" in vars(self) else self.source())
 
     @overload
@@ -428,7 +428,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return self._of(", ".join(said), lambda: filter(stays, self._stream()))
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
-        """In another order, the greatest first; what has no such number comes last.
+        """Sort the verdicts, the greatest first; verdicts without such a number come last.
 
         Args:
             by: ``spread``, ``disagreement``, ``length``, ``score``, ``cost``, ``name``, or a function of a verdict.
@@ -450,7 +450,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return self._of(f"by {by if isinstance(by, str) else 'a function'}", ordered)
 
     def head(self, n: int = 5) -> VerdictList:
-        """The first of them."""
+        """Return the first verdicts."""
         given: Any = n
         if not isinstance(given, int) or given < 0:
             raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
@@ -483,14 +483,14 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return VerdictList(f"{self.what}, {what}" if what else self.what, source)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """A row for each verdict, of the first :data:`MOST_PRINTED`."""
+        """Return a row for each verdict, of the first :data:`MOST_PRINTED`."""
         first = self.views[:MOST_PRINTED]
         more = len(self) - len(first)
         left = f"{format_count(more, 'verdict')} more: head(n), to_csv('all') and to_pandas() have them."
         return (self._table(first, "verdicts", (left,) if more else ()),)
 
     def further_tables(self) -> tuple[TextTable, ...]:
-        """All of them, however many."""
+        """Return the table of all verdicts."""
         return (self._table(self.views, "all", ()),)
 
     def _table(self, views: Sequence[VerdictView], kind: str, notes: Sequence[str]) -> TextTable:
@@ -577,13 +577,13 @@ class RowView:
         return "\n".join(self._lines(width or terminal_width(), ("⟦", "⟧"))) + "\n"
 
     def to_markdown(self) -> str:
-        """The same as a block of code."""
+        """Return the same as a block of code."""
         text = self.to_terminal(width=_PAGE_WIDTH)
         fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
         return f"{fence}text\n{text}{fence}\n"
 
     def to_html(self) -> str:
-        """The same in a box of its own."""
+        """Return the same in a box of its own."""
         text = html.escape("\n".join(self._lines(_PAGE_WIDTH, _MARKS)))
         for sign, tag in zip(_MARKS, ("<mark>", "</mark>"), strict=True):
             text = text.replace(sign, tag)
@@ -598,7 +598,7 @@ class RowView:
         return self.to_html()
 
     def _lines(self, width: int, marks: tuple[str, str]) -> Iterator[str]:
-        """The texts once, then verdict by verdict.
+        """Return the texts once, then the verdicts.
 
         Args:
             width: Of a line.
@@ -640,7 +640,7 @@ def _heading(text: str, width: int, rule: str) -> Iterator[str]:
 
 
 def _text(label: str, text: str, width: int) -> Iterator[str]:
-    """A text with its label, in one line where it fits; nothing without a text."""
+    """Format a text with its label, in one line if it fits; return nothing without a text."""
     label = visible_line(label)
     if text and "\n" not in text and cell_len(label) + cell_len(text) + 4 <= width:
         yield f"  {label}: {text}"
@@ -674,7 +674,7 @@ def _vote_in_words(vote: VoteView) -> str:
 
 
 def _marked(vote: VoteView, marks: tuple[str, str]) -> str:
-    """The reply with marks around the place that was read."""
+    """Return the reply with marks around the label that was read."""
     reply = vote.reply or ""
     if vote.read_at is None:
         return visible(reply)

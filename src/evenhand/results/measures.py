@@ -102,7 +102,7 @@ def measure(
     only: Collection[str] | None = None,
     bounds: str | None = None,
 ) -> Any:  # noqa: ANN401 - the type of the field
-    """A field of a frozen result that is a measure.
+    """Declare a field of a frozen result that is a measure.
 
     Its value is a number, an estimate with an interval, or :class:`~evenhand.numbers.Missing`; a mapping stands for a
     measure of each entry (``<name>_<key>``), and a result for its own measures.
@@ -120,7 +120,7 @@ def measure(
 
 
 def known(value: T | None, reason: str) -> T | Missing:
-    """The value, or why there is none.
+    """Return the value, or why there is none.
 
     >>> known(None, "no instance has a score")
     Missing(reason='no instance has a score')
@@ -129,7 +129,7 @@ def known(value: T | None, reason: str) -> T | Missing:
 
 
 def measures_of(result: object, only: Collection[str] | None = None) -> Iterator[Measure]:
-    """The measures that a result declares, in the order of its fields; fields that are None are left out.
+    """Yield the measures that a result declares, in the order of its fields; fields that are None are left out.
 
     Args:
         result: With declared measures.
@@ -166,7 +166,7 @@ def _joined(*names: str) -> str:
 
 
 def _consumed(usage: Usage) -> dict[str, float]:
-    """What calls consumed, as it is reported; the cost only where a price is known."""
+    """Return the consumption of calls as it is reported; the cost only if a price is known."""
     amounts: dict[str, float] = {
         "calls": usage.calls,
         "cached_calls": usage.cached,
@@ -179,7 +179,7 @@ def _consumed(usage: Usage) -> dict[str, float]:
 def scores_of(
     result: object, prefix: str = "", *, with_intervals: bool = True, only: Collection[str] | None = None
 ) -> dict[str, float]:
-    """The measures of a result under the names that unitxt shows: ``<prefix>_<name>``, ``…_ci_low`` and ``…_ci_high``.
+    """Return measures under the names that unitxt shows: ``<prefix>_<name>``, ``…_ci_low`` and ``…_ci_high``.
 
     Args:
         result: With declared measures.
@@ -216,7 +216,7 @@ def names_of(result: type, prefix: str = "", only: Collection[str] | None = None
 
 
 def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> dict[str, float]:
-    """One measure under unitxt's names; NaN, the only sign of nothing that unitxt knows, where it is missing."""
+    """Return one measure under unitxt's names; NaN if it is missing, as unitxt knows no other sign for this."""
     value = shown.value
     if isinstance(value, Missing):
         return {name: math.nan} if shown.always else {}
@@ -227,7 +227,7 @@ def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> 
 
 
 def format_value(value: HasLimits | float | Missing | None, kind: Kind) -> str:
-    """A number as a table shows it; a dash where it is missing.
+    """Format a number for a table; a dash if it is missing.
 
     >>> format_value(0.25, "share"), format_value(1200, "count"), format_value(Missing("no votes"), "score")
     ('25 %', '1,200', '–')
@@ -271,7 +271,7 @@ class Column:
     limits: bool = True
 
     def cell(self, result: object) -> str:
-        """What stands in it for one result."""
+        """Format the cell of one result."""
         if callable(self.shown):
             return self.shown(result)
         value = getattr(result, self.shown)
@@ -282,7 +282,7 @@ class Column:
 
 
 def score_column(name: str, results: Iterable[object], *, level: float, spread: str = "spread") -> Column:
-    """The scores of results with their intervals, and with the spread of their draws where something was drawn again.
+    """Return the column of scores with intervals, and with the spread of draws if something was drawn again.
 
     Args:
         name: Of the score, which heads the column.
@@ -296,7 +296,7 @@ def score_column(name: str, results: Iterable[object], *, level: float, spread: 
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds
-    """The score of a result with its interval, or its bounds where these lead."""
+    """Format the score of a result with its interval, or its bounds if these lead."""
     return format_score(result.score, result.unscored_bounds)
 
 
@@ -309,7 +309,7 @@ def measures_table(
     *,
     kind: str = "",
 ) -> TextTable:
-    """A table with a row for each result.
+    """Return a table with a row for each result.
 
     Args:
         title: Above the table.
@@ -329,7 +329,7 @@ def measures_table(
 
 
 def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a result holds it
-    """A result, or a part of one, as plain JSON. It has neither NaN nor infinity: they are null, as what is missing.
+    """Return a result, or a part of one, as plain JSON. NaN and infinity become null, as missing numbers do.
 
     Args:
         value: The result.
@@ -349,7 +349,7 @@ def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a r
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - as above
-    """What saved files hold of plain values: JSON that every reader accepts, in which NaN and infinity are null.
+    """Return plain values as saved files hold them: JSON for every reader, in which NaN and infinity are null.
 
     >>> as_json({"low": -math.inf, "name": "é"})
     '{"low": null, "name": "é"}'
@@ -489,7 +489,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a result has measured of one system, pair, or the whole.
+    """The measures of a result for one system, one pair, or the whole.
 
     Attributes:
         name: Of the score that the measures are about; what is the score itself stands under this name alone. Empty
@@ -507,7 +507,7 @@ class Reported:
     unscored: UnscoredCounts | None = None
 
     def findings(self) -> Iterator[Finding]:
-        """One a number."""
+        """Return one finding per number."""
         if isinstance(self.measured, Measure):
             yield self._finding(self.measured)
             return
@@ -523,7 +523,7 @@ class Reported:
 
 
 def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
-    """The shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
+    """Return the shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
     prefix = f"{name}." if name else ""
     yield Finding(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
     yield Finding(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
@@ -532,7 +532,7 @@ def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...
 def leading_bounds(
     difference: Interval | None, low: float | None, high: float | None, *, n: int, set_aside: int
 ) -> UnscoredBounds | None:
-    """The bounds of a difference that lead, where unscored votes could make its mean misleading; None where it leads.
+    """Return the leading bounds of a difference, if unscored votes could make its mean misleading; else None.
 
     Args:
         difference: Over the rows that both have a score on.
@@ -557,7 +557,7 @@ def reported_difference(
     bounds: UnscoredBounds | None = None,
     p_value: float | None = None,
 ) -> Iterator[Reported]:
-    """How far the first of two stands above the second, and the second above the first.
+    """Yield the difference of the first of two from the second, and of the second from the first.
 
     Args:
         name: Of what they differ in, such as ``relevance.difference``.
@@ -601,7 +601,7 @@ class Outcome:
 
     @classmethod
     def of_verdict(cls, question: QuestionName, verdict: Verdict, cluster: str | None) -> Outcome:
-        """That of a verdict on one question."""
+        """Return the outcome of a verdict on one question."""
         return cls(
             question[0], (question,), verdict.aggregated_value, verdict.selected_label, na=verdict.na, cluster=cluster
         )
@@ -633,7 +633,7 @@ class Outcomes:
     def by(
         cls, criterion: Criterion, rows: Sequence[Outcome], *, system: str = "", part_of: str | None = None
     ) -> Outcomes:
-        """Those of one criterion."""
+        """Return the outcomes of one criterion."""
         offered = [option for option in criterion.options if not option.na]
         return cls(
             system,

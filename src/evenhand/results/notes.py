@@ -18,7 +18,7 @@ LIMITS: Final = ("max_calls", "max_cost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What the engines of a run that send something were asked, and what it cost.
+    """The requests and the cost of a run's engines, without those that send nothing.
 
     Attributes:
         bought: Replies newly bought.
@@ -53,12 +53,12 @@ class Spending:
 
     @classmethod
     def nothing(cls) -> Self:
-        """Of everything nothing."""
+        """Return the spending of a run that sent nothing."""
         return cls(**{field.name: 0 for field in fields(cls)})
 
     @classmethod
     def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
-        """What the votes say; None where no engine was asked that sends anything.
+        """Sum up the spending of votes; None if no engine was asked that sends anything.
 
         Args:
             votes: All of a run.
@@ -123,7 +123,7 @@ class Spending:
 
 
 def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str, ...]:
-    """What is said of this beneath a result; nothing where nothing was sent and nothing held back.
+    """Return the note on the spending beneath a result; nothing if nothing was sent and nothing held back.
 
     Args:
         spent: What was bought.
@@ -140,7 +140,7 @@ _HELD_BACK: Final = {
 
 
 def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
-    """How many votes and verdicts are unscored, and why, beneath a table; nothing where all are scored.
+    """Return the note on unscored votes and verdicts beneath a table, with reasons; nothing if all are scored.
 
     >>> one = {"refusal": 2, "empty": 1}
     >>> unscored_note(UnscoredCounts(votes=9, unscored_votes=3, rows=3, verdicts=9, unscored_verdicts=3, reasons=one))
@@ -150,7 +150,7 @@ def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
 
 
 def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Whether a table's parameters say that draws could stop early."""
+    """Return whether a table's parameters say that draws could stop early."""
     grid = parameters.get("grid", {})
     return bool(grid.get("stop_early")) and grid["samples"] > 1
 
@@ -162,7 +162,7 @@ BASELINE = (
 
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.verdict`)."""
+    """Return the note on measures that do not use all draws, if these could stop early (`aggregation.verdict`)."""
     if not could_stop_early(parameters):
         return ()
     said = (
@@ -174,7 +174,7 @@ def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
-    """What it means that bounds stand in the place of a score; nothing where none do.
+    """Return the note that explains bounds in the place of a score; nothing if there are none.
 
     Args:
         leading: What was scored -> its bounds, where these lead.
@@ -191,7 +191,7 @@ def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...
 
 
 def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:
-    """What the baseline is, where it is among the judges."""
+    """Return the note that explains the baseline, if it is among the judges."""
     if not any("baseline" in judge for judge in judges):
         return ()
     return (BASELINE,)

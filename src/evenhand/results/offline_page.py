@@ -51,7 +51,7 @@ def data_element(name: str, data: object) -> Markup:
 
 
 def within_page(text: str) -> Markup:
-    """JSON in which nothing ends the element that holds it: without the signs that HTML obeys."""
+    """Return JSON that cannot end the element that holds it: without the signs that HTML obeys."""
     escaped = text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
     return Markup(escaped)  # noqa: S704 - escaped as JSON, which entities would not be
 

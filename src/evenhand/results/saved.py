@@ -102,13 +102,13 @@ def write(
 
 
 def _moved(cells: Iterable[Cell], first: int) -> Iterator[Cell]:
-    """The cells, with the indices that their rows have in the whole run."""
+    """Yield the cells, with the indices that their rows have in the whole run."""
     for cell in cells:
         yield cell._replace(about={**cell.about, "instance": cell.about["instance"] + first}) if first else cell
 
 
 def _as_made(cell: Cell, first: int) -> Cell:
-    """A cell as results make it, which number their rows from 0 and know these by their indices.
+    """Return a cell as results make it, which number their rows from 0 and know these by their indices.
 
     Raises:
         ValueError: If an index is below 0.
@@ -121,13 +121,13 @@ def _as_made(cell: Cell, first: int) -> Cell:
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
-    """A cell as plain JSON, with its votes inside."""
+    """Return a cell as plain JSON, with its votes inside."""
     votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 
 def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
-    """The cell that :func:`line_of` wrote.
+    """Return the cell that :func:`line_of` wrote.
 
     Args:
         line: What it wrote.
@@ -137,7 +137,7 @@ def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
 
 
 def check_suffix(path: str | Path) -> str:
-    """How a path ends.
+    """Check and return the suffix of a path.
 
     Raises:
         InvalidInputError: If results are not saved so.
@@ -166,7 +166,7 @@ def _write_parquet(path: Path, header: Mapping[str, Any], tables: Iterator[pyarr
 
 
 class Saved(NamedTuple):
-    """What a file holds.
+    """The contents of a saved file.
 
     Attributes:
         header: What was judged, how, and a summary.
@@ -190,7 +190,7 @@ class _Parameters(BaseModel):
 
 
 class _Header(BaseModel):
-    """A header; what else it holds is checked by the tables that are made of it."""
+    """A header; the tables that are made of it check its other fields."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -239,7 +239,7 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def read(path: str | Path, *, texts: bool = True) -> Saved:
-    """What a saved result holds.
+    """Read a saved result.
 
     Args:
         path: The file.
@@ -262,7 +262,7 @@ def read(path: str | Path, *, texts: bool = True) -> Saved:
 
 
 def header_of(path: str | Path) -> dict[str, Any]:
-    """What a saved result says before its votes.
+    """Read the header of a saved result.
 
     Raises:
         InvalidInputError: If it cannot be read, or holds no result.
@@ -277,7 +277,7 @@ def header_of(path: str | Path) -> dict[str, Any]:
 
 
 def kind_if_saved(path: str | Path) -> str | None:
-    """What kind of result a file holds; None where it holds something else.
+    """Return the kind of a saved result; None if the file holds something else.
 
     Raises:
         InvalidInputError: If it cannot be read.
@@ -286,7 +286,7 @@ def kind_if_saved(path: str | Path) -> str | None:
 
 
 def header_if_saved(path: str | Path) -> dict[str, Any] | None:
-    """What a saved result says before its votes; None where the file holds something else.
+    """Return the header of a saved result; None if the file holds something else.
 
     Raises:
         InvalidInputError: If it cannot be read, or its header is not one that is written here.
@@ -352,7 +352,7 @@ def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> pyarrow.Table:
-    """Some columns of a saved result in Parquet, and the number of the cell of each row; those that it lacks are not.
+    """Read the columns of a saved result in Parquet that it has, and the number of the cell of each row.
 
     Args:
         path: The file.
@@ -389,7 +389,7 @@ def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
 
 
 def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
+    """Read the header of a saved result in Parquet, and the subject of each cell, without the ids of the rows."""
     header = header_of(path)
     with reading(path):
         names = [name for name in header["about"] if name != "id"]
@@ -405,7 +405,7 @@ def _lines_after_header(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _checked_cell(cell: Cell) -> Cell:
-    """A cell whose numbers count from 0: one below would count from the end."""
+    """Return the cell if its numbers are not negative: a negative one would count from the end."""
     numbers = [cell.about.get(name) for name in PLACES]
     numbers += [number for vote in cell.votes for number in (vote.selected_index, vote.sample, *vote.order)]
     if any(isinstance(number, int) and number < 0 for number in numbers):
@@ -453,7 +453,7 @@ class JoinedColumn(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment] # as a list
 
     def twice(self) -> tuple[int, int] | None:
-        """The places of two equal values; None where there are none."""
+        """Return the places of two equal values; None if there are none."""
         if pc.count_distinct(self._values).as_py() == len(self):
             return None
         known: dict[Any, int] = {}
@@ -462,7 +462,7 @@ class JoinedColumn(Sequence[Any]):
 
 
 def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with lists in the place of joined columns, as files have them."""
+    """Return parameters with lists in the place of joined columns, as files have them."""
     return {
         name: listed(value) if isinstance(value, Mapping) else list(value) if isinstance(value, JoinedColumn) else value
         for name, value in parameters.items()
@@ -471,7 +471,7 @@ def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Parts:
-    """The files of a result on disk, in the order of their rows, and what they say together.
+    """The files of a result on disk, in the order of their rows, and their common header.
 
     Attributes:
         folder: Where they lie.
@@ -552,7 +552,7 @@ def _check_ids(ids: JoinedColumn | None, ends: Sequence[int], paths: Sequence[Pa
 
 
 def _united(known: list[Any], own: list[Any]) -> list[Any]:
-    """A list with the entries of another that it lacks."""
+    """Return a list with the entries of another added that it lacks."""
     if known == own:
         return known
     names = {digest(each): each for each in (*known, *own)}
@@ -560,7 +560,7 @@ def _united(known: list[Any], own: list[Any]) -> list[Any]:
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The parameters of parts that are about their rows, for all rows."""
+    """Join the parameters of parts that describe their rows, for all rows."""
     first = parts[0]
     found = {**first, "n": sum(each["n"] for each in parts)}
     if "ids" in first:
@@ -573,7 +573,7 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _joined_fingerprint(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Digits for the judges and prompts, and those of each row one after the other."""
+    """Return digits for the judges and prompts, and those of each row one after the other."""
     prints = [each.get("fingerprint", {}) for each in parts]
     shown = dict.fromkeys(name for each in prints for name in each.get("shown", {}))
     said = {name: dict.fromkeys(each[name] for each in prints if name in each) for name in ("judge", "prompts")}
