@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import evenhand
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
@@ -24,13 +24,9 @@ from evenhand.errors import (
 from evenhand.judges import Judge
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 BETTER = comparison_criterion("better", "Which one answers the question?", allow_ties=True)
 RUBRIC = Rubric(name="answer", criteria=(LEVELS, yes_no_criterion("polite", "Is it polite?")))
 CHECKLIST = Checklist(

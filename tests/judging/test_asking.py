@@ -8,8 +8,8 @@ from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.run import ask, estimate
 from evenhand.options import RunOptions
-from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
+from tests.support.questions import questions
 
 
 def rules_of(options):

@@ -2,36 +2,15 @@
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
-from evenhand.engines.journal import Journal
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
-from evenhand.question import Question
 from tests.support.judges import http_judge
+from tests.support.questions import ONCE, questions
 from tests.support.server import JudgeServer, conversation
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
-ONCE = Grid(check_positional_bias=False)
 QUIET = Limits(progress=False, max_failure_rate=1.0)
-
-
-def questions(count):
-    return [
-        Question(id=str(number), criterion=LEVELS, responses=(f"answer {number}",), instance=number)
-        for number in range(count)
-    ]
-
-
-@pytest.fixture
-def journal(tmp_path):
-    with Journal(tmp_path / "journal.sqlite3") as opened:
-        yield opened
 
 
 def own_words(body):

@@ -7,16 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
 from evenhand.functions import judge
 from tests.support.judges import http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import JudgeServer
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 ROWS = [{"response": f"answer {number}"} for number in range(8)]
 
 

@@ -6,17 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.options import ExampleOptions
 from evenhand.question import Question
-
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
+from tests.support.questions import LEVELS
 
 
 def row(number, label, topic="t"):

@@ -2,17 +2,12 @@
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, ServerAwayError, TooManyFailuresError
 from evenhand.functions import judge
 from tests.support.judges import http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import Fault, JudgeServer, conversation
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 ROWS = [{"response": f"answer {number}"} for number in range(5)]
 HIT = 2
 UNDISTURBED = 2 * len(ROWS)  # an assessment and a selection for each
@@ -188,12 +183,6 @@ def test_a_server_without_structured_output_is_asked_without():
     refused = sum("response_format" in body for body in server.bodies)
     assert 1 <= refused <= 2  # the first, and one that was waiting behind it
     assert server.seen == UNDISTURBED + refused
-
-
-def test_a_server_that_ignores_the_schema_is_read_all_the_same():
-    with JudgeServer(reply=lambda body: "It is fair.\n\nVerdict: **Mid**") as server:
-        table = assess(server)
-    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
 
 
 def test_a_missing_key_is_told_before_the_first_call(monkeypatch):

@@ -126,15 +126,6 @@ def test_a_verdict_quoted_from_the_response_in_the_reasons_is_not_the_verdict():
     assert vote.selected_label == "Low"
 
 
-@pytest.mark.parametrize(("label", "index", "value"), [("High", 0, 1.0), ("Mid", 1, 0.5), ("Low", 2, 0.0)])
-@pytest.mark.parametrize("order", [GIVEN, REVERSED, (2, 0, 3, 1)])
-def test_whatever_the_order_the_vote_speaks_the_criterions_own(label, index, value, order):
-    judge = ScriptedJudge(chooses(label))
-    vote = ask(judge, order=order)
-    assert judge.requests[-1].options == tuple(LEVELS.labels[place] for place in order)
-    assert (vote.order, vote.selected_index, vote.selected_label, vote.value) == (order, index, label, value)
-
-
 @pytest.mark.parametrize(
     ("reply", "order", "label"),
     [

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.criteria import yes_no_criterion
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     InvalidInputError,
@@ -21,44 +21,8 @@ from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.votes import Usage
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import LEVELS, ONCE, questions, run, selections
 from tests.support.server import Fault, JudgeServer, Reply, conversation
-
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
-ONCE = Grid(check_positional_bias=False)
-QUIET = Limits(progress=False)
-
-
-def questions(count, text="answer {}"):
-    return [
-        Question(id=str(number), criterion=LEVELS, responses=(text.format(number),), instance=number)
-        for number in range(count)
-    ]
-
-
-def run(asked, judges, *, grid=None, flow=None, journal=None, weights=None, **limits):
-    return run_votes(
-        asked,
-        judges,
-        grid=grid or Grid(),
-        flow=flow or Flow(),
-        limits=Limits(**{"progress": False, "max_failure_rate": 1.0, **limits}),
-        journal=journal,
-        weights=weights,
-    )
-
-
-def selections(votes):
-    return [[(vote.judge_id, vote.order, vote.sample, vote.selected_label) for vote in row] for row in votes]
-
-
-@pytest.fixture
-def journal(tmp_path):
-    with Journal(tmp_path / "journal.sqlite3") as opened:
-        yield opened
 
 
 def test_votes_stand_in_the_order_of_judges_orders_and_samples():
@@ -308,9 +272,14 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
     assert journal.count() == 7
 
 
+QUIET = Limits(progress=False)
+
+
 def drawn(judge, question, **grid):
     grid = {"check_positional_bias": False, "samples": 5, **grid}
-    [votes] = run_votes([question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"), limits=QUIET)
+    [votes] = run_votes(
+        [question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"), limits=Limits(progress=False)
+    )
     return votes
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import TransientEngineError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.sheet import ask_sheet
@@ -30,18 +30,6 @@ def checks(*questions, response="The answer.", **more):
             **more,
         )
         for place, text in enumerate(questions)
-    ]
-
-
-def graded(name, *labels):
-    options = tuple(Option(label=label, value=1 - place / (len(labels) - 1)) for place, label in enumerate(labels))
-    return Criterion(name=name, description=f"How {name} is it?", options=options)
-
-
-def rubric(*criteria):
-    return [
-        Question(id=criterion.name, criterion=criterion, responses=("The answer.",), sheet="rubric", sheet_size=9)
-        for criterion in criteria
     ]
 
 
@@ -137,34 +125,6 @@ def test_an_engine_that_fails_leaves_all_unscored_and_one_that_fails_when_asked_
     ] * 2
     votes = ask(ScriptedJudge([reply((2, "Yes")), error]), checks("First?", "Second?"))
     assert [(vote.selected_label, vote.unscored_reason) for vote in votes] == [(None, "engine_error"), ("Yes", None)]
-
-
-def test_criteria_with_different_options_stand_on_one_sheet_each_in_its_own_order():
-    clear, kind = graded("clear", "Very", "Somewhat", "Not"), graded("kind", "Kind", "Unkind")
-    judge = ScriptedJudge(
-        [
-            json.dumps(
-                {
-                    "answers": [
-                        {"index": 1, "reasoning": "Plain.", "answer": "Not"},
-                        {"index": 2, "reasoning": "Warm.", "answer": "kind"},
-                    ]
-                }
-            )
-        ]
-    )
-    votes = ask(judge, rubric(clear, kind), [(2, 0, 1), (1, 0)], reasoning=True)
-    assert [(vote.selected_index, vote.value, vote.assessment) for vote in votes] == [
-        (2, 0.0, "Plain."),
-        (0, 1.0, "Warm."),
-    ]
-    assert "1. clear: How clear is it?\nIts answers:\n- Not\n- Very\n- Somewhat\n" in judge.sent()
-    schema = judge.requests[0].response_schema["properties"]["answers"]["items"]["anyOf"]
-    assert [kind["properties"]["answer"]["enum"] for kind in schema] == [
-        ["Not", "Very", "Somewhat"],
-        ["Unkind", "Kind"],
-    ]
-    assert [list(kind["properties"]) for kind in schema] == [["index", "reasoning", "answer"]] * 2
 
 
 def test_each_answer_on_a_sheet_has_the_probabilities_of_its_own_token():

@@ -1,8 +1,6 @@
 """Best-of-N questions: candidates, the four prompts as they are sent, and the option from elsewhere."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evenhand.errors import InvalidPromptError
 from evenhand.judging.conversation import Flow
@@ -68,14 +66,3 @@ class TestUnrelated:
             drawn = unrelated_candidates(rows, seed=seed)
             assert drawn[0] == drawn[2] == "c"
             assert drawn[1] in {"b", " B"}
-
-    @given(st.integers(0, 1000), st.data())
-    def test_a_part_of_the_data_draws_what_the_whole_draws(self, seed, data):
-        rows = [candidates(f"{n} x", f"{n} y", instance=n, draw_key=f"row {n}") for n in range(8)]
-        drawn = dict(zip(range(8), unrelated_candidates(rows, seed=seed), strict=True))
-        kept = sorted(data.draw(st.sets(st.integers(0, 7), min_size=2)))
-        part = unrelated_candidates([rows[n] for n in kept], seed=seed)
-        for number, text in zip(kept, part, strict=True):
-            assert int(text.split()[0]) in set(kept) - {number}
-            if int(drawn[number].split()[0]) in kept:
-                assert text == drawn[number]

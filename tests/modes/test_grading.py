@@ -30,16 +30,6 @@ def graded(rows, **more):
 
 
 class TestGrade:
-    def test_refusals_are_an_outcome_of_their_own(self):
-        result = graded([[1, None, 1], [0, 1, 2]])
-        assert [one.grade_score for one in result.instances] == [1.0, 0.0]
-        assert result.answered.estimate == pytest.approx(5 / 6)
-        assert {reason: share.estimate for reason, share in result.unanswered.items()} == {
-            "refusal": pytest.approx(1 / 6)
-        }
-        assert result.grade_score.estimate == pytest.approx(0.5)
-        assert result.parse_rate.estimate == pytest.approx(5 / 6)
-
     def test_instances_of_several_sizes_and_chance(self):
         # 2 options: E = 1/2, corrected 1, -1, -1; 4 options with G = 3/4: E = 0.571.
         result = graded([[0, 0], [0, 1, 1, 1], [0, 1], [1, 0], [2, 2, 2, 2]])

@@ -2,18 +2,14 @@
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import (
     InvalidInputError,
 )
 from evenhand.functions import judge
 from tests.support.judges import ScriptedJudge, chooses
+from tests.support.questions import LEVELS
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 POLITE = yes_no_criterion("polite", "Is it polite?")
 ROWS = [
     {"question": "q0", "alder": "alder 0", "birch": "birch 0", "gold_alder": "High", "gold_birch": "low"},
@@ -126,9 +122,3 @@ def test_bad_input_is_told_before_the_first_call(options, error, message, dry_ru
     with pytest.raises(error, match=message):
         assess(engine, dry_run=dry_run, **options)
     assert engine.requests == []
-
-
-def test_an_empty_response_is_a_response():
-    engine = ScriptedJudge(chooses("Low"))
-    table = judge([{"response": ""}], LEVELS, engine, journal=None, progress=False)
-    assert table.judgements[0].verdict.selected_label == "Low"

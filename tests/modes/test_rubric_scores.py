@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.aggregation.verdict import aggregate
-from evenhand.criteria import Criterion, Option, Rubric, Section, yes_no_criterion
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.modes.rubric import rubric_as_judged, rubric_result, summarize_rubric
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
@@ -139,22 +139,3 @@ def test_points_are_clipped_at_the_mean_only():
     harmed = summarize_rubric(results, POINTS)  # the mean is −0.3
     assert (harmed.score.estimate, harmed.score_if_unscored_0, harmed.score_if_unscored_1) == (0.0, 0.0, 0.0)
     assert harmed.raw_score.estimate == (10 - 16) / 2
-
-
-def test_unscored_points_have_bounds_below_0():
-    result = rubric_result([YES, UNSCORED, UNSCORED], POINTS)
-    # 4 / 4 of what was read; (4 − 20) / 10 at worst and (4 + 6) / 10 at best
-    assert (result.score, result.bounds) == (1.0, (-1.6, 1.0))
-    summary = summarize_rubric([result] * 4, POINTS)
-    assert (summary.score.estimate, summary.score_if_unscored_0, summary.score_if_unscored_1) == (1.0, 0.0, 1.0)
-    assert (summary.unscored_bounds.low, summary.unscored_bounds.high) == (0.0, 1.0)
-
-
-def test_a_rubric_is_judged_as_a_tree_and_clipped_as_it_was_written():
-    sections = (Section(name="facts", weight=2),)
-    criteria = (CITES.model_copy(update={"section": "facts"}), LEVELS)
-    nested = Rubric(name="answer", criteria=criteria, sections=sections)
-    assert rubric_as_judged(nested, na_strategy="fail").sections == sections
-    assert rubric_as_judged(POINTS).clip == "mean"
-    # facts 1, of weight 2; clear ½, of weight 3
-    assert rubric_result([YES, FAIR], rubric_as_judged(nested)).score == pytest.approx((2 + 1.5) / 5)

@@ -4,11 +4,9 @@ from collections import Counter
 
 import pytest
 
-import evenhand
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.numbers import Missing
 from evenhand.statistics.paired_differences import paired_differences
 from tests.support.judges import ScriptedJudge, chooses
 
@@ -54,22 +52,6 @@ def test_the_scores_by_hand(table):
     assert (birch.score_if_unscored_0, birch.score_if_unscored_1) == (0.0, (0.25 + 1) / 2)
     assert birch.parse_rate.estimate == pytest.approx(2 / 3)
     assert table.summaries["alder", "clear"].score.estimate == 0.75
-
-
-@pytest.mark.parametrize("clip", ["score", "mean"])
-def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason(clip, tmp_path):
-    criteria = [each.model_copy(update={"weight": 0}) for each in (CLEAR, CITES)]
-    table = assess(rubric=Rubric(name="noted", criteria=criteria, clip=clip), length_penalty={"free_budget": 0})
-    found = {(each.score, each.unscored_reason) for results in table.rubric_results.values() for each in results}
-    assert found == {(None, "no_value"), (None, "missing_response")}
-    scores = table.rubric_scores["alder"]
-    weightless = Missing("every weight of the rubric is 0")
-    assert scores.score == scores.raw_score == scores.score_if_unscored_0 == scores.score_if_unscored_1 == weightless
-    assert (scores.num_unscored, scores.unscored_bounds) == (2, None)
-    assert table.summaries["alder", "clear"].score.estimate == 0.75
-    assert table.text_tables()[0].rows[0][1] == "–"
-    table.save(tmp_path / "noted.parquet")
-    assert evenhand.open(tmp_path / "noted.parquet").rubric_scores == table.rubric_scores
 
 
 def test_examples_balanced_and_never_the_row_itself():

@@ -27,13 +27,6 @@ def both(first, second, **more):
 
 
 class TestSelect:
-    def test_orders_that_agree(self):
-        selection = select(both(1, 1), NAMES)
-        assert (selection.selected, selection.shares) == ("b", (0.0, 1.0, 0.0))
-        assert selection.position_consistent is True
-        assert selection.agreement == 1.0
-        assert selection.unscored_reason is None
-
     def test_orders_that_disagree_share_the_instance(self):
         selection = select(both(0, 2), NAMES)
         assert selection.shares == (0.5, 0.0, 0.5)
@@ -42,11 +35,6 @@ class TestSelect:
         assert selection.position_consistent is False
         assert selection.scored
         assert selection.agreement == 0.5
-
-    def test_orders_that_disagree_abstain(self):
-        selection = select(both(0, 2), NAMES, on_position_bias="abstain")
-        assert (selection.shares, selection.selected, selection.unscored_reason) == (None, None, "inconsistent")
-        assert selection.bounds == ((0.0, 1.0),) * 3
 
     @given(
         st.lists(st.tuples(st.sampled_from([0, 1, 2, None]), st.sampled_from("xy"), st.integers(0, 1)), min_size=1),

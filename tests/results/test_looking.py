@@ -1,11 +1,8 @@
 """Verdicts to be looked at: chosen, sorted, and a row whole; what is chosen has no scores."""
 
-import html
-import re
 from dataclasses import replace
 
 import pytest
-from markdown_it import MarkdownIt
 
 import evenhand
 from evenhand import SimulatedEngine
@@ -73,15 +70,3 @@ def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judge
     assert max(map(len, judged.row("p-17").to_terminal(width=60).splitlines())) <= 60
     assert "(missing)" in str(judged["p-18"])
     assert "nobody was asked" in str(judged["p-18"])
-
-
-def test_a_row_in_markdown_and_in_a_notebook_is_shown_and_not_obeyed(judged):
-    row = judged["p-18"]
-    rendered = MarkdownIt("commonmark").render(row.to_markdown())
-    assert not re.search("<(img|a|b|script|h[1-6])[ >]", rendered)
-    assert rendered.count("<pre>") == 1
-    assert "# not a head" in html.unescape(rendered)
-    shown = judged["p-17"]._repr_html_()
-    assert "How many &lt;b&gt;legs" in shown
-    assert shown.count("<mark>") == sum(vote.read_at is not None for view in judged["p-17"] for vote in view.votes)
-    assert "\x1b" not in shown

@@ -12,8 +12,8 @@ from evenhand.options import Limits
 from evenhand.report.gates import CheckReport
 from evenhand.report.summaries import Summary
 from evenhand.results.notes import Spending
-from tests.judging.test_run import ONCE, questions
 from tests.support.judges import http_judge, litellm_judge
+from tests.support.questions import ONCE, questions
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
 ROWS = [{"q": f"question {number}", "answer": f"answer {number}."} for number in range(12)]
