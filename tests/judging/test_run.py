@@ -1,6 +1,5 @@
 """A run of the grid: every vote in its place, no call too many, and failures that are told."""
 
-import json
 import signal
 import threading
 
@@ -272,9 +271,6 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
     assert journal.count() == 7
 
 
-QUIET = Limits(progress=False)
-
-
 def drawn(judge, question, **grid):
     grid = {"check_positional_bias": False, "samples": 5, **grid}
     [votes] = run_votes(
@@ -300,29 +296,3 @@ def test_no_draw_is_made_that_could_not_change_the_outcome(script, confidence, m
     votes = drawn(judge, question, stop_early=True, confidence=confidence)
     assert [vote.sample for vote in votes] == list(range(made))
     assert max(request.sample for request in judge.requests) == made - 1
-
-
-def test_a_sheet_is_drawn_until_all_its_questions_are_settled():
-    script = {"a": "YYYYY", "b": "YNNYN"}
-    names = {"Y": "Yes", "N": "No"}
-
-    def answer(request):
-        answers = [
-            {"index": item.number, "answer": names[script[item.question.id][request.sample]]} for item in request.items
-        ]
-        return json.dumps({"answers": answers})
-
-    questions = [
-        Question(
-            id=name,
-            criterion=yes_no_criterion(name, "Is it met?"),
-            responses=("r",),
-            mode="check",
-            sheet="list",
-            sheet_size=2,
-        )
-        for name in script
-    ]
-    grid = Grid(check_positional_bias=False, samples=5, stop_early=True, confidence=None)
-    votes = run_votes(questions, [ScriptedJudge(answer)], grid=grid, limits=QUIET)
-    assert [len(cast) for cast in votes] == [5, 5]

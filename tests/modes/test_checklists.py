@@ -9,7 +9,6 @@ from evenhand import checklist
 from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.numbers import Missing
-from tests.support.checklists import sheet
 from tests.support.judges import ScriptedJudge
 from tests.support.shared import shared_path
 
@@ -114,7 +113,6 @@ def test_what_cannot_be_used_is_refused_before_the_first_call(options, message):
 
 # the requirements of 55 tasks, checked by people and by a judge: Zhuge et al. (2024), "Agent-as-a-Judge"
 MET_WITH_PREREQUISITES = {"MetaGPT": 6.55, "GPT-Pilot": 28.96, "OpenHands": 28.68}
-ALIGNMENT = {"MetaGPT": 92.08, "GPT-Pilot": 86.61, "OpenHands": 90.16}
 
 
 @pytest.fixture(scope="module")
@@ -127,58 +125,6 @@ def recorded():
 def needed_by(requirement):
     """Its prerequisites; one of the 366 names itself, which says nothing."""
     return [needed for needed in requirement["prereq"] if needed != requirement["id"]]
-
-
-def checklist_of(row):
-    numbers = {each["id"]: place for place, each in enumerate(row["requirements"], start=1)}
-    return [
-        {
-            "name": f"requirement {each['id']}",
-            "question": f"Is this requirement met: {each['criteria']}",
-            "category": each["category"] or "",
-            "prerequisites": [numbers[needed] for needed in needed_by(each)],
-        }
-        for each in row["requirements"]
-    ]
-
-
-@pytest.fixture(scope="module")
-def tables(recorded):
-    """One table a system: the judge's recorded verdicts said again, beside those of people."""
-    found = {}
-    for system in ALIGNMENT:
-        rows = [
-            {
-                "checks": checklist_of(row),
-                "response": f"the workspace of {row['task']}",
-                "human": [each["human"] for each in row["requirements"]],
-                "judge": [each["agent_judge"] for each in row["requirements"]],
-            }
-            for row in recorded
-            if row["system"] == system
-        ]
-        said = {row["response"]: row["judge"] for row in rows}
-
-        def reply(request, said=said):
-            judged = said[request.items[0].question.responses[0]]
-            return sheet(*("Yes" if met else "No" for met in judged))
-
-        found[system] = checklist(
-            rows,
-            None,
-            ScriptedJudge(reply, identity=False),
-            checklist_field="checks",
-            gold_fields="human",
-            progress=False,
-        )
-    return found
-
-
-def test_the_alignment_with_people(tables):
-    for system, published in ALIGNMENT.items():
-        agreement = tables[system].gold_agreement("response")
-        assert 100 * agreement.estimate == pytest.approx(published, abs=0.006)
-        assert agreement.low < agreement.estimate < agreement.high
 
 
 def test_the_published_pass_rates_of_people(recorded):

@@ -63,17 +63,6 @@ def field(drawn):
     return [contest(*values, first=pair[0], second=pair[1], instance=row) for (row, pair), values in drawn.items()]
 
 
-def test_winrates_by_hand():
-    contests = [
-        contest(1.0, 1.0),  # a beats b
-        contest(1.0, 0.0),  # a and b tie
-        contest(0.0, 0.0, first="a", second="c"),  # c beats a
-        contest(None, None, first="b", second="c"),  # nobody knows
-    ]
-    # a: (1 + ½ + 0) / 3; b: (0 + ½) / 2; c: 1 / 1
-    assert winrates(contests, ["a", "b", "c", "d"]) == {"a": 0.5, "b": 0.25, "c": 1.0, "d": None}
-
-
 def test_weighted_winrates_by_the_definition():
     grades = [(1.0, 1.0), (0.75, 0.75), (0.5, 0.5), (0.25, 0.25), (0.0, 0.0)]
     contests = [contest(*values, criterion=GRADED) for values in grades]

@@ -23,19 +23,6 @@ PAIRS = [{**row, "first": "x", "second": "y", "vote": "x"} for row in VOTES]
 CHOICES = [{**row, "order": ["x", "y"], "vote": "x"} for row in VOTES]
 WITH = {"group_fields": "topic"}
 WAYS = {
-    "judge": lambda: evenhand.judge(
-        ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_fields="small", **WITH, **HOW
-    ),
-    "rubric of rows": lambda: evenhand.judge(
-        [{**row, "rubric": ["Is it short?"]} for row in ROWS],
-        None,
-        BASELINE,
-        response_fields="small",
-        rubric_field="rubric",
-        **WITH,
-        **HOW,
-    ),
-    "winrates": lambda: evenhand.winrates(ROWS, BETTER, BASELINE, response_fields=["small", "large"], **WITH, **HOW),
     "winrates of long data": lambda: evenhand.winrates(
         LONG,
         BETTER,
@@ -46,11 +33,6 @@ WAYS = {
         **WITH,
         **HOW,
     ),
-    "checklist": lambda: evenhand.checklist(ROWS, ["Is it short?"], BASELINE, response_fields="small", **WITH, **HOW),
-    "grade_scores": lambda: evenhand.grade_scores(
-        ROWS, BETTER, BASELINE, response_fields=["small", "large"], **WITH, **HOW
-    ),
-    "run_mode": lambda: evenhand.run_mode(ROWS, "best_of", BASELINE, response_fields=["small", "large"], **WITH, **HOW),
     "recorded votes": lambda: evenhand.aggregate_votes([{**row, "v": "yes"} for row in ROWS], "v", **WITH),
     "recorded pairs": lambda: evenhand.winrates(votes=PAIRS, **WITH),
     "recorded answers": lambda: evenhand.checklist(votes=[{**row, "item": "short"} for row in VOTES], **WITH),

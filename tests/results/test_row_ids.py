@@ -20,26 +20,6 @@ def judged(**options):
 def of_mode():
     return {
         "judge": judged,
-        "judge by the rubrics of rows": lambda: evenhand.judge(
-            [{**row, "rubric": ["Is it short?"]} for row in ROWS],
-            None,
-            BASELINE,
-            response_fields="small",
-            rubric_field="rubric",
-            id_field="meta/id",
-            **HOW,
-        ),
-        "checklist": lambda: evenhand.checklist(
-            ROWS, ["Is it short?"], BASELINE, response_fields="small", id_field="meta.id", **HOW
-        ),
-        "grade_scores": lambda: evenhand.grade_scores(
-            ROWS,
-            "criteria.evenhand.pairwise.overall_quality",
-            BASELINE,
-            response_fields=["small", "large"],
-            id_field="meta.id",
-            **HOW,
-        ),
         "aggregate_votes": lambda: evenhand.aggregate_votes(
             [{**row, "vote": True} for row in ROWS], "vote", id_field="meta/id"
         ),

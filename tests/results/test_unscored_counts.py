@@ -1,46 +1,13 @@
 """Unscored votes, the rows that they affect and unscored verdicts: the same counts on every surface of every mode."""
 
-import re
-
 import pytest
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.votes import Vote
-from tests.support.judges import ScriptedJudge
 
 QUIET = {"journal": None, "progress": False, "max_reasks": 0, "max_failure_rate": 1.0}
-SAID = "36 of 800 votes unscored (35 rows affected), 1 verdict unscored"
-ROWS = [{"question": f"question {row}", "a": f"answer {row}", "b": f"other {row}"} for row in range(400)]
-
-
-def row_of(request):
-    return int(re.search(r"question (\d+)", request.messages[0]["content"])[1])
-
-
-def half_silent(request, *, read="Yes", silent=35):
-    """Refuses one of two orders of 34 rows, and both of row 0: 36 of 800 votes."""
-    order, row = request.presentation.order, row_of(request)
-    return "I cannot say." if row < silent and (row == 0 or order[0] == 0) else read
-
-
-def direct(**given):
-    judge = ScriptedJudge(half_silent)
-    how = {"response_fields": "a", "context_fields": ["question"], "flow": "verdict_only", **QUIET, **given}
-    return evenhand.judge(ROWS, yes_no_criterion("true", "Is it true?"), judge, **how)
-
-
-@pytest.fixture(scope="module")
-def judged():
-    return direct()
-
-
-def test_the_counts_of_the_issue(judged):
-    counts = judged.unscored_counts
-    assert str(counts) == SAID
-    assert (counts.votes, counts.unscored_votes, counts.rows) == (800, 36, 35)
-    assert (counts.verdicts, counts.unscored_verdicts) == (400, 1)
 
 
 RUBRIC = Rubric(name="both", criteria=(yes_no_criterion("clear", "Is it clear?"), yes_no_criterion("true", "Is it?")))
