@@ -236,22 +236,22 @@ def wait_until(happened):
 
 
 def loops_open():
-    return [thread for thread in threading.enumerate() if "evenhand" in thread.name]
+    return {thread for thread in threading.enumerate() if "evenhand" in thread.name}
 
 
 def test_a_judge_that_is_closed_or_forgotten_leaves_no_thread(server):
-    before = len(loops_open())
+    before = loops_open()
 
     async def within():
         async with Judge(LEVELS, http_judge(server.base_url), journal=None) as judge:
             await judge(response="x")
-            assert len(loops_open()) == before + 1
+            assert len(loops_open() - before) == 1
 
     asyncio.run(within())
-    assert len(loops_open()) == before
+    assert not loops_open() - before
     Judge(LEVELS, http_judge(server.base_url), journal=None).run(response="x")
     gc.collect()
-    assert len(loops_open()) == before
+    assert not loops_open() - before
 
 
 SCRIPT = """
