@@ -121,7 +121,7 @@ class Option(FrozenModel):
     Attributes:
         label: The text that the judge is shown and names.
         value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
-            when no value was given. That of an NA option is ignored: it is None, whatever is given.
+            when no value was given. The value of an NA option is ignored and always None.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
@@ -351,7 +351,7 @@ class Rubric(FrozenModel):
         criteria: With different names; their weights say what each counts. All weights may be 0, which leaves the
             score undefined.
         sections: Of a nested rubric, in which a section counts what its own weight says: each after the one that holds
-            it. Without them all criteria count side by side, whatever section they belong to.
+            it. Without them all criteria count alike, and their sections are ignored.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
             ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
         na_partial: What ``partial`` counts, a share of the criterion's range in [0, 1].

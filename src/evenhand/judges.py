@@ -66,7 +66,7 @@ class SubjectFields(TypedDict, total=False):
     Attributes:
         response: What is judged: a text; other data are shown as JSON.
         responses: With a pairwise criterion: name -> response of the two that are compared. The names are not shown.
-        context: What the judge is shown beside it: name -> text, such as ``{"question": …}``.
+        context: The texts that the judge is shown with it: name -> text, such as ``{"question": …}``.
         reference: A known good answer, or several; the judge is shown it as ``reference``.
         id: Names the subject in seeded draws, as ``id_field`` does in a run over rows.
     """

@@ -532,7 +532,7 @@ class StreamOptions(Options):
 
 
 class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
-    """How votes that are recorded come to numbers: the intervals, what they are drawn from, and groups of rows."""
+    """How recorded votes become numbers: the intervals, their resamples and seed, and groups of rows."""
 
     resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
 

@@ -33,7 +33,7 @@ TIE = 0.5
 """The value of an option of a comparison that prefers neither response."""
 
 Classifications = tuple[tuple[str, ...], ...]
-"""How data are classified: a tuple for each row that they come from, of classes of which an engine must allow one."""
+"""How data are classified: a tuple of classes for each row that they come from; an engine must allow one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Example:
     Attributes:
         response: What was judged.
         label: The label of the option that it was given.
-        context: What was shown beside it: name -> text.
+        context: The texts that were shown with it: name -> text.
         data_classifications: Of the rows that hold it.
     """
 
@@ -97,20 +97,20 @@ class Question:
         id: Names the question within a run, and nothing else.
         criterion: Its options are the answers.
         responses: One for an assessment or a check, two for a comparison, two or more for a choice, in their own order.
-        context: What the judge is shown beside the responses: name -> text.
+        context: The texts that the judge is shown with the responses: name -> text.
         references: Known good answers. An engine may look at them (the baseline does); the prompt shows them only
             when they are part of ``context``.
         mode: ``assess`` (the order permutes the options), ``compare`` (the order permutes the responses), ``choose``
             (so too, and the options name the places by number), or ``check`` (an item of a sheet, whose order
             permutes the items).
         instance: The row of the data that the question belongs to; all questions of a row are one cluster.
-        draw_key: Names the instance in seeded draws, whatever its row number in this part of the data; the row number
-            when empty.
-        data_classifications: Of the rows that are shown, each of which the engine must allow.
-        sheet: Names the questions about one response that are asked together, in one call; alone when empty.
-        sheet_size: How many they are.
+        draw_key: The name of the instance in seeded draws, independent of its row number in this part of the data; the
+            row number when empty.
+        data_classifications: The classes of the rows that are shown; the engine must allow each row.
+        sheet: The name of the questions about one response that are asked together, in one call; alone when empty.
+        sheet_size: The number of these questions.
         examples: Judged cases that are shown first.
-        guidelines: What the judge is told about judging, beside the criterion.
+        guidelines: Instructions for the judge, in addition to the criterion.
     """
 
     id: str

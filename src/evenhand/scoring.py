@@ -69,13 +69,13 @@ class ReplyMeasures:
     """Counts of the replies to the votes asked for. A missing number gives the reason.
 
     Attributes:
-        num_clusters: Clusters that the instances are of.
+        num_clusters: The number of clusters of the instances.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored_counts: How many votes and verdicts are unscored, and why.
-        readings: How the others were read; see :func:`count_readings`.
-        reasks: How many times a judge was asked again.
-        usage: What all calls consumed.
-        spending: Of the engines that send something, what was bought and wasted; None where none was asked.
+        unscored_counts: The numbers of unscored votes and verdicts, and the reasons.
+        readings: The ways in which the selections were read; see :func:`count_readings`.
+        reasks: The number of times that a judge was asked again.
+        usage: The usage of all calls.
+        spending: The replies bought and wasted by engines that send requests; None if none was asked.
     """
 
     num_clusters: int | Missing = measure("count")
@@ -112,15 +112,15 @@ class ScoreSummary(VoteMeasures):
 
     Attributes:
         num_instances: Instances judged.
-        unscored_bounds: The bounds of the score, where too many votes are unscored for its mean to lead; else None.
-        num_unscored: Instances without a score to which the criterion applies; they are not in ``score``.
+        unscored_bounds: The bounds of the score, if too many votes are unscored for its mean to lead; else None.
+        num_unscored: Instances without a score to which the criterion applies; ``score`` excludes them.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
-        num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
+        num_na: Instances to which the criterion does not apply; ``score`` excludes them.
         score: The mean of the instances' scores.
         score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
             or whose orders contradict each other, counts the lower end of its criterion's range.
         score_if_unscored_1: The same with the highest value, and the upper end.
-        covered_mass: How much of the probability expected values rest on: the mean of
+        covered_mass: The probability behind expected values: the mean of
             :func:`~evenhand.aggregation.verdict.mean_covered_mass` over the instances with probabilities; missing
             for scores of the options selected.
     """
@@ -150,7 +150,7 @@ def summarize(
     """Return scores with intervals over instances, or their clusters; one verdict per instance.
 
     Args:
-        verdicts: One an instance, with all its votes.
+        verdicts: One per instance, with all its votes.
         ranges: Of each verdict the :attr:`~evenhand.criteria.Criterion.score_range` of its criterion; empty for [0, 1]
             throughout. The bounds of the mean are the least and the greatest of them.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.

@@ -41,18 +41,18 @@ UnscoredReason = Literal[
     "abstained",
     "not_asked",
 ]
-"""Why nothing was selected. The first eight are read off the reply: ``quoted`` where its only verdict also stands in
-a text that was judged, ``no_match`` where it is in none of the forms of a verdict, ``too_long`` where it is longer
-than what is read, and paid for all the same; ``engine_error`` means that there was no reply; ``budget``,
-``mock_mode`` (unitxt's) and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders disagree
+"""Why nothing was selected. The first eight depend on the reply: ``quoted`` if its only verdict is also in a text that
+was judged, ``no_match`` if it has none of the forms of a verdict, ``too_long`` if it is longer than the limit for
+reading, and still paid for; ``engine_error`` means that there was no reply; ``budget``, ``mock_mode`` (unitxt's) and
+``offline`` that no judge was asked; ``inconsistent`` is a verdict whose orders disagree
 under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, or a rubric or checklist
 whose weights are 0, so that no score is defined; ``missing_response`` is a contest that was not judged, because a
 system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of votes that were
-recorded elsewhere, ``abstained`` is one that somebody who was asked did not give, and ``not_asked`` a question on
-which nothing was recorded at all."""
+recorded elsewhere, ``abstained`` means that a rater was asked and did not vote, and ``not_asked`` that nothing was
+recorded for the question."""
 
 WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
-"""The reasons of votes that were held back on purpose: nobody was asked, and they say nothing about a judge."""
+"""The reasons of votes that were held back on purpose: no judge was asked, and they say nothing about a judge."""
 
 REASON_BY_FINISH: Mapping[str | None, UnscoredReason] = {
     "length": "truncated",
@@ -458,7 +458,7 @@ class Vote(FrozenValue):
 
 
 ALWAYS_DRAWN = 2
-"""Draws of a judge in one order that are made whatever they say, except as in :func:`unselected_draws`."""
+"""The number of draws of a judge in one order that are made in any case, except as in :func:`unselected_draws`."""
 
 
 def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
@@ -561,4 +561,4 @@ class Verdict(FrozenValue):
 
 
 MISSING_RESPONSE = Verdict(unscored_reason="missing_response")
-"""The verdict on an instance that has no response to judge: nobody was asked."""
+"""The verdict on an instance that has no response to judge: no judge was asked."""

@@ -3,8 +3,8 @@
 A run file is a job in YAML, JSON or TOML: ``job`` names the verb. A saved result holds the job that made it. What is
 set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
 (``EVENHAND_RUN_MAX_CALLS=20``, written as in the shell); the file; the defaults. A value replaces the one of the place
-below whole. Of things of which one is chosen (criteria or a rubric), the choice of the higher place removes that of the
-lower. Paths in a file are relative to the file; all others to the current folder.
+below whole. Of alternatives (criteria or a rubric), the choice of the higher place removes that of the lower. Paths in
+a file are relative to the file; all others to the current folder.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Job(Options):
         kind: What a saved file calls its result; empty for a report.
         written: The attribute with the entries of its result, and the name of one.
         needed: What must be given though the function has a default.
-        one_of: Groups of options, of each of which exactly one must be given.
+        one_of: Groups of options; exactly one option of each group must be given.
     """
 
     function: ClassVar[str]

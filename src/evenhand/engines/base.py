@@ -1,7 +1,7 @@
-"""The border between the judging logic and whatever answers it: one request, one completion.
+"""The interface between the judging logic and the engines that answer it: one request, one completion.
 
-What engines share stands here too: they are plain values; and those without a model run alike, and word a choice alike
-at each stage of the flow.
+The common parts of engines are here too: engines are plain values; engines without a model run alike, and word a choice
+alike at each stage of the flow.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ same way: with a tie offered, a difference below 1/16 is one. The best of severa
 values count as evenly spaced from 1 down to 0 in the criterion's order, for this choice only; no score comes of it.
 
 It never reads the criterion's description, so it judges every criterion alike, and it never selects an NA option. It
-chooses in the question's own order, so its position bias is zero; equally good responses are told apart by a hash of
-their texts, so that neither system is preferred; of two that are the same text, the one shown first is taken where no
+chooses in the question's own order, so its position bias is zero; equally good responses are ordered by a hash of their
+texts, so that neither system is preferred; of two that are the same text, the one shown first is taken where no
 tie is offered. References are those of the question, and the context whose
 name says that it is one ("reference", "ground truth", "gold").
 """

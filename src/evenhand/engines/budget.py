@@ -1,4 +1,4 @@
-"""What a run may spend: an upper bound is reserved before a call leaves, and settled after it.
+"""The budget of a run: an upper bound is reserved before a call leaves, and settled after it.
 
 No tokenizer is asked: which one a server has is not known, and fetching one needs a network. A text has no more tokens
 than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too. It has

@@ -115,8 +115,8 @@ def prune(path: Path, *, older_than: float | None = None, size: int | None = Non
 
     Args:
         path: The journal.
-        older_than: Replies that are older than so many seconds go.
-        size: The oldest go until the file has so many bytes at most.
+        older_than: The age in seconds above which replies are removed.
+        size: The greatest size of the file in bytes; the oldest replies are removed until it is reached.
 
     Raises:
         InvalidInputError: If there is no journal, or neither limit is given.

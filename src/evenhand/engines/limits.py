@@ -225,7 +225,7 @@ class Gate:
         )
 
     def end(self, error: Callable[[], Exception]) -> None:
-        """Let no one in any more; every caller that waits gets an error that this makes."""
+        """Close the gate; every caller that waits gets an error that this makes."""
         self.ended = self.ended or error
         self._over.set()
         self._stop_timer()

@@ -271,7 +271,7 @@ class LiteLLMConnection:
                 max_retries=0,
                 drop_params=True,
             )
-        except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
+        except Exception as error:  # noqa: BLE001 - litellm passes on any error of its providers' clients
             failure = None if self._is_filtered(error) else self._failure(error)
         else:
             completion = read_completion(response.model_dump(), self._secrets)

@@ -75,11 +75,11 @@ def decode_reply(body: bytes) -> object:
         body: As it was sent.
 
     Raises:
-        TransientEngineError: If it is none, or has a number of thousands of digits, or gives something that is read
-            twice: which of two ``choices`` or ``content`` is meant, nobody can tell (RFC 8259, section 4). What is not
-            read may stand twice, as tokens that print alike do.
-        ReplyTooLongError: If it is nested deeper than can be read, or is made of little but brackets and commas, of
-            which every byte becomes a value.
+        TransientEngineError: If it is not JSON, or has a number of thousands of digits, or repeats a field that is
+            read: which of two ``choices`` or ``content`` is meant is undefined (RFC 8259, section 4). A field that is
+            not read may be repeated, as tokens that print alike are.
+        ReplyTooLongError: If it is nested deeper than can be read, or is made of little but brackets and commas:
+            each of these bytes becomes a value.
     """
     if body.count(b",") + body.count(b"[") + body.count(b"{") > max(MANY_VALUES, len(body) // BYTES_PER_VALUE):
         raise ReplyTooLongError("the server's reply is JSON of more values than are read")
@@ -118,9 +118,9 @@ _OF_NAMES: Final = json.JSONDecoder(object_pairs_hook=_object)
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     """Read the first choice of a chat completion.
 
-    No content, and content of parts none of which is text, give ``text=None``. The reasoning trace of a thinking model
-    (``reasoning_content``, or ``reasoning`` as newer vLLM and OpenRouter call it) is kept beside the text. A refusal in
-    its own field is the text when there is no content.
+    No content, and content without a part that is text, give ``text=None``. The reasoning trace of a thinking model
+    (``reasoning_content``, or ``reasoning`` as newer vLLM and OpenRouter call it) is kept, too. A refusal in its
+    own field is the text when there is no content.
 
     Raises:
         TransientEngineError: If the reply has no choice with a message: servers under load send such bodies.
@@ -260,7 +260,7 @@ def filtered_completion(status: int, body: str) -> Completion | None:
     """Return a reply for a 400 or 403 by which some servers report that their content filter stopped a prompt."""
     folded = body.casefold()
     stopped = status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)
-    if status == 403:  # an account that is flagged is refused whatever it asks
+    if status == 403:  # an account that is flagged is refused for any prompt
         stopped = any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
     return Completion(text=None, finish_reason="content_filter") if stopped else None
 

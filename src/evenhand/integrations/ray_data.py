@@ -62,7 +62,7 @@ _READ_CPUS: Final = 0.5
 _COUNTED: Final = ("rows", "votes", "unscored", "calls")
 _LOOK_SECONDS: Final = 0.5
 _SHARED: Final = ("max_in_flight", "requests_per_minute", "tokens_per_minute")
-"""The limits of an engine of which each worker has an equal share."""
+"""The limits of an engine that workers share equally."""
 
 
 def judge(data: object, criteria: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there

@@ -223,11 +223,11 @@ class Shown(Protocol):
 
     @property
     def texts(self) -> Mapping[str, str | None]:
-        """What is judged."""
+        """The texts that are judged."""
 
     @property
     def contexts(self) -> Iterable[Mapping[str, str]]:
-        """What is shown beside it."""
+        """The contexts that are shown with them."""
 
 
 def fingerprint(

@@ -36,9 +36,9 @@ class JudgedSubject:
 
     Attributes:
         about: The subject, without its texts.
-        system: Whose response it is; empty where a subject holds those of several.
-        votes: On each question.
-        result: As the mode has it.
+        system: The system of its response; empty if a subject holds those of several.
+        votes: The votes on each question.
+        result: The result, as the mode has it.
     """
 
     about: Subject

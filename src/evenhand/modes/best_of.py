@@ -367,7 +367,7 @@ class CandidateRate:
         if_unscored_0: The mean share, every unscored vote and instance counted for the others.
         if_unscored_1: The same, counted for it.
         num_offered: Instances that offer it and another one.
-        num_selected: Instances in which it is the one selected.
+        num_selected: Instances in which it is selected.
         num_missing: Instances in which it has no text.
         unscored_bounds: The bounds of the rate, where too many votes are unscored for the mean to lead; else None.
     """
@@ -386,10 +386,10 @@ class SelectionSummary:
     """The summary of many selections.
 
     Attributes:
-        candidates: Name -> how often it is selected, in the order in which they first appear.
+        candidates: Name -> its selection rate, in the order of first appearance.
         num_instances: Instances.
-        num_unscored: Those that count in no rate.
-        num_undecided: Those that count, but in which no candidate is ahead.
+        num_unscored: Instances that count in no rate.
+        num_undecided: Instances that count, but have no candidate ahead.
         unscored_instances: Reason -> number of instances without a selection.
         first_shown_share: Share of the answers that name the candidate shown first.
         votes: Positional bias, agreement, parse rate, reasons, re-asks and usage. No spread: selections have no values.

@@ -33,11 +33,11 @@ class Contest:
         second: The second system.
         verdict: The aggregated votes; its values count for ``first``: 1 a win, 0 a loss, ½ a tie.
         graded: The verdict's values are grades of preference: 1 much better, ¾ slightly better, ½ equal, …
-        round: Of a Swiss design, from 0.
+        round: The round of a Swiss design, from 0.
         cluster: The cluster of the row; None where rows are independent.
-        prompt_id: The id of the prompt, where it has one.
-        lengths: Characters of the first system's response and of the second's; None where there is none.
-        gold: The system that a person preferred, or ``"tie"``, where there is such a label.
+        prompt_id: The id of the prompt, if it has one.
+        lengths: Characters of the first system's response and of the second's; None if there is none.
+        gold: The system that a person preferred, or ``"tie"``, if there is such a label.
         selections: What each judge selects in the order of the two systems, and in the swapped one, as
             :func:`evenhand.statistics.consistency.position_bias` takes it: 0 the first system, 1 the second, 2 a tie.
             Repeated draws are collapsed; of a grade the side counts.

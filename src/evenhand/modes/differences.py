@@ -44,15 +44,15 @@ class SystemDifference:
     """The difference of two systems on one score: see `evenhand.statistics.paired_differences`.
 
     Attributes:
-        score: Which: a criterion's name, a rubric's, or ``pass rate``.
-        first: The system from whose score the other's is taken.
-        second: The other.
-        difference: The mean paired difference; None where no row has both scores.
-        test: That it is 0, adjusted by Holm over all pairs of all criteria (or of the rubric, or of the checklist).
-        n_compared: Rows on which both have a score.
-        n_set_aside: Rows on which only one of them has.
-        if_unscored_low: The least difference that is possible if every vote had been scored.
-        if_unscored_high: The greatest.
+        score: The name of the score: a criterion's, a rubric's, or ``pass rate``.
+        first: The system from which the other is subtracted.
+        second: The other system.
+        difference: The mean paired difference; None if no row has both scores.
+        test: The test that it is 0, adjusted by Holm over all pairs of all criteria (or of the rubric or checklist).
+        n_compared: Rows on which both systems have a score.
+        n_set_aside: Rows on which only one of the systems has a score.
+        if_unscored_low: The least possible difference if every vote had been scored.
+        if_unscored_high: The greatest possible difference.
     """
 
     score: str

@@ -28,7 +28,7 @@ class DirectMode(Mode[Verdict]):
     """A judge chooses one of a criterion's options for each response. A subject is judged by a criterion.
 
     Attributes:
-        pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
+        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
     """
 
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)

@@ -91,9 +91,9 @@ class Judgement:
         system: The column that held the response.
         criterion: The criterion's name.
         verdict: The verdict with all votes.
-        gold: The label that a person gave, where there is one.
-        cluster: What the row belongs to; None where rows do not depend on each other.
-        length_penalty: What the length of the response takes from a rubric's score, where a penalty was asked for.
+        gold: The label that a person gave, if there is one.
+        cluster: The cluster of the row; None if rows are independent.
+        length_penalty: The penalty of a rubric's score for the length of the response, if a penalty was asked for.
     """
 
     instance: int
@@ -116,11 +116,11 @@ class JudgedColumns:
     """The judgements of one system by one criterion, one per row; shape (n,) each.
 
     Attributes:
-        criterion: By which they were judged.
+        criterion: The criterion of the judgements.
         instances: The rows of the data.
-        selected: The place of the option that was selected; -1 where there is none.
+        selected: The place of the option that was selected; -1 if there is none.
         gold: The place of the option that a person chose; -1 without one.
-        clusters: What the rows belong to; None where they do not depend on each other.
+        clusters: The clusters of the rows; None if rows are independent.
         verdicts: The verdicts with their votes.
     """
 
@@ -186,7 +186,7 @@ class JudgedOutcomes(Sequence[Outcome]):
     """The judgements of a system as outcomes, each made when it is needed.
 
     Attributes:
-        system: Whose.
+        system: The judged system.
         columns: The judgements.
     """
 
@@ -323,7 +323,7 @@ class JudgementAnalysis(Analysis):
 
     @cached_property
     def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
-        """``(system, criterion name)`` -> its judgements as columns, of which all scores are made.
+        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made.
 
         For results on disk under the rules by which they were saved, they are columns of the files.
         """

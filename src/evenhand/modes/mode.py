@@ -51,17 +51,17 @@ class Subject:
 
     Attributes:
         instance: The row of the data.
-        texts: Name -> text of what is judged, in the order given; None where there is none. Names are never shown.
-        context: What the judge is shown with it: name -> text.
+        texts: Name -> text that is judged, in the order given; None if there is none. Names are never shown.
+        context: The texts that the judge is shown with it: name -> text.
         references: Known good answers.
-        draw_key: Names the instance in seeded draws; by default its id does, or else its place.
-        row_id: The id of the row, where it has one.
-        data_classifications: Of the rows that it is made of.
-        guidelines: What the judge is told about judging, in addition to the criterion.
-        judged: What it is judged by.
-        cluster: What the row belongs to; None where rows do not depend on each other.
-        facts: What else a result depends on, as plain JSON: texts are not saved with a result, and these are.
-        gold: Name of a criterion or item, or two systems -> what a person says.
+        draw_key: The name of the instance in seeded draws; by default its id, or else its place.
+        row_id: The id of the row, if it has one.
+        data_classifications: The classes of the rows that it is made of.
+        guidelines: Instructions for the judge, in addition to the criterion.
+        judged: The criterion, rubric or checklist of the subject.
+        cluster: The cluster of the row; None if rows are independent.
+        facts: Other values that a result depends on, as plain JSON: they are saved with a result, unlike the texts.
+        gold: Name of a criterion or item, or two systems -> the label of a person.
         parts: Criterion name -> the subject as that criterion sees it, where each shows a context of its own; a
             criterion for which there is no response is left out.
     """
@@ -170,7 +170,7 @@ class Mode(ABC, Generic[Result]):
     """A way of judging, with the options of a run.
 
     Attributes:
-        options: How often judges are asked, how, under which rules and limits.
+        options: The options of the run: how often judges are asked, how, under which rules and limits.
     """
 
     options: RunOptions
@@ -242,8 +242,8 @@ class Mode(ABC, Generic[Result]):
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Result:
         """Return the result of the votes on each of :meth:`questions`.
 
-        It may also depend on what the subject is judged by, on its names and on its facts, all of which are saved, and
-        not on its texts, which are not.
+        It may also depend on the criteria of the subject, on its names and on its facts, which are saved, but not on
+        its texts, which are not.
         """
 
     @abstractmethod
@@ -343,9 +343,9 @@ class Mode(ABC, Generic[Result]):
         """Return the evenhand, judges, prompts and data of a result, as its parameters repeat them.
 
         Args:
-            judges: Who judges.
-            subjects: What is judged.
-            beside: Other ways in which the same is judged for the same result.
+            judges: The judges.
+            subjects: The subjects that are judged.
+            beside: Other modes that judge the same subjects for the same result.
         """
         asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]

@@ -52,10 +52,10 @@ class RecordedInstance:
 
     Attributes:
         instance: The index of the instance.
-        verdict: With its votes.
-        reference: The label that is right; None where it is not known.
-        cluster: The cluster of the instance; None where instances are independent.
-        system: Whose response was judged; empty where that is not known.
+        verdict: The verdict with its votes.
+        reference: The label that is right; None if it is not known.
+        cluster: The cluster of the instance; None if instances are independent.
+        system: The system of the response; empty if that is not known.
     """
 
     instance: int
@@ -284,10 +284,10 @@ class AgreementAnalysis(Analysis):
     """The result of :func:`agreement`.
 
     Attributes:
-        pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
-        panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
-        missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
-        not_asked: Rater -> those of them on which the rater was not asked.
+        pairs: The agreement of every two raters: people with judges (the judges' accuracy), people, judges.
+        panels: Krippendorff's alpha of the judges, of the people, and of all, for panels of at least two.
+        missing: Rater -> instances without a vote: abstentions, and instances on which the rater was not asked.
+        not_asked: Rater -> instances on which the rater was not asked.
     """
 
     kind: ClassVar = "agreement"

@@ -71,9 +71,9 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     A subject has the response of every system, and is judged by a pairwise criterion.
 
     Attributes:
-        design: Which pairs meet.
+        design: The rule by which pairs meet.
         reduction: How contests become winrates, by which a Swiss design pairs.
-        resamples: For the expected ranks.
+        resamples: The number of resamples for the expected ranks.
         stop: ``decided``: ask about a pair until it is decided (:class:`Questioning`), with the error rate
             that the level of the intervals leaves.
     """
@@ -294,23 +294,23 @@ class SystemSummary:
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes takes its worst case
             (:func:`~evenhand.modes.contest.limits`).
-        winrate_if_unscored_1: The same if every one had been for it.
+        winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
             the strengths expect (:class:`~evenhand.statistics.ranking.SystemRanking`).
-        rank: By winrate where all met equally often and otherwise by strength.
+        rank: The rank, by winrate if all met equally often and otherwise by strength.
         rank_low: The best rank that the tests leave open.
-        rank_high: The worst one.
-        expected_rank: Its mean over the resamples of the ranking.
-        field_winrate: Where not all met equally often: the winrate that the strengths expect against all the others.
+        rank_high: The worst rank that the tests leave open.
+        expected_rank: The mean rank over the resamples of the ranking.
+        field_winrate: The winrate that the strengths expect against all the others, if not all met equally often.
         strength: Davidson's log-strength.
         length_controlled_winrate: The winrate as it would be if all responses were equally long.
-        contests: Its contests.
-        ties: The scored ones without a winner.
-        num_unscored: Those without a score.
-        unscored_counts: How many of the votes on its contests are unscored.
+        contests: The number of its contests.
+        ties: The scored contests without a winner.
+        num_unscored: The contests without a score.
+        unscored_counts: The unscored votes on its contests.
     """
 
     system: str
@@ -339,18 +339,18 @@ class ContestSummary(VoteMeasures):
     Intervals take instances as the sampling unit, each with all its contests.
 
     Attributes:
-        systems: One per system, in the order given.
+        systems: One summary per system, in the order given.
         reduction: How contests became winrates.
-        level: Of the intervals.
+        level: The level of the intervals.
         num_instances: Instances with a contest.
-        contests: Contests.
-        ties: The scored ones without a winner.
-        tie_rate: Their share of the scored ones.
-        num_unscored: Those without a score.
-        unscored_contests: Reason -> contests without a score.
+        contests: The number of contests.
+        ties: The scored contests without a winner.
+        tie_rate: The share of ties among the scored contests.
+        num_unscored: The contests without a score.
+        unscored_contests: Reason -> number of contests without a score.
         position_consistency: The share of the contests judged in several orders on which no judge changed its mind.
-        position: Where the two orders of a judge disagree on the winner: how often, whether it sticks to what is shown
-            first, and the exact test of that. Its unit is a contest and judge. Its measures follow.
+        position: The disagreements between the two orders of a judge on the winner: their share, the preference for
+            the first place, and its exact test. The unit is a contest and judge. Its measures follow.
     """
 
     systems: tuple[SystemSummary, ...]
@@ -640,9 +640,9 @@ class Decision:
     """The state of two systems at a look.
 
     Attributes:
-        p_value: That neither is better, corrected by Holm over all pairs; valid at all looks together.
-        decided: It is below the error rate that was asked for.
-        prompts: That were asked for this pair.
+        p_value: The p-value of no difference, corrected by Holm over all pairs; valid at all looks together.
+        decided: Whether it is below the error rate that was asked for.
+        prompts: The number of prompts that were asked for this pair.
     """
 
     p_value: float

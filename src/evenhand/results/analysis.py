@@ -29,9 +29,9 @@ class Rules(TypedDict, total=False):
 
     Attributes:
         aggregation: The rule by which the votes of a panel become one, or scale -> rule; None for the scale's default.
-        on_position_bias: What a disagreement between orders counts; None for the scale's default.
+        on_position_bias: The value of a disagreement between orders; None for the scale's default.
         scoring: ``selected`` or ``expected``.
-        min_mass: Probabilities that cover less are not used.
+        min_mass: The least sum of probabilities that is used.
     """
 
     aggregation: Aggregation
@@ -44,8 +44,8 @@ class Analysis:
     """The results that a way of judging makes of votes. Its attributes are attributes of the results too.
 
     Attributes:
-        header: What was judged, as plain JSON.
-        parameters: What made the result.
+        header: The criteria and systems that were judged, as plain JSON.
+        parameters: The judges and options that made the result.
         stored: The votes.
     """
 

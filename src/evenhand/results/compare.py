@@ -32,17 +32,17 @@ class GroupDifference:
 
     Attributes:
         difference: The mean of (the other's score - this one's) over the rows on which both have a score.
-        p_value: Of the test that it is 0, corrected by Holm over all groups.
+        p_value: The p-value of the test that it is 0, corrected by Holm over all groups.
         test: Its name: McNemar's exact test if both results have one of two scores on every row, and no rows
             belong together; else the sign-flip test, over rows or clusters; or bets, which hold at any time.
         higher: Rows on which the other's score is higher; with ``lower`` McNemar's discordant pairs.
         lower: Rows on which it is lower.
-        same: The share of the rows on which both selected something that is the same in both.
+        same: The share of the rows on which both selected something that have the same selection.
         n_compared: Rows on which both have a score.
-        n_set_aside: Rows on which only one of them has.
+        n_set_aside: Rows on which only one of the results has a score.
         n_unmatched: Rows that only one of the results holds.
-        bounds: Shown in place of the difference if too many rows have only one score.
-        score_range: Between which numbers the scores lie.
+        bounds: The bounds shown in place of the difference if too many rows have only one score.
+        score_range: The range of the scores.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -64,14 +64,14 @@ class VerdictChange:
 
     Attributes:
         row: The id of the row, or else its index as a text.
-        about: What tells the questions about a row apart, such as system and criterion.
-        before: The label that the first result selected, or the system that it found better.
-        after: The same of the second.
-        score_before: The score of the first; None where a label has no value.
-        score_after: That of the second.
+        about: The rest of the question's name, such as system and criterion.
+        before: The label that the first result selected, or the system that it prefers.
+        after: The label or system of the second result.
+        score_before: The score of the first result; None if a label has no value.
+        score_after: The score of the second result.
         name_before: The name of the verdict in the first (``results[name]`` shows it whole).
-        name_after: That in the second.
-        size: How far the score moved, as a share of its range; None where there is no score.
+        name_after: The name of the verdict in the second.
+        size: The change of the score, as a share of its range; None if there is no score.
     """
 
     row: str
@@ -94,14 +94,14 @@ class RunComparison(PrintedTables):
     """The result of :meth:`~evenhand.results.results.Results.compare`.
 
     Attributes:
-        by: What names a group, such as system and criterion.
-        groups: Its values -> how the two results differ there.
-        level: Of the intervals.
-        notes: What was not the same when the two were made.
-        items: (System, item) -> how they differ on an item of a checklist, a family of tests of its own.
+        by: The names of the fields that name a group, such as system and criterion.
+        groups: The values of these fields -> the difference of the two results there.
+        level: The level of the intervals.
+        notes: Notes on the differences in how the two were made.
+        items: (System, item) -> the difference on an item of a checklist, a family of tests of its own.
         changes: The verdicts that changed, the greatest change of a score first.
-        n_questions: Of how many questions that both results answered.
-        changed: What was not the same, in short: judge, model, prompts, criteria, options, responses.
+        n_questions: The number of questions that both results answered.
+        changed: The differences in how the two were made: judge, model, prompts, criteria, options, responses.
     """
 
     by: tuple[str, ...]

@@ -49,23 +49,23 @@ class VoteView:
     """One vote.
 
     Attributes:
-        judge: Who voted.
-        sample: Which of repeated draws, from 0.
-        shown: The options, or what was compared, in the order shown; empty where no order is known.
-        selected: What it chose: a label, or the system that it prefers; None where it is unscored.
-        value: Of what it chose; None where that has none.
-        na: It said that the question does not apply.
-        probabilities: What was chosen from -> probability, where the engine gave some.
+        judge: The name of the voter.
+        sample: The number of the draw among repeated draws, from 0.
+        shown: The options, or the systems compared, in the order shown; empty if the order is not known.
+        selected: The selected label, or the system that it prefers; None if it is unscored.
+        value: The value of the selection; None if it has none.
+        na: Whether it said that the question does not apply.
+        probabilities: Option or system -> probability, if the engine gave some.
         unscored_reason: Why nothing was selected.
-        error: What failed, where something did.
-        reasons: What the judge wrote before its verdict, or with it.
+        error: The error message, if a call failed.
+        reasons: The judge's text before its verdict, or with it.
         reply: The text that the verdict was read from.
         reasoning: The trace of a thinking model.
-        read_at: First character of the verdict in the reply, and the one after its last; None where no place decided.
-        how: By which rule the reply was read.
-        prompts: What was sent; empty where it was not kept.
-        model: That answered, as the engine named it.
-        cost: Of its calls, in US dollars; None without a price.
+        read_at: First character of the verdict in the reply, and the one after its last; None if no place decided.
+        how: The rule by which the reply was read.
+        prompts: The messages that were sent; empty if they were not kept.
+        model: The model that answered, as the engine named it.
+        cost: The cost of its calls, in US dollars; None without a price.
     """
 
     judge: str
@@ -97,25 +97,25 @@ class VerdictView:
     """One question, its verdict, the texts shown, and the replies.
 
     Attributes:
-        name: Unique in the result: ``3/alder/relevance``.
+        name: The unique name in the result: ``3/alder/relevance``.
         row: The id of the row, or else its index as a text.
         instance: The row's index.
-        criterion: By what it was judged.
-        question: What was asked: the description of a criterion, or the text of an item.
-        systems: Whose responses it is about; empty where results know no systems.
-        selected: The label selected, or the system that is better, or ``tie``; None where nothing was.
-        score: In the units of the criterion; of a comparison that of the first system. None where there is none.
-        na: The question does not apply.
+        criterion: The name of the criterion.
+        question: The question: the description of a criterion, or the text of an item.
+        systems: The systems of the responses; empty if results know no systems.
+        selected: The label selected, or the system that is better, or ``tie``; None without a selection.
+        score: The score in the units of the criterion; of a comparison that of the first system. None without one.
+        na: Whether the question does not apply.
         spread: The standard deviation of repeated draws; None without these.
-        agreement: The share of the votes that chose what was selected.
-        flipped: A judge chose otherwise in another order; None where none was asked in two.
+        agreement: The share of the votes for the selection.
+        flipped: Whether a judge selected something else in another order; None if none was asked in two.
         unscored_reason: Why there is no score.
-        gold: What a person said, where it is known.
-        wrong: Something else was selected than the person said; None where either is not known.
-        cluster: What the row belongs to.
-        context: Name -> text, of what was shown with the responses.
-        responses: System -> its response; None for one that is missing. Those whose texts were not kept are left out.
-        votes: All of them.
+        gold: The label of a person, if it is known.
+        wrong: Whether the selection differs from the person's label; None if either is not known.
+        cluster: The cluster of the row.
+        context: Name -> text that was shown with the responses.
+        responses: System -> its response; None for one that is missing. Texts that were not kept are left out.
+        votes: All votes.
     """
 
     name: str
@@ -155,16 +155,16 @@ class QuestionAsked:
 
     Attributes:
         name: See :attr:`VerdictView.name`.
-        criterion: By what it was judged.
-        question: What was asked.
-        options: What could be selected, in the order of the criterion's own options; empty where that is not known.
-        judged: Whose responses it is about, in the order in which a vote's ``order`` counts them.
+        criterion: The name of the criterion.
+        question: The text of the question.
+        options: The options, in the criterion's own order; empty if they are not known.
+        judged: The systems of the responses, in the order in which a vote's ``order`` counts them.
         selected: See :attr:`VerdictView.selected`.
         score: See :attr:`VerdictView.score`.
-        verdict: Of the votes.
+        verdict: The verdict of the votes.
         gold: See :attr:`VerdictView.gold`.
         compares: Whether several responses were shown together, so that orders are orders of these.
-        offered: The labels as replies name them, where these are not the options.
+        offered: The labels as replies name them, if these are not the options.
     """
 
     name: str
@@ -357,8 +357,8 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
     it is printed, and ``found["p-17"]`` all verdicts on a row.
 
     Attributes:
-        what: What was chosen, as its title says it.
-        source: Gives the verdicts, each time anew.
+        what: The selection, as its title says it.
+        source: A function that gives the verdicts, each time anew.
     """
 
     what: str
@@ -559,8 +559,8 @@ class RowView:
     ⟦ and ⟧ in a reply stand around the place where the verdict was read; a notebook highlights it.
 
     Attributes:
-        row: Its id, or its index as a text.
-        views: The verdicts on it, each with all that is to be seen.
+        row: The id of the row, or its index as a text.
+        views: The verdicts on it, each with all texts and votes.
     """
 
     row: str

@@ -93,13 +93,13 @@ class Fingerprint:
 
     Attributes:
         judges: The names of the judges.
-        judge: Digits for all that the engines say of themselves: server, model, sampling.
-        models: As the replies name them, with versions where servers tell them.
+        judge: Digits for all parameters of the engines: server, model, sampling.
+        models: The models that the replies name, with versions if servers report them.
         prompts: Digits for the templates that were used, and the cases that are shown first.
-        criteria: Digits for what was judged by.
-        options: How the judges were asked, and how votes become scores.
-        anchors: Digits for the labels of people that the result holds, and the rows that they are of.
-        shown: Whose response -> eight digits for each row, which stand for it and for what was shown with it.
+        criteria: Digits for the criteria.
+        options: The options by which judges were asked, and by which votes become scores.
+        anchors: Digits for the labels of people that the result holds, and their rows.
+        shown: System -> eight digits for each row, which stand for its response and the texts shown with it.
     """
 
     judges: tuple[str, ...]

@@ -57,12 +57,12 @@ class Measure:
     """One number of a result.
 
     Attributes:
-        name: Under which it is reported; empty for the score that the others are about.
-        value: A number, an estimate with its interval, or why there is none.
-        kind: What it is.
-        always: Whether unitxt is given NaN where it is missing; else the score is left out.
-        bounds: Those that lead, where too many votes are unscored for the value to do so.
-        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
+        name: The name under which it is reported; empty for the score that the others are about.
+        value: A number, an estimate with its interval, or the reason why there is none.
+        kind: The kind of the value.
+        always: Whether unitxt is given NaN if it is missing; else the score is left out.
+        bounds: The bounds that lead, if too many votes are unscored for the value to do so.
+        p_value: The p-value of the test that a difference is 0, corrected over all tests; None without a test.
     """
 
     name: str
@@ -259,10 +259,10 @@ class Column:
     """A column of a table of results.
 
     Attributes:
-        header: What stands above it.
-        shown: The name of the field (a count, unless it is declared a measure), or what makes the cell of a result.
-        optional: Leave the column out where no result has anything to say in it, or only a count of 0.
-        limits: Show the interval of an estimate too.
+        header: The header of the column.
+        shown: The name of the field (a count, unless it is declared a measure), or a function that makes the cell.
+        optional: Whether to leave the column out if no result has an entry in it, or only a count of 0.
+        limits: Whether to show the interval of an estimate too.
     """
 
     header: str
@@ -368,11 +368,11 @@ class UnscoredCounts:
 
     Attributes:
         votes: Votes asked for; a question that recorded votes do not cover (``not_asked``) is not one.
-        unscored_votes: Those that are unscored.
+        unscored_votes: The unscored votes.
         rows: Rows of the data with an unscored vote.
-        verdicts: Questions.
-        unscored_verdicts: Those whose verdict is unscored.
-        reasons: Reason -> unscored votes.
+        verdicts: The number of questions.
+        unscored_verdicts: Questions whose verdict is unscored.
+        reasons: Reason -> number of unscored votes.
     """
 
     votes: int = measure("count", name="num_asked_votes")
@@ -454,14 +454,14 @@ class Finding:
     """One number of a result.
 
     Attributes:
-        name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
-        of: Whose it is: a system, two systems (the second is subtracted or beaten), or nothing for the whole.
-        value: A number, an estimate with its interval, or why there is none.
-        kind: What kind of number, by which it is written.
-        n: On how many rows, contests or items it rests; None where that is not counted.
-        unscored: How many of the votes that it is made of are unscored; None where that is not counted.
-        bounds: Those that lead, where too many votes are unscored for the value to do so.
-        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
+        name: The name: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
+        of: A system, two systems (the second is subtracted or beaten), or nothing for the whole.
+        value: A number, an estimate with its interval, or the reason why there is none.
+        kind: The kind of number, by which it is written.
+        n: The number of rows, contests or items behind it; None if that is not counted.
+        unscored: The number of its votes that are unscored; None if that is not counted.
+        bounds: The bounds that lead, if too many votes are unscored for the value to do so.
+        p_value: The p-value of the test that a difference is 0, corrected over all tests; None without a test.
     """
 
     name: str
@@ -492,8 +492,8 @@ class Reported:
     """The measures of a result for one system, one pair, or the whole.
 
     Attributes:
-        name: Of the score that the measures are about; what is the score itself stands under this name alone. Empty
-            where each measure has a name of its own.
+        name: The name of the score that the measures are about; the score itself has this name alone. Empty if each
+            measure has a name of its own.
         of: As :attr:`Finding.of`.
         measured: A result with declared measures, or one number.
         n: As :attr:`Finding.n`.
@@ -585,11 +585,11 @@ class Outcome:
 
     Attributes:
         instance: The row of the data.
-        questions: Those that it is made of: one, or all those of a rubric or checklist.
-        score: In the units of the criterion; None where it is unscored, or does not apply.
-        selected: The label that was selected, where the score is that of one question.
-        na: It does not apply.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        questions: The questions behind the score: one, or all those of a rubric or checklist.
+        score: The score in the units of the criterion; None if it is unscored, or does not apply.
+        selected: The label that was selected, if the score is that of one question.
+        na: Whether the question does not apply.
+        cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
@@ -612,13 +612,13 @@ class Outcomes:
     """One score of one system over the rows of the data.
 
     Attributes:
-        system: Whose; empty where a result knows no systems.
-        criterion: What it is a score of: a criterion, a rubric, a checklist, an item, or a comparison.
+        system: The system; empty if a result knows no systems.
+        criterion: The subject of the score: a criterion, a rubric, a checklist, an item, or a comparison.
         rows: One per row, or for winrates one per contest.
         bounds: The least and the greatest score.
-        labels: What can be selected, but for NA; empty where the score is made of several questions.
-        values: Of the labels; None for those of a nominal criterion.
-        part_of: The rubric or checklist that it is a part of; None where it stands for itself.
+        labels: The labels that can be selected, without NA; empty if the score is made of several questions.
+        values: The values of the labels; None for those of a nominal criterion.
+        part_of: The rubric or checklist that it is a part of; None if it is not a part.
     """
 
     system: str

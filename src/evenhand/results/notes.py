@@ -22,18 +22,18 @@ class Spending:
 
     Attributes:
         bought: Replies newly bought.
-        requests: Requests sent, retries and calls that failed included.
-        cost: US dollars that the replies cost, at least where some are unreported; None where no price is known.
+        requests: Requests sent, including retries and calls that failed.
+        cost: US dollars that the replies cost, a lower limit if some are unreported; None if no price is known.
         from_journal: Replies that the journal held, or that another request was asking for already.
         wasted: Replies bought that made no vote.
-        wasted_cost: US dollars that these cost; None where no price is known.
+        wasted_cost: US dollars that wasted replies cost; None if no price is known.
         lost: Requests that brought no reply and may have been billed.
         unreported: Replies whose usage the server did not report, or reported with fewer tokens than their texts have.
-        calls_left: Of ``max_calls``, in replies; None without.
-        cost_left: Of ``max_cost``, in US dollars, less what is reserved; None without.
-        cost_reserved: Of ``max_cost``, US dollars that the lost requests may have cost, and the unreported replies
-            beyond their cost; None without.
-        cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
+        calls_left: The rest of ``max_calls``, in replies; None without.
+        cost_left: The rest of ``max_cost``, in US dollars, without reserved amounts; None without.
+        cost_reserved: The part of ``max_cost``, in US dollars, that the lost requests may have cost, and the unreported
+            replies beyond their cost; None without.
+        cached_tokens: Prompt tokens of newly bought replies that the servers' own caches held, if reported.
         unscored_from_journal: Unscored votes whose replies all came from the journal.
     """
 

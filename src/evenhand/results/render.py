@@ -1,9 +1,9 @@
 """The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV.
 
-Whatever a name, a label or a reply contains is shown and not obeyed: by a terminal, a viewer, or a spreadsheet. In a
-terminal no number is cut or wrapped. What gives way, in this order: heads and texts wrap; names are shortened in the
-middle, with a legend; columns go into further tables, which repeat what names a row; and where a number has no room
-next to a name, each row becomes a list. A number wider than the terminal still stands whole on its line.
+A terminal, a viewer or a spreadsheet shows any control character or markup of a name, a label or a reply, and does not
+obey it. In a terminal no number is cut or wrapped. A table that is too wide changes in this order: headers and texts
+wrap; names are shortened in the middle, with a legend; columns move to further tables, which repeat the names of the
+rows; and if a number has no room next to a name, each row becomes a list. A number wider than the terminal stays whole.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class TextTable:
     It holds its texts as they may be shown; see :mod:`evenhand.visible`.
 
     Attributes:
-        title: Above the table.
+        title: The title above the table.
         headers: One per column.
-        rows: As wide as the headers.
+        rows: The rows, as wide as the headers.
         notes: Sentences beneath the table.
-        kind: The short name by which it is asked for, such as ``scores``.
-        naming: How many columns, the first ones, name what a row is about.
+        kind: The short name of the table, such as ``scores``.
+        naming: The number of columns, from the first, that name the subject of a row.
     """
 
     title: str
@@ -343,7 +343,7 @@ UNBOUND_WIDTH = 120
 """Of lines that go to no terminal, where ``COLUMNS`` says nothing."""
 
 PAIR = " – "
-"""Between two names in one cell, each of which is shortened for itself."""
+"""The sign between two names in one cell; each name is shortened for itself."""
 
 _LEAST_WIDTH: Final = 20
 _GAP: Final = 3  # between two columns
@@ -398,7 +398,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _cut(line: str, fits: int) -> int:
-    """Return where a line is broken, of which ``fits`` signs fit."""
+    """Return the place to break a line if ``fits`` signs fit."""
     window = line[: fits + _LONGEST_PHRASE]
     whole = {place for found in _UNBROKEN.finditer(window) for place in range(found.start() + 1, found.end())}
     for allowed in (_after_space, _after_sign, _within_word):
@@ -471,8 +471,8 @@ class _FittedColumn:
     """A column with the widths that it needs.
 
     Attributes:
-        header: Above it.
-        cells: In it.
+        header: The header of the column.
+        cells: The cells of the column.
         names: Whether its cells are names, which are shortened and do not wrap.
         widest: The width at which nothing wraps.
         narrowest: The width below which it cannot go while names are whole.
@@ -501,8 +501,8 @@ class Part:
     """Some columns of a table, as wide as they will be.
 
     Attributes:
-        widths: Of each column.
-        headers: Of each column, with its lines.
+        widths: The width of each column.
+        headers: The header of each column, with its lines.
         rows: Cells with their lines.
     """
 
@@ -521,9 +521,9 @@ class FittedTable:
     """A table as it fits.
 
     Attributes:
-        parts: The columns, side by side; none where each row is a list.
-        lists: A list of lines for each row, where no table fits.
-        legend: Name -> what it was shortened to.
+        parts: The columns, side by side; none if each row is a list.
+        lists: A list of lines for each row, if no table fits.
+        legend: Name -> its short form.
     """
 
     parts: tuple[Part, ...]

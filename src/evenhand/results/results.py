@@ -59,9 +59,9 @@ class Results(PrintedTables):
     (:meth:`row`), unless an entry has that name.
 
     Attributes:
-        analyse: What the way of judging makes of the votes.
-        header: What was judged, as plain JSON.
-        parameters: What made it: judges, fields, orders, rules, seed, interval level, version. To change
+        analyse: The function that makes the results of votes.
+        header: The criteria and systems that were judged, as plain JSON.
+        parameters: Judges, fields, orders, rules, seed, interval level, version. To change
             one, use :meth:`rescore`, or ``dataclasses.replace``.
         stored: The votes, in memory or on disk.
         run_file: The run that made it, as :meth:`to_run_file` writes it; None if it was filtered or scored again.

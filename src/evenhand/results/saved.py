@@ -169,7 +169,7 @@ class Saved(NamedTuple):
     """The contents of a saved file.
 
     Attributes:
-        header: What was judged, how, and a summary.
+        header: The criteria, the parameters and a summary.
         cells: The votes.
     """
 
@@ -474,12 +474,12 @@ class Parts:
     """The files of a result on disk, in the order of their rows, and their common header.
 
     Attributes:
-        folder: Where they lie.
+        folder: The folder of the files.
         paths: The files.
-        header: What they say together.
-        firsts: Of each part, the number of its first row in the result.
-        saved_firsts: The same in its file: they are greater where a part of the run is missing.
-        cells: How many cells each has.
+        header: The common header of the files.
+        firsts: The number of each part's first row in the result.
+        saved_firsts: The number of its first row in its file: greater if a part of the run is missing.
+        cells: The number of cells of each part.
     """
 
     folder: Path

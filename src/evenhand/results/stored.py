@@ -57,7 +57,7 @@ class OnDisk:
 
     Attributes:
         files: The parts.
-        kept: For each part, which of its cells are left; None if all are.
+        kept: The cells of each part that are left; None if all are.
     """
 
     files: Parts

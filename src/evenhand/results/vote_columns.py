@@ -73,9 +73,9 @@ class Cell(NamedTuple):
     """The votes on one question.
 
     Attributes:
-        about: What it was about: instance, system, criterion and the like, as plain values.
-        votes: None where nothing could be asked.
-        verdict: Their verdict, as plain values, for readers of files; evenhand computes it again.
+        about: The subject of the question: instance, system, criterion and the like, as plain values.
+        votes: The votes; None if nothing could be asked.
+        verdict: The verdict, as plain values, for readers of files; evenhand computes it again.
     """
 
     about: dict[str, Any]
@@ -133,12 +133,12 @@ class VoteField:
     """A field of a vote, or of what a vote holds, as a column.
 
     Attributes:
-        name: Of the column.
-        type: Of its values, as Arrow names it; ``[]`` behind it makes lists.
+        name: The name of the column.
+        type: The type of its values, as Arrow names it; ``[]`` behind it makes lists.
         part: The field of the vote that holds it; empty for the vote itself.
         attribute: Its name there; that of the column by default.
-        write: What makes the column's value of it, where it is not None.
-        read: What makes it of the column's value.
+        write: The function that makes the column's value, if the field is not None.
+        read: The function that makes the field of the column's value.
     """
 
     name: str
@@ -518,16 +518,16 @@ class VoteColumns:
     """The votes on ``n`` questions, one per row; shape (n_votes,) each.
 
     Attributes:
-        n: Questions.
+        n: The number of questions.
         question: The number of the question, from 0, in ascending order.
         selected: Whether an option was selected.
         na: Whether it says that the question does not apply.
         reason: Why nothing was selected: a place in :data:`REASONS`.
         kind: How the selection was read: a place in :data:`KINDS`.
         always: Whether the vote is cast for any outcome of the others; see :func:`~evenhand.votes.unselected_draws`.
-        reasks: How many times the judge was asked again.
-        usage: What the calls consumed, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
-        cost: US dollars.
+        reasks: The number of times that the judge was asked again.
+        usage: The usage of the calls, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
+        cost: The cost in US dollars.
         at_risk: US dollars at most that lost requests cost, and unreported replies beyond their cost.
     """
 
@@ -671,16 +671,16 @@ class VerdictColumns:
     """Verdicts, one per row; shape (n,) each. See :class:`~evenhand.votes.Verdict`.
 
     Attributes:
-        score: Its ``aggregated_value``.
+        score: The ``aggregated_value`` of the verdict.
         na: Whether the question does not apply.
         reason: Why nothing was selected: a place in :data:`REASONS`.
-        bounds: Shape (n, 2).
-        agreement: Of its votes.
-        spread: Of its draws.
-        draw_variance: Of its draws.
+        bounds: The bounds of the verdict, shape (n, 2).
+        agreement: The agreement of its votes.
+        spread: The spread of its draws.
+        draw_variance: The variance of its draws.
         position_consistent: 1 or 0.
-        covered_mass: How much of the probability its expected value rests on.
-        votes: All of them; the questions are the verdicts.
+        covered_mass: The probability behind its expected value.
+        votes: All votes; the questions are the verdicts.
     """
 
     score: FloatArray
@@ -700,7 +700,7 @@ class VerdictColumns:
 
         Args:
             verdicts: The verdicts.
-            covered_masses: One a verdict; empty for scores of the options selected.
+            covered_masses: One per verdict; empty for scores of the options selected.
         """
         masses = covered_masses or [None] * len(verdicts)
         cells = [
