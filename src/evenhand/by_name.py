@@ -1,4 +1,4 @@
-"""What is found by its name: the functions that verbs run, and the class of a saved result."""
+"""Lookup by name: the functions that verbs run, and the class of a saved result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "run_mode": run_mode,
     "winrates": winrates,
 }
-"""What verbs and run files run."""
+"""The functions that verbs and run files run."""
 
 _RUN, _VOTES = "_run", "_votes"
 
@@ -55,7 +55,7 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
 
     Args:
         results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
-        name: Of the metric's main score, with its prefix, where there are several metrics.
+        name: The name of the metric's main score, with its prefix, where there are several metrics.
 
     Returns:
         The results, of the kind that the function of the same mode gives.
@@ -99,7 +99,7 @@ def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> Results:
     """Return the result of a metric's run and its votes.
 
     Args:
-        run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
+        run: The criteria, judges and parameters; ``evenhand`` names the kind of the result.
         cells: The votes.
     """
     return Results.of_cells(ANALYSES[run["evenhand"]], run, cells)

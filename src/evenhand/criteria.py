@@ -1,4 +1,4 @@
-"""What is judged: options, criteria, rubrics and checklists, as frozen values.
+"""Options, criteria, rubrics and checklists, as frozen values.
 
 A label is compared without regard to case, to white space around or inside it and to the form of Unicode that it is
 written in, here and everywhere else in evenhand: ``"Very  good"`` and ``"very good"`` are one label.
@@ -25,7 +25,7 @@ NaStrategy = Literal["skip", "zero", "partial", "fail"]
 Clip = Literal["score", "mean"]
 MOST_ITEM_WEIGHT = 100
 NA_LABELS = ("N/A", "Not applicable", "Does not apply")
-"""What an NA option that is added may be called, the first choice first."""
+"""The possible labels of an NA option that is added, the first choice first."""
 
 
 def fold_label(label: str) -> str:
@@ -76,7 +76,7 @@ class FrozenValue:
 
     __slots__: tuple[str, ...] = ()
     adapter: ClassVar[TypeAdapter[Any]]
-    """What reads and writes such values."""
+    """The adapter that reads and writes such values."""
     writers: ClassVar[tuple[tuple[str, Callable[[object, object], None]], ...]]
     """Field -> what sets it, once, in a new value."""
 
@@ -153,11 +153,11 @@ class Criterion(FrozenModel):
         options: The answers, in the criterion's own order; every index in a vote or verdict refers to it.
         scale: ``binary`` (two options), ``ordinal`` (ordered by value), ``nominal`` (no order) or ``pairwise``
             (which of two responses is better; 1 means the first, 0 the second).
-        weight: What the criterion counts in a rubric; negative for a fault.
+        weight: The weight of the criterion in a rubric; negative for a fault.
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: Name shown to the judge -> name of the field that holds the context.
         section: The part of a rubric that it belongs to; empty for none.
-        tags: What it is about, for those who look at part of the criteria; they count nowhere.
+        tags: Topics of the criterion, to select some criteria; they have no effect on scores.
     """
 
     name: str
@@ -322,9 +322,9 @@ class Section(FrozenModel):
 
     Attributes:
         name: Criteria and other sections name it as the one that holds them.
-        weight: What its score counts where it belongs; 0 or more.
+        weight: The weight of its score in its section or rubric; 0 or more.
         within: The section that holds it; empty for the rubric itself.
-        description: What it is about.
+        description: The topic of the section.
     """
 
     name: str
@@ -354,7 +354,7 @@ class Rubric(FrozenModel):
             it. Without them all criteria count alike, and their sections are ignored.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
             ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
-        na_partial: What ``partial`` counts, a share of the criterion's range in [0, 1].
+        na_partial: The number that ``partial`` counts, a share of the criterion's range in [0, 1].
         clip: Where what lies outside [0, 1] is clipped: the ``score`` of each response, or only the ``mean`` over
             responses, so that faults take a response below 0.
     """
@@ -422,7 +422,7 @@ class ChecklistItem(FrozenModel):
     Attributes:
         question: A yes is what is wished for.
         name: Names the item's scores. An item without a name is called by its number in the checklist: ``"1"``.
-        weight: What it counts, in [0, 100]; an item of weight 0 is asked and reported, and does not count.
+        weight: The weight of the item, in [0, 100]; an item of weight 0 is asked and reported, and does not count.
         category: Groups items in reports; empty for none.
         na: N/A is offered as an answer.
         prerequisites: Names of the items of the same checklist without which this one cannot be met.
@@ -460,7 +460,7 @@ class Checklist(FrozenModel):
         name: Names the score.
         items: With different names; those without one are given their number, counted from 1. All weights may be 0,
             which leaves the weighted score undefined.
-        description: What the checklist is for.
+        description: The purpose of the checklist.
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: Name shown to the judge -> name of the field that holds the context.
     """

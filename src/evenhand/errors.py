@@ -44,7 +44,7 @@ from evenhand.visible import visible
 
 
 class _RootError(Exception):
-    """What stands in for unitxt's own error until unitxt is loaded."""
+    """The substitute for unitxt's own error until unitxt is loaded."""
 
 
 class EvenhandError(_RootError):
@@ -102,7 +102,7 @@ class EngineError(EvenhandError):
 
     Attributes:
         cause: A short, stable name for counting, such as ``"http_500"`` or ``"timeout"``.
-        attempts: How many times the request was sent.
+        attempts: The number of times that the request was sent.
         lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
@@ -186,7 +186,7 @@ class WithheldError(EvenhandError):
 
     Attributes:
         reason: Why, as the votes that it was for say it (an :data:`~evenhand.votes.UnscoredReason`).
-        attempts: How many times the request was sent before; more than 0 where a retry was withheld.
+        attempts: The number of times that the request was sent before; more than 0 where a retry was withheld.
         lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
@@ -219,7 +219,7 @@ class JournalError(EvenhandError):
     """The journal of paid replies cannot be opened, read or written.
 
     Attributes:
-        votes: Where it ended a run: the votes of the run, as it would have returned them.
+        votes: The votes of the run that it ended, as the run would have returned them.
     """
 
     def __init__(self, message: str, *, votes: Sequence[Sequence[object]] = ()) -> None:
@@ -251,7 +251,7 @@ class UnscoredError(EvenhandError):
     """A strict judge has no score to return.
 
     Attributes:
-        result: What there is: votes with their reasons.
+        result: The incomplete result: votes with their reasons.
     """
 
     def __init__(self, message: str, result: object) -> None:
@@ -267,7 +267,7 @@ class CheckFailedError(EvenhandError):
     """A condition on a result does not hold: one line per such condition.
 
     Attributes:
-        results: The result; None where the caller holds it.
+        results: The result; None if the caller holds it.
     """
 
     def __init__(self, message: str, results: object = None) -> None:

@@ -114,7 +114,7 @@ def check_layout(name: str | os.PathLike[str], kind: str, found: object, accepte
 
     Args:
         name: The file.
-        kind: What it is, such as ``a saved result``.
+        kind: The kind of the file, such as ``a saved result``.
         found: The number of its format.
         accepted: The number of the format that is read.
 

@@ -64,7 +64,7 @@ class SubjectFields(TypedDict, total=False):
     """The arguments of a judge's call.
 
     Attributes:
-        response: What is judged: a text; other data are shown as JSON.
+        response: The judged response: a text; other data are shown as JSON.
         responses: With a pairwise criterion: name -> response of the two that are compared. The names are not shown.
         context: The texts that the judge is shown with it: name -> text, such as ``{"question": …}``.
         reference: A known good answer, or several; the judge is shown it as ``reference``.
@@ -261,10 +261,10 @@ class _Task:
 
     Attributes:
         mode: Makes questions of a subject, and a result of the votes on them.
-        judged: What it is judged by, as the mode asks it.
+        judged: The criterion, rubric or checklist, as the mode asks it.
         shown: Name -> field of what this is judged with.
-        guidelines: What the judge is told about judging.
-        length_penalty: What a response that is too long loses.
+        guidelines: Instructions for the judge.
+        length_penalty: The penalty of a response that is too long.
     """
 
     mode: Mode[Any]

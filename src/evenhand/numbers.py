@@ -62,7 +62,7 @@ def format_number(value: float | Missing | None, *, digits: int = 2, signed: boo
     a limit, or whether a share is whole, is what a reader looks for.
 
     Args:
-        value: What to write. NaN is missing.
+        value: The number to write. NaN is missing.
         digits: After the point.
         signed: Write a plus before what is positive.
 
@@ -230,7 +230,7 @@ def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False
     """Return an estimate without its limits, or a dash where there is none.
 
     Args:
-        interval: What to write.
+        interval: The estimate to write.
         share: Write it as a percentage.
     """
     value = interval.estimate if interval else None

@@ -69,7 +69,7 @@ class Options(BaseModel):
             others: The function's other arguments, with which a mistyped name is compared too.
 
         Raises:
-            InvalidInputError: As above.
+            InvalidInputError: The same as above.
         """
         for name in given:
             if name not in cls.model_fields:
@@ -164,7 +164,7 @@ def refusal(name: str, value: object, info: FieldInfo) -> str:
 
 
 def literal_choices(annotation: object) -> tuple[str, ...]:
-    """Return the texts that an option chooses among; none where it is open.
+    """Return the texts that an option chooses among; none if it is open.
 
     >>> literal_choices(Literal["a", "b"] | None)
     ('a', 'b')

@@ -41,10 +41,10 @@ class Example:
     """One judged case that a judge is shown before its own.
 
     Attributes:
-        response: What was judged.
+        response: The judged response.
         label: The label of the option that it was given.
         context: The texts that were shown with it: name -> text.
-        data_classifications: Of the rows that hold it.
+        data_classifications: The classes of the rows that hold it.
     """
 
     response: str
@@ -78,7 +78,7 @@ class Presentation:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What the judge names the options by: their labels, or their codes.
+        """The judge's names for the options: their labels, or their codes.
 
         Options with numbers in their labels have letters, but for those that name the places of several responses.
         """
@@ -170,7 +170,7 @@ class Question:
 
     @property
     def classifications(self) -> Classifications:
-        """Of all that is shown, the examples too."""
+        """The classifications of all that is shown, the examples too."""
         shown = (self.data_classifications, *(example.data_classifications for example in self.examples))
         return tuple(dict.fromkeys(each for found in shown for each in found))
 
@@ -181,7 +181,7 @@ class Question:
 
     @property
     def places(self) -> int:
-        """How many items an order permutes."""
+        """The number of items that an order permutes."""
         if self.mode == "check":
             return self.sheet_size
         return len(self.responses) if self.compares else len(self.criterion.options)
@@ -271,7 +271,7 @@ def option_codes(count: int, *, letters: bool = False) -> tuple[str, ...]:
     """Return that many names of one character: digits from 1, or letters if there are more than nine.
 
     Args:
-        count: How many.
+        count: The number of options.
         letters: Take letters for few options too: "5" is a bad name for the option "1 star".
 
     Raises:
@@ -302,11 +302,11 @@ def comparison_criterion(
 
     Args:
         name: Names the scores.
-        description: What makes a response better.
+        description: The reasons that make a response better.
         allow_ties: Offer a tie. A graded scale always does.
         graded: Five levels instead of two or three options.
-        context_fields: As in :class:`~evenhand.criteria.Criterion`.
-        prediction_field: As in :class:`~evenhand.criteria.Criterion`.
+        context_fields: The same as in :class:`~evenhand.criteria.Criterion`.
+        prediction_field: The same as in :class:`~evenhand.criteria.Criterion`.
     """
     first, second = (response_label(place) for place in range(2))
     if graded:
@@ -340,10 +340,10 @@ def choice_criterion(
 
     Args:
         name: Names the scores.
-        description: What makes a candidate the best.
+        description: The reasons that make a candidate the best.
         candidates: N.
-        context_fields: As in :class:`~evenhand.criteria.Criterion`.
-        prediction_field: As in :class:`~evenhand.criteria.Criterion`.
+        context_fields: The same as in :class:`~evenhand.criteria.Criterion`.
+        prediction_field: The same as in :class:`~evenhand.criteria.Criterion`.
     """
     options = tuple(Option(label=f"Option {place + 1}") for place in range(candidates))
     return Criterion(

@@ -100,7 +100,7 @@ class RowFunction(NamedTuple):
     """A function over rows.
 
     Attributes:
-        judge: What it does with checked options.
+        judge: The function of checked options.
         arguments: The model of its keywords.
         places: Its other arguments, but for the data.
     """
@@ -114,7 +114,7 @@ def job_of(name: str, given: Mapping[str, Any]) -> Job:
     """Return the call of a function over rows, checked, without its data.
 
     Args:
-        name: Of the function.
+        name: The name of the function.
         given: Its arguments by their names.
 
     Raises:
@@ -137,7 +137,7 @@ def call(name: str, dataset: object, given: Mapping[str, Any]) -> Any:
     """Judge rows, all together or part by part; the result keeps the call.
 
     Args:
-        name: Of the function.
+        name: The name of the function.
         dataset: The rows.
         given: Its other arguments by their names.
     """
@@ -159,7 +159,7 @@ class ResponseRows:
         systems: The columns with responses.
         context_fields: Name shown -> column; None for those of what is judged.
         reference_field: The column with a known good answer.
-        guidelines: What the judge is told about judging.
+        guidelines: Instructions for the judge.
         kept: What a result repeats of the columns of the rows: their ids (:func:`~evenhand.data.fields.row_ids`) and
             groups (:func:`~evenhand.data.fields.row_groups`).
     """
@@ -224,7 +224,7 @@ class ResponseRows:
     def clusters(
         self, field: str | bool | None, *, labels: Iterable[str] = (), others: Iterable[str] = ()
     ) -> tuple[str | None, ...]:
-        """Return the cluster of each row; None if rows do not depend on each other.
+        """Return the cluster of each row; None if rows are independent.
 
         Args:
             field: The column that says so.
@@ -258,10 +258,10 @@ def run(
 
     Args:
         mode: The way of judging.
-        subjects: What is judged.
-        engine: Who judges.
+        subjects: The judged subjects.
+        engine: The judges.
         options: Whether it is only estimated.
-        systems: Whose responses are judged.
+        systems: The systems with the judged responses.
         parameters: What the result repeats of the data and the options.
     """
     judges = judges_of(engine, options.model, batch=options.batch)
@@ -463,7 +463,7 @@ def example_pools(
     """Return criterion name -> its labelled cases; empty without examples.
 
     Args:
-        criteria: What is judged.
+        criteria: The criteria, rubric or checklist.
         options: With the rows of the examples.
         data: The rows that are judged, whose columns examples have too.
         gold_fields: Criterion name -> column with labels.

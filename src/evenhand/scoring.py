@@ -61,7 +61,7 @@ GRADED_ON_OTHERS: Final = (
     "A Grade Score is that of the scored votes. Had the unscored votes been scored it could be another one; how far it "
     "could move is not known."
 )
-"""What unscored votes mean for a score that has no bounds."""
+"""The note on unscored votes for a score that has no bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +151,9 @@ def summarize(
 
     Args:
         verdicts: One per instance, with all its votes.
-        ranges: Of each verdict the :attr:`~evenhand.criteria.Criterion.score_range` of its criterion; empty for [0, 1]
+        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of each verdict's criterion; empty for [0, 1]
             throughout. The bounds of the mean are the least and the greatest of them.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
             options selected. Columns have their own.
     """
@@ -192,7 +192,7 @@ def reply_measures(
     """Return the fields of :class:`ReplyMeasures`; the interval is over instances.
 
     Args:
-        votes: On each question.
+        votes: The votes on each question.
         rows: Shape of the questions: the number of the instance of each, from 0; by default each has its own.
         level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
@@ -222,10 +222,10 @@ def vote_measures(
 
     Args:
         verdicts: With all their votes.
-        *others: Other numbers of each verdict, in [0, 1]; None or NaN where it has none.
+        *others: Other numbers of each verdict, in [0, 1]; None or NaN if it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
-        width: Of the range of the values that are voted on; draws spread by half of it at most.
+        width: The width of the range of the values; draws spread by half of it at most.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
     rows = np.arange(len(columns)) if rows is None else rows

@@ -1,4 +1,4 @@
-"""What a judge said: completions, votes and verdicts, as frozen values that travel as JSON.
+"""Completions, votes and verdicts, as frozen values that travel as JSON.
 
 A vote or a verdict without a selected option is unscored, and says why; it is never a zero, never the nearest
 label, never a guess. An NA vote is not unscored: the judge answered, and said that the question does not apply.
@@ -142,10 +142,10 @@ class Usage(FrozenValue):
         cached: Replies taken from the journal.
         requests: Requests sent for all calls, retries and calls without a reply included; 0 for engines that send none.
         lost: Of these, those that brought no reply and may have been billed all the same.
-        prompt_tokens: As the server counted them, journaled replies included.
-        completion_tokens: As the server counted them, journaled replies included.
+        prompt_tokens: The tokens as the server counted them, journaled replies included.
+        completion_tokens: The tokens as the server counted them, journaled replies included.
         cached_tokens: Of the prompt tokens of replies newly bought, those that the server's own cache held.
-        cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
+        cost: US dollars spent by the calls; None if the price is not known. Journaled replies cost nothing.
         at_risk: US dollars at most that the lost requests cost, and the unreported replies beyond their ``cost``, where
             ``max_cost`` was to be kept; else 0.
         unreported: Calls answered with no usage, or with less than the texts have; their ``cost`` is the least.
@@ -167,7 +167,7 @@ class Usage(FrozenValue):
 
 
 NOTHING_USED = Usage()
-"""What no call consumed."""
+"""The usage without calls."""
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
@@ -206,7 +206,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 class TokenLogprob(FrozenValue):
     """One generated token with its log-probability, and the likeliest tokens at its place.
 
-    A log-probability is None where the server sent none, or what is no number.
+    A log-probability is None if the server sent none, or what is no number.
     """
 
     token: SoundText
@@ -220,7 +220,7 @@ class Completion(FrozenValue):
 
     Attributes:
         text: The reply; None when the server sent no content.
-        finish_reason: As the server named it: ``stop``, ``length``, ``content_filter``, …; ``too_long`` for a reply
+        finish_reason: As named by the server: ``stop``, ``length``, ``content_filter``, …; ``too_long`` for a reply
             that was not read, because it is longer than what is read.
         prompt_tokens: Tokens of the request, where the server counted them and not too few for its text.
         completion_tokens: Tokens of the reply and its reasoning, where the server counted them and not too few.
@@ -256,7 +256,7 @@ class Completion(FrozenValue):
 
     @property
     def usage(self) -> Usage:
-        """What this reply consumed."""
+        """The usage of this reply."""
         tokens = {"prompt_tokens": self.prompt_tokens or 0, "completion_tokens": self.completion_tokens or 0}
         if self.cached:
             return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
@@ -278,7 +278,7 @@ class EarlyStop(FrozenValue):
 
     Attributes:
         planned: Draws of the prompt at most.
-        confidence: The rule that ended them: ``predictive``, a posterior, or None where nothing could change any more.
+        confidence: The rule that ended them: ``predictive``, a posterior, or None if nothing could change any more.
     """
 
     planned: int
@@ -305,7 +305,7 @@ class Prompts(Mapping[str, list[Message]]):
         Args:
             messages: By stage.
             like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
-            known: What they repeat parts of, and is held anyway.
+            known: Texts that they repeat in part, and that are held anyway.
         """
         written = json_bytes(dict(messages))
         nonces = dict.fromkeys(found[1].decode() for found in islice(_NONCE.finditer(written), _MOST_NONCES))
@@ -393,10 +393,10 @@ class Vote(FrozenValue):
     """One answer to one question: one judge, one order, one sample.
 
     Attributes:
-        judge_id: Which judge.
+        judge_id: The judge.
         order: The permutation shown: place ``i`` showed the option (or response) ``order[i]`` of the criterion's
             own order.
-        sample: Which of the repeated draws, from 0.
+        sample: The number of the draw among repeated draws, from 0.
         selected_index: The option selected, in the criterion's own order; None when unscored.
         selected_label: Its label; for a comparison in the criterion's own order too, not as it was shown.
         value: Its value, where it has one.
@@ -406,14 +406,14 @@ class Vote(FrozenValue):
         summary: A summary of the assessment, where one was asked for.
         completion: The reply that the selection was read from. Its reasoning trace begins with that of the assessment,
             where that was a reply of its own.
-        match: How the selection was read.
+        match: The way in which the selection was read.
         unscored_reason: Why nothing was selected, when nothing was.
         error: The engine's message, when a call failed.
         weight: The judge's weight in the panel.
-        reasks: How many times the judge was asked again to name an option.
-        usage: What all calls of this vote consumed.
+        reasks: The number of times that the judge was asked again to name an option.
+        usage: The consumption of all calls of this vote.
         prompts: Stage -> the messages sent, for the stages that ran.
-        early_stop: The rule that could end the draws that this is one of; None where their number was fixed.
+        early_stop: The rule that could end the draws that this is one of; None if their number was fixed.
     """
 
     judge_id: Name
@@ -505,8 +505,8 @@ class Verdict(FrozenValue):
         spread: The mean over judges and orders of the population standard deviation of the values drawn; None without
             repeated draws, and where they could stop early.
         draw_variance: The mean over judges and orders of the sample variance of the values drawn: what the variance of
-            a draw is estimated by, without the bias that ``spread`` has for few draws; None where ``spread`` is.
-        position_consistent: Whether every judge selected the same option in all orders; None where no judge answered in
+            a draw is estimated by, without the bias that ``spread`` has for few draws; None if ``spread`` is.
+        position_consistent: Whether every judge selected the same option in all orders; None if no judge answered in
             two.
         bounds: ``aggregated_value`` if every unscored vote had selected the option of the lowest, and of the highest,
             value; None when no vote is unscored.
@@ -531,7 +531,7 @@ class Verdict(FrozenValue):
 
     @property
     def score(self) -> float | None:
-        """The number that the votes were aggregated to; None where there is none."""
+        """The number that the votes were aggregated to; None if there is none."""
         return self.aggregated_value
 
     @property

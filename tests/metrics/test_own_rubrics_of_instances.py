@@ -7,8 +7,8 @@ import pytest
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.judge_metrics import RubricJudge
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
+from tests.modes.test_own_rubrics import OTHER, says
 from tests.support.judges import ScriptedJudge
-from tests.tables.test_own_rubrics import OTHER, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

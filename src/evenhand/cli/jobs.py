@@ -66,9 +66,9 @@ class Job(Options):
 
     Attributes:
         function: The Python function that it calls.
-        kind: What a saved file calls its result; empty for a report.
+        kind: The kind of its result in a saved file; empty for a report.
         written: The attribute with the entries of its result, and the name of one.
-        needed: What must be given though the function has a default.
+        needed: Options that must be given though the function has a default.
         one_of: Groups of options; exactly one option of each group must be given.
     """
 
@@ -149,7 +149,7 @@ class Job(Options):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What was said, in the order of the options."""
+        """The options that were given, in their order."""
         return {
             name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - {"job"}
         }
@@ -360,7 +360,7 @@ JOBS: Final[Mapping[str, type[Job]]] = {
         AgreementJob,
     )
 }
-"""What ``job`` of a run file may be."""
+"""The accepted values of ``job`` in a run file."""
 
 
 def _environment(model: type[Job]) -> dict[str, object]:
@@ -388,7 +388,7 @@ class RunFile:
         name: The file.
         text: Its text; empty for a saved result.
         options: Name -> value, with absolute paths.
-        left_out: What a result could not say of the run that made it.
+        left_out: Options of the run that the result could not record.
     """
 
     name: str

@@ -217,7 +217,7 @@ BEAT_SECONDS: Final = 10.0
 SILENT_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.5
 LONGEST_LOOK_SECONDS: Final = 2.0
-"""Of the time between two looks, so much counts as silence at most."""
+"""The greatest part of the time between two looks that counts as silence."""
 
 _TAKE: Final = """INSERT INTO claim SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1)
     ON CONFLICT DO NOTHING"""
@@ -347,7 +347,7 @@ class Process:
     Attributes:
         host: Where process numbers mean the same: the boot and the process namespace on Linux, else the host's name.
         pid: The process number.
-        started: When it started, as the system counts; empty where that cannot be read.
+        started: When it started, as the system counts; empty if that cannot be read.
     """
 
     host: str
@@ -405,7 +405,7 @@ class Row(NamedTuple):
     Attributes:
         key: From :func:`request_key`.
         identity: The engine's, as canonical JSON.
-        request: As canonical JSON.
+        request: The request as canonical JSON.
         completion: The reply as JSON.
         recorded_at: Seconds since the epoch.
     """

@@ -255,7 +255,7 @@ class LiteLLMConnection:
 
     @property
     def supports_schema(self) -> bool:
-        """What litellm's table of models says."""
+        """Whether the model supports schemas, by litellm's table of models."""
         return bool(self._litellm.supports_response_schema(model=self._model))
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:

@@ -31,7 +31,7 @@ from evenhand.votes import Completion, TokenLogprob
 FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
 TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
 GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
-"""What a gateway answers when nothing is behind it; the last three are Cloudflare's."""
+"""The statuses of a gateway without a server behind it; the last three are Cloudflare's."""
 CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
 GONE: Final = frozenset({"http_404", "http_410"})
 """The causes of failures that say that something is not, or no longer, there."""
@@ -42,7 +42,7 @@ MOST_ERROR_CHARACTERS: Final = 2**16
 
 MOST_TOKENS: Final = 10**12
 MOST_CHARACTERS: Final = 2**17
-"""Of a reply's text, about 30,000 tokens: finding a verdict in more takes seconds of work."""
+"""The longest text of a reply, about 30,000 tokens: finding a verdict in more takes seconds of work."""
 MANY_VALUES: Final = 2**16
 BYTES_PER_VALUE: Final = 8
 """JSON with more values than this in its bytes, on average, is none that a model's server writes."""
@@ -72,7 +72,7 @@ def decode_reply(body: bytes) -> object:
     """Decode the JSON of a reply's body.
 
     Args:
-        body: As it was sent.
+        body: The body as it was sent.
 
     Raises:
         TransientEngineError: If it is not JSON, or has a number of thousands of digits, or repeats a field that is
@@ -271,7 +271,7 @@ REFUSED_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "fewer logprobs": ("top_logprobs", "greater than", "max", "at most", "less than", "<="),
     "cache marks": ("prompt_cache_key", "cache_control"),
 }
-"""What an error's message says when the server refuses a feature of a request."""
+"""Words of an error's message when the server refuses a feature of a request."""
 _UNSUPPORTED: Final = re.compile(
     r"unsupported[_ ](?:parameter|value)|not support|does not allow|not permitted|extra inputs|unrecognized|unexpected"
 )

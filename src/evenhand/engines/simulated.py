@@ -189,7 +189,7 @@ class SimulatedEngine(FreeEngine):
         """Return the reply to one request, at once.
 
         Raises:
-            RejectedRequestError: As :meth:`complete`.
+            RejectedRequestError: The same as :meth:`complete`.
         """
         if request.stage in SHEET_STAGES:
             return self._sheet_reply(request)
@@ -248,7 +248,7 @@ class SimulatedEngine(FreeEngine):
         """Return P(option) in this order, if the reply names one; indices are the criterion's own. NA options get 0.
 
         Args:
-            question: What is asked.
+            question: The question.
             order: The permutation shown.
             place: Of an item of a checklist: where it is shown. None leaves the effect of its place out.
 

@@ -23,7 +23,7 @@ except ImportError as error:
     raise MissingDependencyError("inspect_ai is not installed: pip install 'evenhand[inspect]'") from error
 
 _inspects_loop: ContextVar[asyncio.AbstractEventLoop] = ContextVar("_inspects_loop")
-"""Where inspect's models answer: they are bound to the event loop of the evaluation."""
+"""The event loop of the evaluation, to which inspect's models are bound."""
 
 
 def scorer(judge: Judge, *, context: Callable[[TaskState], Mapping[str, Any]] | None = None) -> scorers.Scorer:

@@ -69,9 +69,9 @@ def judge(data: object, criteria: object, engine: object, **options: Any) -> Any
     """Do what :func:`evenhand.judge` does, by workers on a cluster.
 
     Args:
-        data: As there, or a ``ray.data.Dataset``; Parquet files may lie anywhere that Ray reads (``s3://…``).
-        criteria: As there.
-        engine: As there.
+        data: The same as there, or a ``ray.data.Dataset``; Parquet files may lie anywhere that Ray reads (``s3://…``).
+        criteria: The same as there.
+        engine: The same as there.
         **options: As there. ``stream_to`` must be given: a folder that all machines share. ``address`` is that of a
             Ray cluster (None: the one that this process is connected to, or else one that is started on this machine),
             ``workers`` how many processes judge (None: one per CPU of the cluster). Each has an equal share of
@@ -163,7 +163,7 @@ class _Order:
         job: The function and its arguments; for workers with their share of the limits.
         data: The rows.
         limit: Take this many rows at most.
-        folder: Where parts and the workers' journals are written.
+        folder: The folder of the parts and the workers' journals.
         journal: The journal of the run, which workers only read; None for none.
         host: The machine of the driver.
         record: The run, as results keep it.
@@ -211,7 +211,7 @@ def _share(engine: object, workers: int) -> object:
 
 
 def _journal_of(stream: Stream) -> Path | None:
-    """Return the path of the run's journal, which exists then; None where none is needed."""
+    """Return the path of the run's journal, which exists then; None if none is needed."""
     setting = stream.job.options.journal
     if setting is None or all(judge.identity() is None for judge in stream.judges):
         return None
@@ -408,7 +408,7 @@ def _merge(order: _Order, *, remove: bool = False) -> None:
     """Put the replies of the workers' journals into the journal of the run.
 
     Args:
-        order: Of the run.
+        order: The instructions of the run.
         remove: Remove the workers' journals, to which no worker writes any more.
     """
     for path in sorted(order.journals.glob("*.sqlite3")):

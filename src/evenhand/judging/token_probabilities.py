@@ -1,4 +1,4 @@
-"""How probable each answer was at the token with which a judge gave its verdict."""
+"""The probability of each answer at the token with which a judge gave its verdict."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def option_probabilities(
 
     Args:
         logprobs: Per generated token.
-        answers: What the judge names the options by, as shown.
+        answers: The judge's names for the options, as shown.
         chosen: The index of the answer that was read from the reply.
         text: The reply. Its tokens may be written as the vocabulary writes them, be bytes of characters, and have
             hidden thinking before or special tokens around them.

@@ -27,7 +27,7 @@ from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 T = TypeVar("T")
 
 _MOST_COLUMNS = 10
-"""Of a table that can be read on a page."""
+"""The most columns of a table that can be read on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class ModeAnalysis(Analysis):
 
     @property
     def _name(self) -> str:
-        """Of the score."""
+        """The name of the score."""
         one = self._criteria[0] if len(self._criteria) == 1 else None
         return self.mode.kind if one is None or one == NO_CRITERION else one.name
 

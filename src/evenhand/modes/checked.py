@@ -391,8 +391,8 @@ def item_panels(
         results: One per response.
         rules: The rules that made the verdicts.
         samples: The most draws of each prompt that the run was to make.
-        level: Of the intervals.
-        seed: Of the intervals that are drawn.
+        level: The level of the intervals.
+        seed: The seed of the intervals that are drawn.
     """
     if not results or any(result.checklist != results[0].checklist for result in results):
         return {}

@@ -94,7 +94,7 @@ class ChecklistResult:
 
     @property
     def score(self) -> float | None:
-        """The primary score; None where there is none."""
+        """The primary score; None if there is none."""
         return self.scores.primary_score
 
     @property
@@ -108,12 +108,12 @@ class ChecklistResult:
 
     @property
     def answers(self) -> dict[str, Answer | None]:
-        """The name of each item -> ``yes``, ``no`` or ``na``; None where it is unanswered."""
+        """The name of each item -> ``yes``, ``no`` or ``na``; None if it is unanswered."""
         return {each.item.name: each.answer for each in self.items}
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The primary score if every missing answer had been no, and yes; None where no answer would give one."""
+        """The primary score if every missing answer had been no, and yes; None if no answer would give one."""
         return self.limits("primary_score")
 
     def limits(self, name: str) -> tuple[float, float] | None:
@@ -150,7 +150,7 @@ class ChecklistResult:
 
     @property
     def category_pass_rates(self) -> dict[str, float | None]:
-        """Category -> yes / answered; None where nothing is answered."""
+        """Category -> yes / answered; None if nothing is answered."""
         return category_pass_rates([each.answer for each in self.items], [each.item.category for each in self.items])
 
     @property
@@ -257,7 +257,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
         Args:
             about: The one response, and the checklist as it was :meth:`offered`. Its name tells the response from
-                others of the row; it is empty where there are none.
+                others of the row; it is empty if there are none.
         """
         checklist: Checklist = about.judged
         (name,) = about.texts
@@ -303,7 +303,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "checklist"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -364,7 +364,7 @@ class ItemReport:
 
     @property
     def finding(self) -> str | None:
-        """``all pass``, ``all fail``, or why there is no discrimination; None where there is one."""
+        """``all pass``, ``all fail``, or why there is no discrimination; None if there is one."""
         return self.discrimination.reason if isinstance(self.discrimination, Missing) else None
 
 
@@ -473,8 +473,8 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
 
     Args:
         results: One per response, with all its items and votes.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
-        seed: Of the draws for the intervals of discriminations.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        seed: The seed of the draws for the intervals of discriminations.
     """
     scored = _columns([[getattr(result.scores, name) for name in SCORES] for result in results], len(SCORES))
     scores = mean_intervals(scored, level=level)

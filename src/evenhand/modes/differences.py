@@ -27,7 +27,7 @@ MOST_PAIRS = 15
 
 Scored = NDArray[np.float64]
 """Shape (n_rows, 3): what a system got on each row, and the least and the greatest that it could have got had all been
-read; NaN where there is none, or the question does not apply."""
+read; NaN if there is none, or the question does not apply."""
 
 
 def scored_rows(rows: Iterable[tuple[float | None, tuple[float, float] | None]]) -> Scored:
@@ -88,7 +88,7 @@ def system_differences(
 
     Args:
         scored: Name of the score -> system -> its rows, the same ones for every system.
-        level: Of the intervals, with the clusters of the rows.
+        level: The level of the intervals, with the clusters of the rows.
         ranges: Name of the score -> the least and the greatest that it can be, [0, 1] for those that are not named;
             and as far beyond as the scores go.
     """
@@ -135,7 +135,7 @@ def differences_tables(
     Args:
         differences: One family.
         best: Name of the score -> the system with the highest, for choosing where there are too many pairs.
-        level: Of the intervals.
+        level: The level of the intervals.
         kind: The table's.
     """
     if not differences:

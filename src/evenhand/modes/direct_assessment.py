@@ -58,7 +58,7 @@ class DirectMode(Mode[Verdict]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class Grading:
         chances: The score of a random judge, for each number of candidates and of answers that was scored.
         instances: One entry per instance, in order.
         parse_rate: Share of the replies that named an option at once.
-        readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
+        readings: The way in which the selections were read; see :func:`~evenhand.scoring.count_readings`.
         unscored_counts: The unscored votes of the judge.
         reasks: The number of times that the judge was asked again.
         usage: The usage of its calls.
@@ -217,7 +217,7 @@ class Rotations:
 
     Attributes:
         names: The candidates that have a text, in their own order.
-        runs: All judges' votes without, and where it was asked with, the unrelated option; none where fewer than two
+        runs: All judges' votes without, and where it was asked with, the unrelated option; none if fewer than two
             candidates are left.
     """
 
@@ -241,7 +241,7 @@ class GradeMeasures:
 
 
 UNRELATED: Final = "unrelated"
-"""The fact about a subject that is the text of its unrelated option; None where nothing can be asked."""
+"""The fact about a subject that is the text of its unrelated option; None if nothing can be asked."""
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class GradeMode(ChoiceMode[Rotations]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -371,7 +371,7 @@ def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str
         seed: Another seed, another draw.
 
     Returns:
-        One text an instance; None where fewer than two candidates are left, so that nothing is asked.
+        One text per instance; None if fewer than two candidates are left, so that nothing is asked.
 
     Raises:
         InvalidInputError: If an instance that is asked about has no text to draw.
@@ -419,9 +419,9 @@ def grade(
     draws, and the intervals are over instances. Histograms add up an instance's draws.
 
     Args:
-        votes: All votes on each instance, of this judge and of others; none where fewer than two candidates were left.
+        votes: All votes on each instance, of this judge and of others; none if fewer than two candidates were left.
             The orders of an instance must be the rotations of its candidates' own order.
-        judge_id: Whose votes count.
+        judge_id: The judge whose votes count.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
         seed: Of simulated chance levels and of the histograms' tests.
     """
@@ -608,7 +608,7 @@ class GradedInstance:
         candidates: The names of the candidates that have a text, in their own order.
         missing: The names of those without one.
         unrelated: The text of the unrelated option, which comes after the others; None without one.
-        votes: All judges' votes; none where fewer than two candidates are left.
+        votes: All judges' votes; none if fewer than two candidates are left.
         cluster: The cluster of the row; None if rows are independent.
     """
 
@@ -647,7 +647,7 @@ class GradeAnalysis(Analysis):
 
     @cached_property
     def criterion(self) -> Criterion:
-        """What makes a candidate the best."""
+        """The criterion by which a candidate is the best."""
         return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
@@ -674,7 +674,7 @@ class GradeAnalysis(Analysis):
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
-        """``(judge, prompt)`` -> what the unrelated option changes; empty where none was asked with."""
+        """``(judge, prompt)`` -> what the unrelated option changes; empty if none was asked with."""
         return {
             (judge, prompt): unrelated_effect(grading, self.gradings[judge, prompt, False])
             for (judge, prompt, unrelated), grading in self.gradings.items()

@@ -138,7 +138,7 @@ class JudgedColumns:
         Args:
             judged: The judgements.
             criterion: By which they were judged.
-            rules: How votes became verdicts.
+            rules: The rules by which votes became verdicts.
         """
         verdicts = [each.verdict for each in judged]
         masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
@@ -223,9 +223,9 @@ def columns_of_table(
 
     Args:
         table: With the columns :data:`OF_JUDGEMENTS`.
-        criteria: Of the whole.
+        criteria: All criteria of the result.
         first: The number of its first row in the whole.
-        kept: Which of its cells are left; None for all.
+        kept: The cells that are left; None for all.
     """
     verdicts = VerdictColumns.of_table(table)
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
@@ -477,7 +477,7 @@ class JudgementAnalysis(Analysis):
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """Return the measures of the judges of a cell: agreement, stability, the score without each.
 
-        None where one judge was asked once.
+        None if one judge was asked once.
 
         Raises:
             InvalidInputError: If there is no such system or criterion.

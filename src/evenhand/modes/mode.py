@@ -1,4 +1,4 @@
-"""What all ways of judging share: the subject, which is what a judge is told about one row of the data, and the mode.
+"""The common parts of all ways of judging: the subject, which is one row as a judge sees it, and the mode.
 
 A way of judging is a :class:`Mode`: the questions that it asks about a subject, the result of the votes on them, and
 the measures of many results. The metric, the Python function, the verb of the shell, the table and the saved form are
@@ -42,7 +42,7 @@ MADE_OF_DATA: Final = MappingProxyType({"made_of_data": True})
 Result = TypeVar("Result")
 
 VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
-"""What a row of the saved form says of each question, and the votes on it."""
+"""The fields of each question in a row of the saved form, and the votes on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +82,17 @@ class Subject:
 
     @property
     def named(self) -> str:
-        """What names the instance in questions: its id, or else its place."""
+        """The name of the instance in questions: its id, or else its place."""
         return self.row_id or str(self.instance)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What has a text, in the order given."""
+        """The names with a text, in the order given."""
         return tuple(name for name, text in self.texts.items() if text is not None)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What has none."""
+        """The names without a text."""
         return tuple(name for name, text in self.texts.items() if text is None)
 
     @property
@@ -107,7 +107,7 @@ class Subject:
 
     @property
     def contexts(self) -> list[Mapping[str, str]]:
-        """What is shown with it; if criteria show contexts of their own, that of each criterion."""
+        """The context; if criteria show contexts of their own, that of each criterion."""
         return [part.context for part in self.parts.values()] if self.parts else [self.context]
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
@@ -115,8 +115,8 @@ class Subject:
 
         Args:
             identifier: Names the question within a run.
-            criterion: Whose options are chosen from.
-            responses: What is judged.
+            criterion: The criterion with the options.
+            responses: The judged texts.
             **how: The fields of :class:`~evenhand.question.Question` that say how it is asked.
         """
         return Question(
@@ -176,7 +176,7 @@ class Mode(ABC, Generic[Result]):
     options: RunOptions
 
     kind: ClassVar[str]
-    """What it is called in recipes, in the shell and in saved files."""
+    """Its name in recipes, in the shell and in saved files."""
 
     function: ClassVar[str] = "run_mode"
     """The function of evenhand that runs it."""
@@ -192,12 +192,12 @@ class Mode(ABC, Generic[Result]):
 
     @cached_property
     def rules(self) -> VoteRules:
-        """How the votes on a question become a verdict."""
+        """The rules by which the votes on a question become a verdict."""
         return VoteRules.from_parameters(dict(self.options))
 
     @cached_property
     def flow(self) -> Flow:
-        """How a judge is asked."""
+        """The way in which a judge is asked."""
         return Flow.of(self.options)
 
     @classmethod
@@ -211,7 +211,7 @@ class Mode(ABC, Generic[Result]):
 
         Args:
             own: Plain values of its fields; a list is a tuple.
-            run: Of the run.
+            run: The options of the run.
 
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
@@ -255,9 +255,9 @@ class Mode(ABC, Generic[Result]):
         """Return the measures of many results: a frozen dataclass with :func:`~evenhand.results.measures.measure`.
 
         Args:
-            subjects: What was judged.
+            subjects: The judged subjects.
             results: One per subject.
-            level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+            level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         """
 
     def table(self, measures: Mapping[str, Any], title: str, level: float) -> TextTable | None:  # noqa: ARG002 - as it is
@@ -265,14 +265,14 @@ class Mode(ABC, Generic[Result]):
 
         Args:
             measures: System -> what :meth:`measures` made of its results.
-            title: Of the table.
-            level: Of the intervals.
+            title: The title of the table.
+            level: The level of the intervals.
         """
         return None
 
     @property
     def saved_as(self) -> str:
-        """What saved files call the kind of its results."""
+        """The kind of its results in saved files."""
         return "mode_results"
 
     def run_parameters(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class Mode(ABC, Generic[Result]):
         """Return the criteria, as the header of the saved form has them.
 
         Args:
-            judged: What subjects were judged by, each once.
+            judged: The criteria, rubrics or checklists of the subjects, each once.
             systems: The names of a subject.
         """
         del systems
@@ -318,8 +318,8 @@ class Mode(ABC, Generic[Result]):
         """Judge subjects, and return the votes on each question.
 
         Args:
-            subjects: What is judged.
-            judges: Who judges.
+            subjects: The judged subjects.
+            judges: The judges.
             places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
         """
         asked = zip(subjects, self.ask(subjects, judges), places, strict=True)
@@ -363,7 +363,7 @@ class Mode(ABC, Generic[Result]):
 
 
 def join_reasons(reasons: Mapping[str, str | None]) -> str | None:
-    """Join the reasons for parts of a result, one line per part that has some; None where none has."""
+    """Join the reasons for parts of a result, one line per part that has some; None if none has."""
     return "\n".join(f"{name}: {reason}" for name, reason in reasons.items() if reason) or None
 
 

@@ -48,13 +48,13 @@ class RubricResult:
         rubric: The rubric as it was judged.
         verdicts: One per criterion, in the rubric's order.
         unpenalized: The rubric's score before the length penalty, with its parts.
-        length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
+        length_penalty: The penalty for the length of the response; None if no penalty was asked for, or there is no
             response.
         score: In [0, 1], less the penalty, not below 0; None when it is undefined. Of a rubric that is clipped at the
             mean, it may lie below 0 and above 1.
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
-            criterion whose options have no values plays no part. None where no reading of them would give a score.
+            criterion whose options have no values plays no part. None if no reading of them would give a score.
         raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; see :func:`with_spread`.
         draw_variance: The sample variance of the scores of single draws.
@@ -235,7 +235,7 @@ class RubricMode(Mode[RubricResult]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "mode_results" if self.own_rubrics else "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def rubric_as_judged(
     """Return the rubric as a run judges it.
 
     Args:
-        rubric: As it was written.
+        rubric: The rubric as it was written.
         auto_na_option: Offer an option that says that it does not apply to each criterion that has none, criteria
             whose options have no values included: whether a criterion applies does not depend on values.
         na_strategy: Instead of the rubric's own.
@@ -303,7 +303,7 @@ def rubric_result(
         expected: Weigh the number that each verdict was aggregated to (``scoring="expected"``), and not the value of
             the option that is nearest to it. So is a verdict weighed on votes in several orders: rounded to an option,
             the mean of two orders that disagree would be one of them.
-        length_penalty: What the response's length takes.
+        length_penalty: The penalty for the length of the response.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -348,7 +348,7 @@ def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> Rubri
     Args:
         result: With all votes.
         rubric: Its own.
-        rules: How votes become verdicts.
+        rules: The rules by which votes become verdicts.
     """
     votes = [vote for verdict in result.verdicts for vote in verdict.votes]
     if not any(vote.sample for vote in votes) or any(vote.early_stop for vote in votes):
@@ -392,7 +392,7 @@ def summarize_rubric(
         *rubrics: By which they were judged. If there are several, each for some responses, there is no summary of
             criteria: the same name may be another criterion elsewhere.
         expected: The verdicts are expected values (``scoring="expected"``).
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
 
     Raises:
         InvalidInputError: If only some of the rubrics are clipped at the mean.
@@ -469,7 +469,7 @@ def summarize_criterion(
         verdicts: One per response; columns have how much of the probability each rests on.
         criterion: Theirs.
         expected: They are expected values (``scoring="expected"``).
-        level: Of the intervals.
+        level: The level of the intervals.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion

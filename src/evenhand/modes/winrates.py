@@ -72,7 +72,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
 
     Attributes:
         design: The rule by which pairs meet.
-        reduction: How contests become winrates, by which a Swiss design pairs.
+        reduction: The rule by which contests become winrates; a Swiss design pairs by winrates.
         resamples: The number of resamples for the expected ranks.
         stop: ``decided``: ask about a pair until it is decided (:class:`Questioning`), with the error rate
             that the level of the intervals leaves.
@@ -128,7 +128,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -389,9 +389,9 @@ def summarize_contests(
     Args:
         contests: In any order.
         systems: The names, in the order of the report.
-        reduction: How contests become winrates.
-        level: Of the intervals, which are over the instances, or the clusters that the contests name.
-        ranking: Of the same contests, if it has been made already.
+        reduction: The rule by which contests become winrates.
+        level: The level of the intervals, which are over the instances, or the clusters that the contests name.
+        ranking: The ranking of the same contests, if it has been made already.
 
     Raises:
         InvalidInputError: If a contest names a system that ``systems`` does not.
@@ -442,8 +442,8 @@ def unscored_pairs(
     Args:
         contests: In any order.
         pairs: What was read of them.
-        reduction: How contests become winrates.
-        level: Of the intervals.
+        reduction: The rule by which contests become winrates.
+        level: The level of the intervals.
     """
     rows, confidence = _by_instance(contests, level)
     held: dict[frozenset[str], dict[int, list[Contest]]] = {}
@@ -663,8 +663,8 @@ def decisions(
     Args:
         contests: All so far, in any order.
         alpha: The probability at most that any pair of equal systems is ever decided.
-        pairs: How many will be asked about; those that have contests by default.
-        reduction: How contests become winrates.
+        pairs: The number of pairs to ask about; by default the pairs that have contests.
+        reduction: The rule by which contests become winrates.
     """
     held: dict[tuple[str, str], dict[int, list[Contest]]] = {}
     for contest, cluster in zip(contests, cluster_numbers(contests), strict=True):
@@ -710,10 +710,10 @@ class Questioning:
 
     Args:
         drawn: The pairs of each row under the design; rows without one are not asked.
-        clusters: What each row belongs to; None for itself.
+        clusters: The cluster of each row; None if rows are independent.
         alpha: See :func:`decisions`.
-        seed: Of the order.
-        reduction: How contests become winrates.
+        seed: The seed of the order.
+        reduction: The rule by which contests become winrates.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBou
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
 
 MOST_CHANGES: Final = 10
-"""Of the verdicts that changed, as many are printed."""
+"""The number of changed verdicts that are printed."""
 
 MCNEMAR: Final = "McNemar's exact test"
 
@@ -119,7 +119,7 @@ class RunComparison(PrintedTables):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What made it, as results have it."""
+        """The parameters of the comparison, as results have them."""
         return {"by": list(self.by), "level": self.level, "changed": list(self.changed)}
 
     def findings(self) -> tuple[Finding, ...]:
@@ -230,12 +230,12 @@ def compare(
 
     Args:
         one: The rows of the first.
-        other: Those of the second, with the same index where they are the same row.
+        other: The rows of the second, with the same index for the same row.
         by: The columns that name a row; those other than ``instance`` name its group.
-        columns: Of the score and of what was selected.
-        clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
+        columns: The names of the columns with the score and the selection.
+        clusters: Instance -> its cluster; empty if rows are independent.
         level_over: The clusters of rows -> the level of intervals over these.
-        units: Of the two results: the columns that name a group -> the units of its scores.
+        units: For each of the two results: the columns that name a group -> the units of its scores.
         ranges: The same, with the least and the greatest score.
 
     Raises:
@@ -296,7 +296,7 @@ def at_places(rows: Iterable[Row], place: Mapping[int, int], turned: Collection[
     """Return the rows of another result, each with the index that its row has in the first.
 
     Args:
-        rows: Of the other result.
+        rows: The rows of the other result.
         place: Index there -> index in the first.
         turned: The contests that stand in the first the other way round, by their two systems.
     """

@@ -1,4 +1,4 @@
-"""Which group each row of a result is of: by a column that it keeps, by the data that it was made of, or as told."""
+"""The group of each row of a result: by a column that it keeps, by the data that it was made of, or as given."""
 
 from __future__ import annotations
 

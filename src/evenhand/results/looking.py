@@ -185,8 +185,8 @@ def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list
 
     Args:
         cell: With its votes.
-        asked: What its result says of it.
-        sheets: What sheets were sent so far, by row, responses, judge, draw and reply; it grows.
+        asked: The question and verdict of its result.
+        sheets: The sheets sent so far, by row, responses, judge, draw and reply; it grows.
     """
     found: list[Sent] = []
     for vote in cell.votes:
@@ -211,7 +211,7 @@ def verdict_view(
 
     Args:
         cell: The votes.
-        asked: What its result says of it.
+        asked: The question and verdict of its result.
         sent: For each vote, as :func:`prompts_of` finds it.
         row: The id of its row.
         texts: The context and the responses, where the data were given.
@@ -602,7 +602,7 @@ class RowView:
 
         Args:
             width: Of a line.
-            marks: What stands before and behind the place where a verdict was read.
+            marks: The marks before and after the place where a verdict was read.
         """
         yield from _heading(f"Row {self.row}", width, "=")
         texts = (
@@ -628,7 +628,7 @@ class RowView:
 
 
 _PAGE_WIDTH: Final = 100
-"""Of a line in Markdown and in a notebook."""
+"""The width of a line in Markdown and in a notebook."""
 
 _MARKS: Final = ("\x00", "\x01")
 """Signs that no visible text holds."""

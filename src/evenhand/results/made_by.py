@@ -1,4 +1,4 @@
-"""How a result was made: digits that two results are compared by, and the run that makes it again.
+"""The origin of a result: digits by which two results are compared, and the run that makes it again.
 
 The parameters of a result hold digits that stand for the judges, the prompts and what was shown of each row, computed
 when judges are asked (:mod:`evenhand.judging.run`). The names of the models are those that the replies
@@ -35,7 +35,7 @@ from evenhand.results.notes import LIMITS
 from evenhand.version import __version__
 
 DIGITS: Final = 8
-"""Of what was shown of one row."""
+"""The number of digits per row."""
 
 NOTHING: Final = "." * DIGITS
 """In place of a row without shown texts."""
@@ -118,10 +118,10 @@ class Fingerprint:
         """Return the fingerprint of a result.
 
         Args:
-            judged: What was judged, as plain JSON.
+            judged: The criteria and systems, as plain JSON.
             said: The parameters.
-            models: As the replies name them.
-            labels: Those of people that the result holds, with the questions that they answer.
+            models: The models as the replies name them.
+            labels: The labels of people that the result holds, with the questions that they answer.
         """
         held = said.get("fingerprint", {})
         by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
@@ -140,8 +140,8 @@ class Fingerprint:
         """Return the digits for the texts shown of a row; None if they are not known.
 
         Args:
-            row: Of the data.
-            names: Whose responses; if results know no systems, those of all.
+            row: The row of the data.
+            names: The systems; all if results know no systems.
         """
         chosen = [name for name in names if name in self.shown] or list(self.shown)
         digits = [self.shown[name][row * DIGITS : (row + 1) * DIGITS] for name in chosen]
@@ -195,8 +195,8 @@ def notes_on_changes(
     """Return the notes on how the two results of a comparison were made, in sentences, and in short.
 
     Args:
-        one: Of the first.
-        other: Of the second.
+        one: The fingerprint of the first.
+        other: The fingerprint of the second.
         rows: What is compared: the row in the data of the first, that of the second, and whose responses.
     """
     changed = one.changes(other)
@@ -235,18 +235,18 @@ JOBS: Final[Mapping[str, str]] = {
 
 LEFT_OUT: Final = "left_out"
 DEMO: Final = "demo"
-"""What the data that ship with evenhand are called, where no file has this name."""
+"""The name of the data that ship with evenhand, unless a file has this name."""
 
 WRITTEN: Final = frozenset({"out", "report", "tables", "run_file", "stream_to"})
 PATHS: Final = frozenset({"data", "journal", "examples"}) | WRITTEN
 PATHS_OF_LABELS: Final = frozenset({"gold", "data"})
-"""What names a file."""
+"""The options that name a file."""
 
 REFERENCES: Final = frozenset({"criteria", "rubric", "checklist"})
-"""What may name one."""
+"""The options that may name a file."""
 
 NOT_KEPT: Final = ("dry_run", "progress")
-"""What changes no result."""
+"""The options that change no result."""
 
 
 def remembers(function: Function) -> Function:

@@ -74,7 +74,7 @@ class Measure:
 
     @property
     def estimate(self) -> float | None:
-        """The number without its interval; None where it is missing."""
+        """The number without its interval; None if it is missing."""
         if isinstance(self.value, Missing):
             return None
         return float(self.value) if isinstance(self.value, (int, float)) else self.value.estimate
@@ -108,11 +108,11 @@ def measure(
     measure of each entry (``<name>_<key>``), and a result for its own measures.
 
     Args:
-        kind: What it is.
-        name: Under which it is reported; the field's own by default, and the score itself if it is empty.
-        always: Give unitxt NaN where it is missing, instead of leaving it out.
+        kind: The kind of the number.
+        name: The name under which it is reported; the field's own by default, and the score itself if it is empty.
+        always: Give unitxt NaN if it is missing, instead of leaving it out.
         shares: The mapping counts; report what share of all each entry is.
-        only: Which fields of a result are meant; all by default.
+        only: The fields of a result that are meant; all by default.
         bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
             fields to them. A score that a condition can name and that unscored votes could move has some.
     """
@@ -285,9 +285,9 @@ def score_column(name: str, results: Iterable[object], *, level: float, spread: 
     """Return the column of scores with intervals, and with the spread of draws if something was drawn again.
 
     Args:
-        name: Of the score, which heads the column.
-        results: What is shown.
-        level: Of the intervals.
+        name: The name of the score, which heads the column.
+        results: The results that are shown.
+        level: The level of the intervals.
         spread: The field that holds the spread.
     """
     drawn = any(getattr(each, spread) for each in results)
@@ -315,7 +315,7 @@ def measures_table(
         title: Above the table.
         labels: The headers of what names a result.
         results: By their names, or with them where names do not tell results apart.
-        columns: What is shown of each.
+        columns: The columns of each.
         notes: Sentences beneath the table.
         kind: The short name by which it is asked for, such as ``scores``.
     """
@@ -494,10 +494,10 @@ class Reported:
     Attributes:
         name: The name of the score that the measures are about; the score itself has this name alone. Empty if each
             measure has a name of its own.
-        of: As :attr:`Finding.of`.
+        of: The same as :attr:`Finding.of`.
         measured: A result with declared measures, or one number.
-        n: As :attr:`Finding.n`.
-        unscored: As :attr:`Finding.unscored`.
+        n: The same as :attr:`Finding.n`.
+        unscored: The same as :attr:`Finding.unscored`.
     """
 
     name: str
@@ -538,8 +538,9 @@ def leading_bounds(
         difference: Over the rows that both have a score on.
         low: The least that is possible if every vote had been scored.
         high: The greatest.
-        n: How many rows both have a score on.
-        set_aside: On how many only one has; the interval around the bounds goes as far beyond them as the difference's.
+        n: The number of rows on which both have a score.
+        set_aside: The number of rows on which only one has; the interval around the bounds extends as far beyond them
+            as the difference's.
     """
     if difference is None or low is None or high is None or mean_leads(difference, low, high):
         return None
@@ -560,13 +561,13 @@ def reported_difference(
     """Yield the difference of the first of two from the second, and of the second from the first.
 
     Args:
-        name: Of what they differ in, such as ``relevance.difference``.
+        name: The name of the score that differs, such as ``relevance.difference``.
         of: The two.
-        difference: That of the second from the first; None where there is none.
+        difference: The difference of the second from the first; None if there is none.
         reason: Why there is none.
         n: Rows that both have a score on.
-        bounds: Those of the difference of the second from the first, where too many votes are unscored for it to lead.
-        p_value: Of the test that there is no difference, corrected over all pairs; None without a test.
+        bounds: The bounds of the difference, if too many votes are unscored for it to lead.
+        p_value: The p-value of no difference, corrected over all pairs; None without a test.
     """
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
@@ -647,7 +648,7 @@ class Outcomes:
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
-        """Shape (n rows): the scores, NaN where there is none."""
+        """Shape (n rows): the scores, NaN if there is none."""
         return np.array([np.nan if row.score is None else row.score for row in self.rows], dtype=float)
 
     @cached_property
@@ -658,5 +659,5 @@ class Outcomes:
 
     @cached_property
     def clusters(self) -> list[Hashable]:
-        """What each row belongs to: its cluster, or else the row of the data."""
+        """The cluster of each row, or else the row of the data."""
         return [("row", row.instance) if row.cluster is None else row.cluster for row in self.rows]

@@ -126,7 +126,7 @@ def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str
     """Return the note on the spending beneath a result; nothing if nothing was sent and nothing held back.
 
     Args:
-        spent: What was bought.
+        spent: The spending of the run.
         reasons: Why votes selected nothing.
     """
     held_back = (said for reason, said in _HELD_BACK.items() if reason in reasons)
@@ -177,7 +177,7 @@ def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...
     """Return the note that explains bounds in the place of a score; nothing if there are none.
 
     Args:
-        leading: What was scored -> its bounds, where these lead.
+        leading: Name of a score -> its bounds, if these lead.
     """
     named = [name for name, bounds in leading.items() if bounds is not None]
     if not named:
@@ -201,7 +201,7 @@ def spread_note(spreads: Iterable[object]) -> tuple[str, ...]:
     """Explain ± after a score; nothing if there is no spread.
 
     Args:
-        spreads: Of the scores shown: each is missing where nothing was drawn again.
+        spreads: The spreads of the scores shown; each is missing if nothing was drawn again.
     """
     if not any(spreads):
         return ()

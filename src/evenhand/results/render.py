@@ -261,7 +261,7 @@ _STYLE: Final = (
     ".evenhand pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em .6em;padding:.4em .6em;color:inherit;"
     "background:none;border-left:3px solid color-mix(in srgb,currentColor 30%,transparent)}"
 )
-"""Of what a notebook shows: its colours are those of the page that it stands in, light or dark, and it scrolls."""
+"""The style in a notebook: it takes the colours of the page around it, light or dark, and it scrolls."""
 
 
 def styled(body: str) -> str:
@@ -274,7 +274,7 @@ _MARKDOWN: Final = re.compile(
     r"|(?P<entity>&(?=#?\w+;))"
     r"|[`*|~]|\\(?=[!-/:-@\[-`{-~]|$)|(?<!\w)_|_(?!\w)|\](?=[(\[])"
 )
-"""What Markdown would obey: tags, entities, code, emphasis, cells, links and images, and what ends that."""
+"""Signs that Markdown would obey: tags, entities, code, emphasis, cells, links and images, and their ends."""
 _BLOCK: Final = re.compile(r"\A(\d+(?=[.)](?:\s|$))|(?=[#>=+\[-]))")
 """Where a paragraph would begin as a list, a heading, a quotation or a definition."""
 
@@ -298,7 +298,7 @@ _CSV_NUMBER: Final = re.compile(
     r"[-+](∞|\d[\d,]*(\.\d+)?)(–-?\d[\d.]*)?( ?%)?( ± \d[\d.]*)?( \[[-+<>∞\d.,% ]*\])?"
     r"(, [<>]?\d[\d.]* % of [a-z]+ affected)?"
 )
-"""As ``numbers.py`` writes one: with its interval or without, with its spread, and the bounds of a score."""
+"""A number as ``numbers.py`` writes it: with its interval or without, with its spread, and the bounds of a score."""
 
 
 def _csv_cell(cell: str) -> str:
@@ -340,7 +340,7 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 UNBOUND_WIDTH = 120
-"""Of lines that go to no terminal, where ``COLUMNS`` says nothing."""
+"""The width of lines without a terminal, if ``COLUMNS`` is not set."""
 
 PAIR = " – "
 """The sign between two names in one cell; each name is shortened for itself."""
@@ -360,7 +360,7 @@ _PHRASE: Final = (
     rf"(?<![\w.:/-])(?:p [<>=] |[<>≥≤] ?)?{_NUMBER}(?:–{_NUMBER})?(?: ?%)?(?: ± {_NUMBER})?"
     rf"(?: \[[<>]?{_NUMBER}, [<>]?{_NUMBER}\])?"
 )
-"""As ``numbers.py`` writes a number: with its sign, its unit, its spread and its interval."""
+"""A number as ``numbers.py`` writes it: with its sign, its unit, its spread and its interval."""
 _UNBROKEN: Final = re.compile(rf"{_PHRASE}|\d[\d,.]*")
 _BEGINS_AS_NUMBER: Final = re.compile(rf"\s*(?:{_PHRASE}|–(?: |$)|$)(?!.{{60}})")
 _IS_NUMBER: Final = re.compile(rf"\s*(?:(?:{_PHRASE})(?: ?/ ?)?|–)*\s*")
@@ -512,7 +512,7 @@ class Part:
 
     @property
     def width(self) -> int:
-        """Of the whole."""
+        """The width of the whole."""
         return _needed(self.widths)
 
 
@@ -536,9 +536,9 @@ def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, widt
 
     Args:
         headers: One per column.
-        rows: As wide as the headers.
-        naming: How many columns name a row: these are repeated, and their names shortened.
-        width: Of the terminal.
+        rows: The rows, as wide as the headers.
+        naming: The number of columns that name a row: these are repeated, and their names shortened.
+        width: The width of the terminal.
     """
     cells = list(zip(*rows, strict=True)) or [()] * len(headers)
     columns = [

@@ -51,11 +51,11 @@ PART: Final = "part-*.parquet"
 LAYOUT: Final = 2
 MOST_RESAMPLES: Final = 10**6
 MOST_DEPTH: Final = 64
-"""Of a header; what is written here has fewer than 10."""
+"""The deepest nesting of a header; a header that is written here has fewer than 10 levels."""
 ALWAYS_HELD: Final = 10**6
 """Rows that a file may have, however small it is; beyond, no more than it has bytes."""
 VOTE_BYTES: Final = 2000
-"""Of a vote in memory."""
+"""The size of a vote in memory."""
 SHOWN_CHARACTERS: Final = 300
 
 
@@ -74,10 +74,10 @@ def write(
     Args:
         path: Ends in ``.parquet`` or ``.jsonl``.
         kind: One of :data:`KINDS`.
-        header: What was judged, how, and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file,
+        header: The criteria, the parameters and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file,
             the first line of JSON lines.
         cells: The votes.
-        rows: How many cells there are, where these are not to be held.
+        rows: The number of cells, if these are not to be held.
         schema: The columns of a Parquet file, if the cells are not to be held.
         first: The index in the whole run of the row whose index is 0 here.
 
@@ -130,7 +130,7 @@ def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
     """Return the cell that :func:`line_of` wrote.
 
     Args:
-        line: What it wrote.
+        line: The line that it wrote.
         about: The names of what a cell is about.
     """
     return Cell({name: line[name] for name in about if name in line}, tuple(map(Vote.model_validate, line["votes"])))
@@ -210,7 +210,7 @@ FAULTS: Final = (
     RecursionError,
     MemoryError,
 )
-"""What Python, pyarrow and pydantic raise of a file that does not hold what it promises."""
+"""The errors of Python, pyarrow and pydantic about a file that is not valid."""
 
 
 @contextmanager
@@ -356,8 +356,8 @@ def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> py
 
     Args:
         path: The file.
-        names: Of the columns.
-        first: What its header says, which is taken from ``instance``.
+        names: The names of the columns.
+        first: The number in its header that is subtracted from ``instance``.
 
     Raises:
         InvalidInputError: If it cannot be read.
@@ -494,7 +494,7 @@ class Parts:
         """Read the headers of the parts in a folder.
 
         Args:
-            folder: Where they lie.
+            folder: The folder of the files.
 
         Raises:
             InvalidInputError: If it holds no parts, parts of two runs, or a file that is not a saved result.

@@ -1,4 +1,4 @@
-"""Where the votes of a result are: in memory, or in the parts of a folder."""
+"""The places of the votes of a result: in memory, or in the parts of a folder."""
 
 from __future__ import annotations
 

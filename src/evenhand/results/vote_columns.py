@@ -62,7 +62,7 @@ PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
 """The columns of what a cell is about that may count from 0."""
 
 LONG: Final = ("prompts", "reasoning", "logprobs")
-"""What of votes may be left out of a file: it is long, and no score needs it."""
+"""The fields of votes that may be left out of a file: they are long, and no score needs them."""
 
 VOTES_IN_A_PART = 4096
 
@@ -455,7 +455,7 @@ def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = No
 
     Args:
         table: With or without the column of prompts.
-        prompts: Those of each row, where the table is without.
+        prompts: The prompts of each row, if the table is without.
     """
     own = table.column_names[: table.column_names.index(CELL)]
     rows = (row for batch in table.to_batches(max_chunksize=VOTES_IN_A_PART) for row in batch.to_pylist())
@@ -523,7 +523,7 @@ class VoteColumns:
         selected: Whether an option was selected.
         na: Whether it says that the question does not apply.
         reason: Why nothing was selected: a place in :data:`REASONS`.
-        kind: How the selection was read: a place in :data:`KINDS`.
+        kind: The way in which the selection was read: a place in :data:`KINDS`.
         always: Whether the vote is cast for any outcome of the others; see :func:`~evenhand.votes.unselected_draws`.
         reasks: The number of times that the judge was asked again.
         usage: The usage of the calls, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
@@ -767,13 +767,13 @@ class VerdictColumns:
 
     @property
     def num_unscored_votes(self) -> FloatArray:
-        """How many votes are unscored."""
+        """The number of unscored votes."""
         return self.votes.per_question(~self.votes.answered)
 
     def limits(self, ranges: FloatArray) -> FloatArray:
         """Return shape (n, 2): the least and the greatest score of each verdict if every vote had been scored.
 
-        NaN where all that voted said that the criterion does not apply.
+        NaN if all that voted said that the criterion does not apply.
 
         Args:
             ranges: Shape (n, 2): those of the criteria.
