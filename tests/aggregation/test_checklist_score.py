@@ -5,8 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.aggregation.checklist_score import (
-    confidence_level,
-    confident_answer,
     item_results,
     met_answers,
 )
@@ -199,36 +197,3 @@ def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unsco
     assert low <= (item.answer == "yes") <= high
     if verdict.value == 0:
         assert item.answer == "no"  # nobody's no becomes a yes
-
-
-CHECKLIST = Checklist(
-    name="l",
-    items=(
-        ChecklistItem(name="a", question="A?", weight=3, category="facts"),
-        ChecklistItem(name="b", question="B?", na=True),
-        ChecklistItem(name="c", question="C?", category="facts"),
-    ),
-)
-
-
-def verdict(item, index, *probabilities, reason=None):
-    votes = [
-        Vote(judge_id=str(judge), order=(0, 1), selected_index=index, probabilities=one, unscored_reason=reason)
-        for judge, one in enumerate(probabilities or (None,))
-    ]
-    return aggregate(votes, CHECKLIST.items[item].as_criterion())
-
-
-@pytest.mark.parametrize(
-    ("confidence", "level", "answer"),
-    [
-        (0.0, "no_10", "no"),
-        (0.2, "no_30", "no"),
-        (0.4, "unsure", "no"),
-        (0.6, "yes_70", "yes"),
-        (0.8, "yes_90", "yes"),
-        (1.0, "yes_90", "yes"),
-    ],
-)
-def test_levels_begin_at_their_lower_bound(confidence, level, answer):
-    assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)

@@ -14,22 +14,18 @@ import evenhand
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.limits import Gate, Pace
+from evenhand.engines.limits import Pace
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
     EngineError,
     ServerAwayError,
-    TransientEngineError,
     UnreachableError,
 )
 from evenhand.results.notes import Spending
 from tests.support.asking import ask_all, request
 from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer
-
-REFUSED = ConnectionLostError("refused")
-NO_REPLY = TransientEngineError("no reply within 60 seconds", cause="timeout")
 
 
 @given(per_minute=st.floats(0.1, 1e5), pauses=st.lists(st.floats(0, 100), min_size=2, max_size=60))
@@ -45,67 +41,6 @@ def test_no_window_of_a_minute_holds_more_than_the_limit_allows(per_minute, paus
     interval = 60 / per_minute
     for first, last in itertools.combinations(range(len(starts)), 2):
         assert starts[last] - starts[first] >= (last - first) * interval - 0.05 - 1e-6
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-async def away(error, patience=None, *, reached=True):
-    """A gate to a server that has just gone away, on a clock that a test moves."""
-    clock = Clock()
-    gate = Gate("judge", 1000, patience=patience, clock=clock)
-    if reached:
-        gate.answered()
-    while not gate.away:
-        gate.failed(error, clock.now, first=True)
-    return gate, clock
-
-
-async def probes(gate, clock, error=REFUSED):
-    """When each probe leaves, in seconds since the server went away, until nothing is sent any more."""
-    start, left = clock.now, []
-    while gate.ended is None:
-        clock.now = max(clock.now, gate._paused_until)
-        left.append(round(clock.now - start, 2))
-        entered_at = await gate.enter()
-        gate.failed(error, entered_at, first=True)
-        gate.leave(entered_at)
-    return left
-
-
-@pytest.mark.parametrize(
-    ("patience", "reached", "error", "leaves", "message"),
-    [
-        (20, True, REFUSED, [0.25, 0.75, 1.75, 3.75, 7.75, 12.75, 17.75, 20.0], r"for 20 seconds \(patience=20\)"),
-        (None, True, REFUSED, [0.25, 0.75, 1.75, 3.75, 7.75, *range(13, 300, 5), 300.0], "away for 300 seconds"),
-        (None, False, REFUSED, [0.25, 0.75, 1.0], "cannot be reached: refused. Check the address"),
-        (60, False, REFUSED, [0.25, 0.75, 1.75, 3.75, 7.75, *range(13, 60, 5), 60.0], "cannot be reached"),
-        (None, True, NO_REPLY, [0.25, 0.75, 1.75, 3.75], "answered none for 4 seconds; the last time, no reply within"),
-        (20, True, NO_REPLY, [0.25, 0.75, 1.75, 3.75, 7.75, 12.75, 17.75, 20.0], "answered none for 20 seconds"),
-        (0, True, REFUSED, [], "patience=0"),
-    ],
-)
-def test_one_call_at_a_time_tries_a_server_that_is_away_until_the_patience_ends(
-    patience, reached, error, leaves, message
-):
-    async def run():
-        gate, clock = await away(error, patience, reached=reached)
-        for _ in range(50):  # calls that left before tell nothing new
-            gate.failed(error, clock.now - 5, first=True)
-        assert await probes(gate, clock, error) == [pytest.approx(each, abs=0.26) for each in leaves]
-        return gate.ended()
-
-    ended = asyncio.run(run())
-    assert isinstance(ended, UnreachableError)
-    with pytest.raises(UnreachableError, match=message):
-        raise ended
 
 
 def judge_of(kind, server, **settings):

@@ -86,10 +86,6 @@ def test_a_server_that_refuses_the_key_is_asked_without_it_from_then_on(monkeypa
     assert ["prompt_cache_key" in payload for payload in transport.payloads] == [True, False, False]
 
 
-def usage(**told):
-    return {"choices": [{"message": {"content": "Good"}}], "usage": {"prompt_tokens": 100, **told}}
-
-
 def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
     rows = [{"question": f"What is {number}?", "response": f"It is {number}."} for number in range(6)]
     with JudgeServer(labels=["Yes", "No"], prefix_cache=PrefixCache()) as server:

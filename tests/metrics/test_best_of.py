@@ -46,10 +46,6 @@ def best_of(name="picker_of_the_best", **settings):
     )
 
 
-def quality(*numbers):
-    return [f"quality {number}" for number in numbers]
-
-
 def test_selections_and_rates_by_hand():
     predictions = [
         {"a": "quality 1", "b": "quality 5", "c": "quality 3"},

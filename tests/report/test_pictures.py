@@ -211,7 +211,3 @@ def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys)
     assert ">birch</text>" in written  # texts stay texts
     assert "n = 24 rows" in written
     assert figure._repr_png_().startswith(b"\x89PNG")
-
-
-def test_what_holds_no_score_has_no_picture():
-    assert list(pictures_of(direct().compare(direct()))) == []

@@ -563,10 +563,6 @@ class JudgeServerProcess:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._port}/v1"
 
-    @property
-    def process_id(self) -> int:
-        return self._process.pid
-
     def stats(self) -> dict[str, int]:
         """``seen``, ``finished``, ``in_flight`` and ``max_in_flight``."""
         return self._get("_stats")

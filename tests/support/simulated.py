@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from evenhand.engines.base import Request
 from evenhand.engines.remote import RemoteJudge
 from evenhand.engines.simulated import SimulatedEngine
@@ -57,16 +55,6 @@ class SimulatedReplies:
 
         judge.complete = noted
         return judge
-
-    def in_front_of_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Every judge behind a network, such as those that engine artifacts make, notes what it is asked."""
-        complete, note = RemoteJudge.complete, self.note
-
-        async def noted(judge: RemoteJudge, request: Request) -> Completion:
-            note(judge, request)
-            return await complete(judge, request)
-
-        monkeypatch.setattr(RemoteJudge, "complete", noted)
 
 
 def completion_reply(completion: Completion) -> Reply:
