@@ -262,7 +262,7 @@ def run(
         engine: The judges.
         options: Whether it is only estimated.
         systems: The systems with the judged responses.
-        parameters: What the result repeats of the data and the options.
+        parameters: The parameters of the data and the options that the result repeats.
     """
     judges = judges_of(engine, options.model, batch=options.batch)
     if options.dry_run:

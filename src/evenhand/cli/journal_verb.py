@@ -1,4 +1,4 @@
-"""``evenhand journal``: is the journal sound, what does it hold, and giving up what is old."""
+"""``evenhand journal``: check, describe and prune the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a verb: its result is checked, printed and written, and what does not hold decides the exit code."""
+"""The end of a verb: its result is checked, printed and written, and failed conditions decide the exit code."""
 
 from __future__ import annotations
 

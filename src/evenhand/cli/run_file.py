@@ -1,4 +1,4 @@
-"""Run files: how their jobs run, from what is asked to the result; templates to start from; and their JSON schema."""
+"""Run files: their jobs, templates to start from, and their JSON schema."""
 
 from __future__ import annotations
 
