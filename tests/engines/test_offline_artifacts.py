@@ -1,6 +1,7 @@
 import pytest
 from unitxt.artifact import fetch_artifact
 
+import evenhand
 from evenhand.engines import baseline, simulated
 from evenhand.engines.names import as_judge
 from evenhand.engines.simulated import quality_of_text
@@ -55,6 +56,7 @@ def test_a_judge_without_a_model_cannot_answer_prompts():
 
 @pytest.mark.parametrize("identifier", ["baseline", "simulated"])
 def test_the_catalog_says_what_each_engine_is(identifier):
+    evenhand.register()
     artifact, _ = fetch_artifact(f"engines.evenhand.{identifier}")
     assert artifact.__description__
     assert artifact.__tags__

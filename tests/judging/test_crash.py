@@ -55,7 +55,7 @@ def messages_seen(server):
 
 
 def journaled_messages(path):
-    with Journal(path) as journal, journal._connected() as connection:
+    with Journal(path) as journal, journal.reading() as connection:
         return {
             canonical_json(json.loads(row[0])["messages"]) for row in connection.execute("SELECT request FROM reply")
         }

@@ -2,6 +2,7 @@
 
 import pytest
 
+import evenhand
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, ServerAwayError, TooManyFailuresError
 from evenhand.functions import judge
@@ -194,7 +195,7 @@ def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
         table = assess(server, rows=[{"response": "cut \ud83d"}], structured_output=False)
     assert "cut \ufffd" in conversation(server.bodies[0])
     table.save(tmp_path / "table.jsonl")
-    assert type(table).load(tmp_path / "table.jsonl").judgements == table.judgements
+    assert evenhand.open(tmp_path / "table.jsonl").judgements == table.judgements
 
 
 def test_a_server_without_structured_output_is_asked_without():

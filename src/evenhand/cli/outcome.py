@@ -174,7 +174,7 @@ NOTHING: Final = Checks()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutput:
     """What a job does with its result, checked before the first call.
 
     Attributes:
