@@ -117,7 +117,7 @@ def test_gold_by_item_and_system():
     ("options", "message"),
     [
         ({"gold_fields": {"plite": "human"}}, "Did you mean 'polite'"),
-        ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is no option"),
+        ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is not an option"),
         ({"gold_fields": "topic"}, "has 1 answer"),
         ({"checklist_field": "topic"}, "give one of them"),
         ({"response_fields": []}, "give the name of a column, or several"),
