@@ -1,22 +1,17 @@
 """Recorded votes and replies reduced to verdicts: rules, what stands for a vote, systems, and what results say."""
 
-import gzip
-import json
 import random
 import warnings
 
-import datasets
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.aggregation.verdict import RULES, aggregate
-from evenhand.cli import main
+from evenhand.aggregation.verdict import RULES
 from evenhand.criteria import Criterion, Option
 from evenhand.data.rows import read_file
 from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError, UnknownRuleError
-from evenhand.numbers import Missing
 from evenhand.parsing import match_closest_option
 from evenhand.question import comparison_criterion
 from evenhand.raters import aggregate_votes, agreement, read_replies
@@ -34,51 +29,6 @@ JUDGES = ["gpt", "llama", "qwen"]
 
 def labels(table):
     return [verdict.selected_label for verdict in table.verdicts]
-
-
-def test_each_row_is_aggregated():
-    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human")
-    assert all(verdict == aggregate(verdict.votes, LEVELS, "median") for verdict in table.verdicts)
-    assert table.references == ("Excellent", "Good", "Fair", "Bad")
-    # medians: (1 + .75)/2 = .875, at equal distance of two levels: the worse; .75; .25; none
-    assert labels(table) == ["Good", "Good", "Poor", None]
-    assert table.summary.scores.score.estimate == pytest.approx((0.875 + 0.75 + 0.25) / 3)
-    comparison = table.summary.comparison
-    assert comparison.accuracy.estimate == pytest.approx(1 / 3)
-    assert comparison.adjacent_accuracy.estimate == 1
-    assert (comparison.accuracy_if_unscored_0, comparison.accuracy_if_unscored_1) == (1 / 4, 2 / 4)
-    assert table.summary.num_abstentions == 4
-
-
-def test_one_column_of_lists_or_mappings_is_one_column_per_judge():
-    lists = [{"votes": [row[judge] for judge in JUDGES]} for row in ROWS]
-    mappings = [{"votes": json.dumps({judge: row[judge] for judge in JUDGES})} for row in ROWS]
-    nested = [{"judge": row} for row in ROWS]
-    expected = aggregate_votes(ROWS, JUDGES, LEVELS).summary.scores.score
-    assert aggregate_votes(lists, "votes", LEVELS).summary.scores.score == expected
-    table = aggregate_votes(datasets.Dataset.from_list(mappings), "votes", LEVELS)
-    assert (table.summary.scores.score, table.parameters["votes"]) == (expected, JUDGES)
-    for column in ("judge/gpt", "judge.gpt"):
-        assert labels(aggregate_votes(nested, column, LEVELS)) == [row["gpt"] for row in ROWS]
-    dotted = [{"gpt-4.1": "Good", "gpt-4": ["Bad", "Bad"]}, {"gpt-4": ["Bad", "Bad"]}]
-    votes = aggregate_votes(dotted, "gpt-4.1", LEVELS)
-    assert [verdict.unscored_reason for verdict in votes.verdicts] == [None, "not_asked"]
-
-
-def test_weights_in_order_or_by_name():
-    listed = aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1])
-    named = aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", {"qwen": 1, "llama": 1, "gpt": 2})
-    assert listed.verdicts == named.verdicts
-    assert listed.verdicts[1].aggregated_value == pytest.approx((2 * 0.75 + 0.75 + 0.25) / 4)
-    assert listed.rescore(rule="median").verdicts == aggregate_votes(ROWS, JUDGES, LEVELS, "median").verdicts
-
-
-def test_yes_or_no_without_criteria():
-    rows = [{"a": True, "b": False, "c": True}, {"a": 0, "b": 1, "c": None}]
-    table = aggregate_votes(rows, ["a", "b", "c"])
-    assert (labels(table), table.parameters["rule"]) == (["Yes", "No"], "majority")
-    assert "values of options: 0 = No, 1 = Yes" in str(table)
-    assert "values of options" not in str(aggregate_votes([{"a": "yes", "b": "no"}], ["a", "b"]))
 
 
 def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
@@ -114,38 +64,11 @@ def test_rows_of_votes_name_the_judge_the_draw_and_the_system():
         aggregate_votes(rows, "said", LEVELS, **{**columns, "sample_field": None})
 
 
-def test_labels_correct_the_system_that_they_name(tmp_path):
-    rows = [
-        {"id": row, "model": system, "vote": row % 100 < yes}
-        for row in range(100)
-        for system, yes in (("alder", 60), ("birch", 40))
-    ]
-    table = aggregate_votes(rows, "vote", systems_field="model", id_field="id")
-    table.save(tmp_path / "votes.parquet")
-    for each in (table, evenhand.open(tmp_path / "votes.parquet")):
-        # of alder people say yes to half of what the judge does, and to nothing else: 0.6 / 2
-        labels = [
-            {"id": row, "system": "alder", "label": "yes" if row % 4 == 0 and row < 60 else "no"}
-            for row in range(0, 100, 2)
-        ]
-        with pytest.raises(InvalidInputError, match=r"there are no labels of \['birch'\]"):
-            evenhand.correct(each, labels, design="random")
-        (score,) = evenhand.correct(each.filter(system="alder"), labels, design="random").scores
-        assert (score.system, score.judge.estimate) == ("alder", pytest.approx(0.6))
-        assert score.corrected.estimate == pytest.approx(0.3)
-
-
 def test_what_cannot_be_aggregated_is_refused():
     for message, case in {
         "row 0: the judge 'gpt' voted 'Excellent', which is not an option": (ROWS, JUDGES),
-        "'majority' is not a rule for the scale 'ordinal'": (ROWS, JUDGES, LEVELS, "majority"),
-        "'medain' is not a rule": (ROWS, JUDGES, LEVELS, "medain"),
-        "votes names the column 'mistral'": (ROWS, ["mistral"], LEVELS),
-        "there are 2 weights for the judges": (ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1]),
         r"the weights name \['gtp'\], who did not vote": (ROWS, JUDGES, LEVELS, "weighted_mean", {"gtp": 1}),
         "no weight for the judge 'gpt'": (ROWS, JUDGES, LEVELS, "weighted_mean", {"llama": 1, "qwen": 1}),
-        "'gpt' has the weight -2": (ROWS, JUDGES, LEVELS, "mean", [-2, 1, 1]),
-        "the data set is empty": ([], JUDGES, LEVELS),
     }.items():
         with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
             aggregate_votes(*case)
@@ -154,33 +77,6 @@ def test_what_cannot_be_aggregated_is_refused():
     for ask in (aggregate_votes, agreement):
         with pytest.raises(ArtifactError, match=r"two responses: its options \['Response A', 'Tie', 'Response B'\]"):
             ask([{"a": "Tie", "b": "Tie"}], ["a", "b"], criteria=comparison_criterion("c", "?", allow_ties=True))
-
-
-def test_results_print_and_come_back_whole(tmp_path):
-    numbered = [{who: vote and LEVELS.labels.index(vote) for who, vote in row.items()} for row in ROWS]
-    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold_fields="human", resamples=50, seed=3)
-    for text in (str(table), table.to_markdown(), table._repr_html_()):
-        for part in ("clear: median of gpt, llama, qwen", "abstentions", "quadratic-weighted kappa", "unscored"):
-            assert part in text
-    assert "Accuracy if every instance without a verdict were wrong or right: 25 % to 50 %." in str(table)
-    assert list(table.to_pandas()["match"]) == [False, True, False, None]
-    for each in (
-        table,
-        aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1], level=0.9),
-        aggregate_votes(numbered, JUDGES, LEVELS, gold_fields="human", as_index=True, resamples=50),
-    ):
-        each.save(tmp_path / "votes.jsonl")
-        opened = evenhand.open(tmp_path / "votes.jsonl")
-        assert opened == each
-        assert str(opened) == str(each)
-    assert opened.notes  # numbers were read as places of options
-    header, *rows = [json.loads(line) for line in (tmp_path / "votes.jsonl").read_text().splitlines()]
-    assert (header["evenhand"], header["rows"]) == ("aggregated_votes", 4)
-    assert header["summary"]["comparison"]["num_compared"] == 3
-    assert rows[3]["unscored_reason"] == "abstained"
-    without = aggregate_votes(ROWS, JUDGES, LEVELS)
-    assert isinstance(without.summary.comparison, Missing)
-    assert "no unit has the ratings of two judges" in str(aggregate_votes([{"a": True}, {"a": False}], "a", SAFE))
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -194,19 +90,6 @@ def test_who_was_not_asked_neither_dissents_nor_abstains(named):
     assert [verdict.unscored_reason for verdict in table.verdicts] == [None, None, None, "not_asked"]
     assert (table.summary.num_votes, table.summary.num_abstentions) == (7, 1)
     assert table.summary.scores.agreement.estimate == pytest.approx(2.5 / 3)
-
-
-@pytest.mark.filterwarnings("ignore::evenhand.unitxt.loading.UndefinedScoreWarning")
-def test_many_abstentions_let_the_bounds_lead_and_without_values_there_is_no_score_to_bound():
-    # yes 12 times of 12, and 8 rows without a vote for anything: 12 to 20 of 20
-    rows = [{"a": "yes", "b": "yes"}] * 12 + [{"a": None, "b": None}] * 8
-    cells = dict(aggregate_votes(rows, ["a", "b"]).text_tables()[0].rows)
-    assert cells["aggregated score"].startswith("0.60–1.00 [")
-    assert cells["aggregated score"].endswith("], 40 % of rows affected")
-    assert "Bounds lead" not in str(aggregate_votes(rows[:12], ["a", "b"]))
-    text = str(aggregate_votes([{"a": "Fact", "b": None}, {"a": "Opinion", "b": "Opinion"}], ["a", "b"], KINDS))
-    assert "The options selected have no values, so there is no score." in text
-    assert "if every unscored vote" not in text
 
 
 CASES = [(criterion, rule) for criterion in (LEVELS, SAFE, KINDS) for rule in RULES[criterion.scale]]
@@ -296,25 +179,6 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not(tmp_path):
     assert evenhand.open(tmp_path / "read.parquet") == table
 
 
-def test_long_data_name_the_judge_and_the_instance_and_lists_are_draws():
-    rows = [
-        {"item": 1, "judge": "gpt", "text": "Good", "right": "Good"},
-        {"item": 2, "judge": "gpt", "text": "Bad", "right": None},
-        {"item": 1.0, "judge": "llama", "text": "Bad", "right": "Good"},
-        {"item": 1, "judge": "gpt", "text": "Fair", "right": "Good"},
-    ]
-    table = read_replies(rows, "text", QUALITY, judge_field="judge", id_field="item", gold_fields="right")
-    first, second = table.verdicts
-    drawn = [("gpt", 0, "Good"), ("llama", 0, "Bad"), ("gpt", 1, "Fair")]
-    assert [(vote.judge_id, vote.sample, vote.selected_label) for vote in first.votes] == drawn
-    assert [vote.selected_label for vote in second.votes] == ["Bad"]
-    assert (table.references, table.to_rows()[0]["gpt_1"]) == (("Good", None), "Fair")
-    with pytest.raises(InvalidInputError, match="row 3 has the gold label 'Bad', and row 0, about the same, 'Good'"):
-        read_replies([*rows[:3], {**rows[3], "right": "Bad"}], "text", QUALITY, id_field="item", gold_fields="right")
-    [verdict] = read_replies([{"replies": ["Good", "Fair", "Good"]}], "replies", QUALITY).verdicts
-    assert [(vote.sample, vote.selected_label) for vote in verdict.votes] == [(0, "Good"), (1, "Fair"), (2, "Good")]
-
-
 def test_a_pattern_reads_the_form_that_another_tool_asked_for_and_a_cut_off_reply_says_so():
     texts = ["Feedback: fine. [RESULT] Good", "[RESULT] Bad, no: [RESULT] Good", "[RESULT] Fair [RESULT] fair", "Good"]
     texts += [None, "[RESULT] Superb"]
@@ -350,10 +214,8 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"replies": "answer"}, "replies names the column 'answer', which no row has. Did you mean|Accepted"),
         ({"replies": []}, r"replies is \(\); name at least one column"),
         ({"replies": ["reply", "right"], "judge_field": "page"}, "judge_field='page' says that a row is one judge's"),
-        ({"replies": "reply", "judge": "page"}, "there is no option 'judge'. Did you mean 'judge_field'"),
         ({"replies": "reply", "swapped_field": "page"}, "row 0 has in 'page' 'a', which is not an option of"),
         *[({"replies": "reply", "pattern": each}, "pattern is .*one") for each in ("(", r"\w+", r"(\w)(\w)", 3)],
     ],
@@ -361,17 +223,6 @@ def test_a_pair_shown_in_both_orders_is_read_in_its_own():
 def test_replies_that_cannot_be_read_are_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
         read_replies(REPLIES, criteria=QUALITY, **options)
-
-
-def test_the_shell_reads_replies_and_writes_the_votes(tmp_path, capsys):
-    data, criterion, out = tmp_path / "log.jsonl.gz", tmp_path / "quality.json", tmp_path / "votes.parquet"
-    data.write_bytes(gzip.compress("".join(json.dumps({"out": row}) + "\n" for row in REPLIES).encode()))
-    criterion.write_text(QUALITY.model_dump_json())
-    arguments = ["read-replies", str(data), "--replies", "out.reply", "--criteria", str(criterion)]
-    arguments += ["--gold-fields", "out/right"]
-    assert main([*arguments, "--max-unscored", "1", "--out", str(out)]) == 0
-    assert "How the 3 selections were read" in capsys.readouterr().out
-    assert labels(evenhand.open(out)) == ["Good", "Fair", None, None, "Bad"]
 
 
 def test_recorded_judges_are_read_as_the_reader_reads_each_reply():

@@ -12,28 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import evenhand
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Checklist, ChecklistItem, Rubric, yes_no_criterion
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.errors import (
     DataClassificationError,
     InvalidInputError,
-    JournalError,
     TransientEngineError,
-    UnknownRuleError,
     UnscoredError,
 )
 from evenhand.judges import Judge
-from evenhand.judging.run import AlikeDrawsWarning, NoLogprobsWarning
 from evenhand.question import comparison_criterion
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 BETTER = comparison_criterion("better", "Which one answers the question?", allow_ties=True)
 RUBRIC = Rubric(name="answer", criteria=(LEVELS, yes_no_criterion("polite", "Is it polite?")))
 CHECKLIST = Checklist(
@@ -144,26 +137,6 @@ def test_rows_and_calls_come_to_the_same_votes_and_share_a_journal(way, rows_fir
     assert all(vote.usage.calls == 0 for row in again for cast in row for vote in cast)
 
 
-def test_a_criterion_a_rubric_and_a_checklist():
-    judge = ScriptedJudge(chooses("Yes"), identity=False)
-    polite = yes_no_criterion("polite", "Is it polite?")
-    verdict = Judge(polite, judge).run(response="x")
-    assert (verdict.score, verdict.label, verdict.reason) == (1.0, "Yes", "It answers.")
-
-    rubric = Rubric(name="manners", criteria=(polite, yes_no_criterion("short", "Is it short?")))
-    result = Judge(rubric, judge, flow="two_step").run(response="x")
-    assert (result.score, result.label, result.unscored_reason) == (1.0, None, None)
-    assert result.reason == "polite: It answers.\nshort: It answers."
-    assert {name: each.label for name, each in result.by_criterion.items()} == {"polite": "Yes", "short": "Yes"}
-
-    answers = ScriptedJudge(
-        lambda request: '{"answers": [{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}]}', identity=False
-    )
-    checked = Judge(CHECKLIST, answers).run(response="x")
-    assert (checked.score, checked.label, checked.reason, checked.unscored_reason) == (0.5, None, None, None)
-    assert list(checked.answers.values()) == ["yes", "no"]
-
-
 @pytest.mark.parametrize(
     ("says", "label", "score"),
     [
@@ -178,13 +151,6 @@ def test_the_label_of_a_comparison_is_the_name_of_the_better_response(says, labe
     verdict = Judge(BETTER, judge).run(responses={"new": "x", "old": "y"})
     assert (verdict.label, verdict.score, verdict.unscored_reason) == (label, score, None)
     assert {vote.selected_label for vote in verdict.votes} <= set(BETTER.labels)
-
-
-def test_a_comparison_may_be_graded_and_named_by_an_id():
-    given = {"responses": {"a": "Eight legs.", "b": "Cheese."}, "context": {"question": "How many legs has a spider?"}}
-    judge = Judge("criteria.evenhand.pairwise.overall_quality", "engines.evenhand.baseline", scale="graded")
-    assert judge.run(**given).label == "a"
-    assert judge.name == "overall_quality"
 
 
 def test_calls_from_tasks_threads_and_loops_share_the_limits(server):
@@ -207,18 +173,6 @@ def test_calls_from_tasks_threads_and_loops_share_the_limits(server):
     judge.close()
 
 
-def test_a_judge_may_be_run_inside_a_loop_and_in_one_loop_after_another(server):
-    judge = Judge(LEVELS, http_judge(server.base_url), journal=None)
-
-    async def cell():
-        return judge.run(response="x"), await judge(response="x")
-
-    found = [each.score for _ in range(3) for each in asyncio.run(cell())]
-    assert len(set(found)) == 1
-    assert server.seen == 4  # what was asked before is not asked again, without a journal too
-    judge.close()
-
-
 def test_the_budget_holds_over_all_calls_and_after_closing():
     engine = ScriptedJudge(chooses("Mid"))
     judge = Judge(LEVELS, engine, journal=None, max_calls=5, flow="verdict_only", check_positional_bias=False)
@@ -227,21 +181,6 @@ def test_the_budget_holds_over_all_calls_and_after_closing():
     reasons += [judge.run(response=f"{number}").unscored_reason for number in range(4, 8)]
     assert reasons == [None] * 5 + ["budget"] * 3
     assert len(engine.requests) == 5
-
-
-def test_the_journal_is_held_and_closed(tmp_path):
-    engine = ScriptedJudge(chooses("Mid"))
-    judge = Judge(LEVELS, engine, journal=tmp_path / "journal.sqlite3", flow="verdict_only")
-    judge.run(response="x")
-    judge.run(response="x")
-    assert len(engine.requests) == 2  # one for each order
-    judge.close()
-    judge.close()
-    with Journal(tmp_path / "journal.sqlite3") as journal:
-        assert journal.count() == 2
-    assert judge.run(response="x").votes[0].completion.cached
-    judge.close()
-    assert len(engine.requests) == 2
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -258,14 +197,6 @@ def test_a_call_that_fails_is_unscored_and_never_0(strict):
     assert all("away" in vote.error for vote in result.votes)
 
 
-def test_what_cannot_be_read_is_unscored_and_other_judges_of_the_panel_count():
-    prose = ScriptedJudge(lambda request: "Well, who knows.", name="prose")
-    sure = ScriptedJudge(chooses("High"), name="sure")
-    assert Judge(LEVELS, prose, journal=None).run(response="x").unscored_reason == "no_match"
-    verdict = Judge(LEVELS, [prose, sure], journal=None).run(response="x")
-    assert (verdict.label, verdict.unscored_reason, len(verdict.votes)) == ("High", None, 4)
-
-
 def test_a_judge_goes_on_after_its_server_refused(server):
     """A wrong key ends a run; a judge is called again later, when it may have been mended."""
     server.add_fault(Fault("status", status=401, times=1))
@@ -275,13 +206,6 @@ def test_a_judge_goes_on_after_its_server_refused(server):
     assert "401" in refused.votes[0].error
     assert server.seen == 2
     judge.close()
-
-
-def test_a_journal_that_cannot_be_opened_is_an_error(tmp_path):
-    (tmp_path / "journal.sqlite3").write_text("no journal " * 99)
-    judge = Judge(LEVELS, ScriptedJudge(chooses("Mid")), journal=tmp_path / "journal.sqlite3")
-    with pytest.raises(JournalError):
-        judge.run(response="x")
 
 
 def test_a_call_that_is_cancelled_still_journals_its_reply(tmp_path):
@@ -312,22 +236,22 @@ def wait_until(happened):
 
 
 def loops_open():
-    return [thread for thread in threading.enumerate() if "evenhand" in thread.name]
+    return {thread for thread in threading.enumerate() if "evenhand" in thread.name}
 
 
 def test_a_judge_that_is_closed_or_forgotten_leaves_no_thread(server):
-    before = len(loops_open())
+    before = loops_open()
 
     async def within():
         async with Judge(LEVELS, http_judge(server.base_url), journal=None) as judge:
             await judge(response="x")
-            assert len(loops_open()) == before + 1
+            assert len(loops_open() - before) == 1
 
     asyncio.run(within())
-    assert len(loops_open()) == before
+    assert not loops_open() - before
     Judge(LEVELS, http_judge(server.base_url), journal=None).run(response="x")
     gc.collect()
-    assert len(loops_open()) == before
+    assert not loops_open() - before
 
 
 SCRIPT = """
@@ -374,28 +298,14 @@ def test_a_fork_has_a_loop_of_its_own():
     assert done.stdout == "7\n", done.stderr
 
 
-def test_nothing_is_printed(server, capfd):
-    judge = Judge(LEVELS, http_judge(server.base_url), journal=None)
-    judge.run(response="x")
-    server.add_fault(Fault("status", status=500))
-    judge.run(response="y")
-    judge.close()
-    assert capfd.readouterr() == ("", "")
-
-
 @pytest.mark.parametrize(
     ("criteria", "given", "message"),
     [
         (LEVELS, {}, "response is None, which is no response"),
-        (LEVELS, {"response": float("nan")}, "response is nan, which is no response"),
         (LEVELS, {"responses": {"a": "x", "b": "y"}}, "'level' judges one response: give response="),
         (LEVELS, {"response": "x", "contxt": {}}, "there is no option 'contxt'. Did you mean 'context'"),
         (LEVELS, {"response": "x", "context": "a question"}, "context is 'a question'; give a mapping from names"),
-        (LEVELS, {"response": "x", "context": {1: "q"}}, "give a mapping from names to texts"),
-        (LEVELS, {"response": object()}, "response"),
         (BETTER, {"response": "x"}, r"'better' compares two: give responses="),
-        (BETTER, {}, "responses is None; give two by their names"),
-        (BETTER, {"responses": ["x", "y"]}, "give two by their names"),
         (BETTER, {"responses": {"a": "x"}}, "give two by their names"),
         (BETTER, {"responses": {"a": "x", "b": None}}, r"responses\['b'\] is None, which is no response"),
         (BETTER, {"responses": dict.fromkeys("abc", "x")}, "compared by evenhand.winrates"),
@@ -411,65 +321,9 @@ def test_what_cannot_be_judged_is_refused(criteria, given, message):
         asyncio.run(judge(**given))
 
 
-@pytest.mark.parametrize(
-    ("criteria", "options", "error", "message"),
-    [
-        (LEVELS, {"flow": "three_step"}, InvalidInputError, "flow is 'three_step'"),
-        (LEVELS, {"ordres": "both"}, InvalidInputError, "there is no option 'ordres'. Did you mean 'orders'"),
-        (LEVELS, {"level": 0.9}, InvalidInputError, "level is about many rows"),
-        (LEVELS, {"batch": True}, InvalidInputError, "batch is about many rows"),
-        (LEVELS, {"calls": "per_item"}, InvalidInputError, "calls is for a rubric"),
-        (LEVELS, {"aggregation": "majority"}, UnknownRuleError, "majority"),
-        (LEVELS, {"prompt": "pairwise_assessment"}, InvalidInputError, "prompt"),
-        (LEVELS, {"judge_weights": [1.0, 2.0]}, InvalidInputError, "give one positive weight for each"),
-        (CHECKLIST, {"flow": "one_step"}, InvalidInputError, "does not belong to a checklist"),
-        (BETTER, {"scale": "stars"}, InvalidInputError, "scale is 'stars'"),
-        (BETTER, {"scale": "graded"}, InvalidInputError, "do not fit scale='graded'"),
-        (BETTER, {"design": "all"}, InvalidInputError, "there is no option 'design'"),
-        ("no.such.id", {}, InvalidInputError, "no.such.id"),
-    ],
-)
-def test_options_are_checked_when_the_judge_is_built(criteria, options, error, message):
-    with pytest.raises(error, match=message):
-        Judge(criteria, BaselineEngine(), **options)
-
-
-def test_an_engine_is_needed_and_may_not_be_named_twice():
-    with pytest.raises(InvalidInputError, match="no engine was given"):
-        Judge(LEVELS, None)
-    with pytest.raises(InvalidInputError, match="could not be told apart"):
-        Judge(LEVELS, [BaselineEngine(), BaselineEngine()])
-
-
-def test_warnings_are_given():
-    with pytest.warns(AlikeDrawsWarning):
-        Judge(LEVELS, http_judge("http://localhost:1", temperature=0), samples=3, journal=None)
-    judge = Judge("Is it fine?", ScriptedJudge(chooses("Yes")), scoring="expected", flow="verdict_only", journal=None)
-    with pytest.warns(NoLogprobsWarning):
-        judge.run(response="x")
-
-
 def test_data_are_shown_to_no_engine_that_may_not_see_them():
     engine = http_judge("http://localhost:1")
     engine.data_classification_policy = ("public",)
     judge = Judge(LEVELS, engine, data_classification="pii", journal=None)
     with pytest.raises(DataClassificationError):
         judge.run(response="x")
-
-
-def test_a_reference_is_shown_and_examples_are_drawn():
-    engine = ScriptedJudge(chooses("Mid"), identity=False)
-    examples = [{"response": "Great.", "level": "High"}, {"response": "Bad.", "level": "Low"}]
-    judge = Judge(LEVELS, engine, examples=examples, flow="verdict_only", check_positional_bias=False)
-    judge.run(response="x", reference=["Eight legs.", "Eight."], context={"question": "How many?"})
-    assert engine.requests[0].question.context == {"question": "How many?", "reference": "Eight legs.\n\nEight."}
-    assert engine.requests[0].question.references == ("Eight legs.", "Eight.")
-    assert "Great." in engine.sent()
-    assert "Bad." in engine.sent()
-
-
-def test_context_may_go_by_the_names_of_the_criterions_columns():
-    criterion = LEVELS.model_copy(update={"context_fields": {"question": "user_question", "known": "reference"}})
-    engine = ScriptedJudge(chooses("Mid"), identity=False)
-    Judge(criterion, engine).run(response="x", context={"user_question": "q", "more": "m"}, reference="r")
-    assert engine.requests[0].question.context == {"question": "q", "known": "r", "more": "m"}

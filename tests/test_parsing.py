@@ -131,25 +131,6 @@ def test_a_near_miss_never_differs_by_a_negation(label, reply):
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
-        ("Good", "exact"),
-        ("  Good\n", "exact"),
-        ("**good**.", "normalized"),
-        ("4/5", "none"),
-        ("Answer: Good", "line"),
-        ("It cites its sources. [[Good]]", "tag"),
-        ('{"verdict": "Good"}', "json"),
-        ("It is Good because it cites its sources.", "none"),
-        ("Excelent", "near"),
-        ("Perhaps", "none"),
-    ],
-)
-def test_the_kind_names_the_form(reply, kind):
-    assert match_closest_option(reply, LEVELS).kind == kind
-
-
-@pytest.mark.parametrize(
     ("labels", "message"),
     [
         ([], "labels is empty"),
@@ -170,16 +151,6 @@ def test_not_applicable_is_read_in_its_usual_spellings(reply, label):
     assert match_closest_option(reply, ["Yes", "No", label]).index == 2
     assert match_closest_option(f'{{"selected_option": "{reply}"}}', ["Yes", "No", label]).index == 2
     assert match_closest_option(reply, ["Yes", "No"]).index is None
-
-
-def test_a_cut_off_reply_keeps_the_verdict_that_it_states():
-    assert match_closest_option("It misses the point.\n\nVerdict: Bad", LEVELS, finish_reason="length").index == 3
-    assert match_closest_option('{"verdict": "Bad", "reasons": "It mis', LEVELS, finish_reason="length").index == 3
-    assert match_closest_option('{"reasons": "", "verdict": "Bad', LEVELS, finish_reason="length").reason == "truncated"
-    assert match_closest_option("Verdict: 1", [*"123", "10"], finish_reason="length").reason == "truncated"
-    assert match_closest_option("It is probably Bad but", LEVELS, finish_reason="length").reason == "truncated"
-    assert match_closest_option("Verdict: Bad", LEVELS, finish_reason="content_filter").index == 3
-    assert match_closest_option("It is", LEVELS, finish_reason="content_filter").reason == "content_filter"
 
 
 REPEATED = [
@@ -214,25 +185,6 @@ def test_a_long_hostile_reply_is_read_in_linear_time(repeated, labels):
     assert match.index is None or match.index in range(len(labels))
 
 
-OPTIONS_SHOWN = ["Option 1", "Option 2", "Option 3"]
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "Option 1 (4/5), Option 2 (5/5), Option 3 (1/5).",
-        "Option 1 (5/5)\nOption 2 (3/5)\nOption 3 (1/5)",
-        "Option 1 (grade: 5)\nOption 2 (grade: 3)",
-        "Option 1 – 5/5\nOption 2 – 3/5",
-        "Option 1: good, 4/5; Option 2: bad, 1/5",
-        "Option 1: 3\nOption 2: 5\nOption 3: 1",
-        '{"Option 1": 3, "Option 2": 5, "Option 3": 1}',
-    ],
-)
-def test_a_list_of_grades_is_not_a_verdict_for_the_option_that_heads_it(reply):
-    assert match_closest_option(reply, OPTIONS_SHOWN).index is None
-
-
 def test_a_verdict_is_read_right_or_not_at_all_whatever_the_options_are_called():
     cases = list(renamed_cases())
     assert len(cases) > 1000
@@ -259,10 +211,3 @@ def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
     for text in (reply, around.replace("{}", named), around.replace("{}", named.upper()), named.swapcase() + reply):
         match = match_closest_option(text, labels)
         assert match.index is None or 0 <= match.index < len(labels)
-
-
-def test_most_hard_cases_with_a_verdict_in_one_of_the_forms_are_read():
-    """The others state their verdict in prose."""
-    stated = [case for case in HARD_CASES if case["index"] is not None]
-    read = [case for case in stated if read_case(case, case["labels"]).index == case["index"]]
-    assert (len(stated), len(read) >= 110) == (349, True)

@@ -63,14 +63,6 @@ def test_every_form_of_a_sheet_is_read(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["1. The response says yes.\n2. It is correct", "1. Reasoning: the reply was no", "1. The critic answered: yes"],
-)
-def test_sentences_are_no_answers(text):
-    assert outcomes(text, 2) == ["no_match", "no_match"]
-
-
-@pytest.mark.parametrize(
-    "text",
     [
         sheet((1, "Yes"), (1, "No"), (2, "No")),
         sheet((1, "Yes"), ("Q1", "Yes"), (2, "No")),
@@ -107,13 +99,6 @@ def test_a_number_that_was_not_asked_for_voids_the_reply(text):
 WHOLE = sheet((1, "Yes"), (2, "No"), (3, "Yes"))
 
 
-def test_the_complete_entries_of_json_that_breaks_off_count():
-    cut = WHOLE[: WHOLE.index('"No"') + 3]
-    assert outcomes(cut, finish_reason="length") == [0, "truncated", "truncated"]
-    assert outcomes(cut) == [0, "no_match", "no_match"]
-    assert outcomes('{"1": "yes", "2": "no", "3": tr', finish_reason="length") == [0, 1, "truncated"]
-
-
 @pytest.mark.parametrize("end", range(len(WHOLE) + 1))
 def test_wherever_it_breaks_off_no_other_answer_is_read(end):
     read = outcomes(WHOLE[:end], finish_reason="length")
@@ -137,21 +122,6 @@ def test_wherever_it_breaks_off_no_other_answer_is_read(end):
 )
 def test_a_reply_without_entries_has_one_reason(text, finish_reason, reason):
     assert outcomes(text, 2, finish_reason=finish_reason) == [reason, reason]
-
-
-def test_only_the_numbers_asked_for_again_are_read():
-    whole = sheet((2, "Yes"), (5, "No"), (1, "No"))
-    assert outcomes(whole, 2, numbers=(5, 2), known=range(1, 6)) == [1, 0]
-    assert outcomes(whole, 2, numbers=(5, 2), known=(2, 5)) == ["ambiguous"] * 2  # 1 is on no sheet
-    assert outcomes(whole, 2, numbers=(5, 3), known=range(1, 6)) == ["ambiguous"] * 2  # 3 of them, counted how?
-
-
-def test_the_span_is_where_the_words_stand():
-    text = '<think>Yes</think>{"reasoning": "Yes", "index": 1, "answer": "Yes"}'
-    [answer] = read_sheet(text, [YES_NO])
-    assert answer.span == (text.rindex("Yes"), text.rindex("Yes") + 3)
-    [line] = read_sheet("  1) **Yes**", [YES_NO])
-    assert line.span == (7, 10)
 
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "parsing_sheet_cases.jsonl").read_text().splitlines()]

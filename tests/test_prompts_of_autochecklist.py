@@ -1,14 +1,12 @@
 """Prompts in the form of autochecklist, and its scorers by name."""
 
-import json
-
 import pytest
 
 import evenhand
-from evenhand.errors import InvalidInputError, InvalidPromptError
+from evenhand.errors import InvalidPromptError
 from evenhand.metrics.judge_metrics import ChecklistJudge
 from evenhand.options import ChecklistOptions
-from evenhand.prompts import check_first_prompt, own_template
+from evenhand.prompts import check_first_prompt
 from tests.support.judges import ScriptedJudge
 
 ITEM = 'History:\n{history}\nInput:\n{input}\nTarget:\n{target}\nReply {{"answer": "YES"}} to: {question}'
@@ -42,22 +40,6 @@ def test_a_prompt_for_one_item():
     assert "History:\n\nInput:" in prompt  # there is none
 
 
-def test_a_prompt_for_all_items():
-    text = "Input: {input}\nTarget: {target}\nQuestions:\n{checklist}"
-    assert own_template(text).endswith("{{ items }}")
-    sent = []
-
-    def says(request):
-        sent.append(request.messages[-1]["content"])
-        return json.dumps({"answers": [{"number": 1, "answer": "Yes"}, {"number": 2, "answer": "No"}]})
-
-    rows = [{"input": "Write.", "response": "Roses."}]
-    given = {"prompt": text, "context_fields": ["input"], "journal": None, "progress": False, "max_reasks": 0}
-    evenhand.checklist(rows, ["Does it rhyme?", "Is it short?"], ScriptedJudge(says), **given)
-    assert "1. Does it rhyme?" in sent[0]
-    assert "2. Is it short?" in sent[0]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -86,13 +68,6 @@ def test_a_scorer_by_its_name(scorer, options):
     judge = ChecklistJudge(checklist=["?"], inference_engine=ScriptedJudge(lambda _: "Yes"), scorer=scorer)
     for given in (ChecklistOptions(scorer=scorer), judge.mode_of().options):
         assert (given.mode, given.primary_metric, given.capture_reasoning) == options
-
-
-def test_a_scorer_and_another_option_that_it_is_not():
-    with pytest.raises(InvalidInputError, match="scorer='rlcf' is primary_metric='weighted', and primary_metric='norm"):
-        ChecklistOptions(scorer="rlcf", primary_metric="normalized")
-    with pytest.raises(InvalidInputError, match="scorer is 'rclf'"):
-        ChecklistOptions(scorer="rclf")
 
 
 def test_the_scores_of_a_scorer():

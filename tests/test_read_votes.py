@@ -1,17 +1,14 @@
 """Recorded votes as the results that a run would have given: comparisons, answers, choices and assessments."""
 
 import csv
-import gzip
 import json
 import warnings
 from collections import defaultdict
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
 from evenhand.data.rows import read_file
@@ -65,7 +62,6 @@ GRADES = [
     {"id": 1, "system": "alder", "judge": "gpt", "swapped": False, "vote": "Bad", "human": "Fair"},
     {"id": 1, "system": "alder", "judge": "gpt", "swapped": True, "vote": "Good", "human": "Fair"},
 ]
-BETTER = comparison_criterion("better", "Which is better?")
 
 
 def scores(table):
@@ -117,29 +113,6 @@ def test_the_words_for_a_preference(swapped, vote, winner):
     assert table[0].verdict.votes[0].order == ((1, 0) if swapped else (0, 1))
 
 
-def test_where_the_order_shown_is_not_known_nothing_is_said_of_places():
-    """As in the annotations of AlpacaEval, which do not record it."""
-    pair = {"judge": "j", "first": "small", "second": "large", "swapped": None}
-    rows = [{**pair, "id": n, "vote": ["first", "second"][n % 3 > 0]} for n in range(9)]
-    table = evenhand.winrates(votes=rows)
-    assert table.winrate("small").estimate == pytest.approx(3 / 9)
-    for found in (table.summary.position, table.summary.first_position_share, table.summary.first_shown_preference):
-        assert "which system was shown first" in found.reason
-    known = evenhand.winrates(votes=[{**row, "swapped": False} for row in rows])
-    assert known.summary.first_position_share.estimate == pytest.approx(3 / 9)
-    with pytest.raises(InvalidInputError, match="'A'"):
-        evenhand.winrates(votes=[{**rows[0], "vote": "A"}])
-
-
-def test_a_system_called_as_a_place_is_not_guessed():
-    row = {"id": 0, "judge": "j", "first": "B", "second": "A", "vote": "A"}
-    with pytest.raises(InvalidInputError, match=r"row 0: the judge 'j' voted 'A', which may mean a system and a place"):
-        evenhand.winrates(votes=[row])
-    assert evenhand.winrates(votes=[{**row, "vote": "first"}])[0].winner == "B"
-    small = {**row, "first": "b", "second": "a", "vote": "a"}  # written as the name is
-    assert evenhand.winrates(votes=[small])[0].winner == "a"
-
-
 def test_several_judges_in_rows_or_in_columns_give_the_same():
     wide = [{"gpt": "small", "llama": "large", "ann": "small"}, {"gpt": "large", "llama": "large", "ann": None}]
     names = ["gpt", "llama", "ann"]
@@ -149,22 +122,6 @@ def test_several_judges_in_rows_or_in_columns_give_the_same():
     assert [entry.verdict for entry in one.contests] == [entry.verdict for entry in other.contests]
     weights = {"aggregation": "weighted_mean", "judge_weights": (1, 3, 1)}
     assert evenhand.winrates(wide, systems=["small", "large"], votes=names, **weights)[0].score == pytest.approx(2 / 5)
-
-
-def test_three_systems_lengths_gold_and_options_as_they_were_shown():
-    rows = [
-        {"id": 0, "judge": "j", "first": "a", "second": "c", "vote": "c", "first_response": "xy", "best": "C"},
-        {"id": 0, "judge": "j", "first": "b", "second": "a", "vote": "a", "first_length": 5, "best": "first"},
-    ]
-    table = evenhand.winrates(votes=rows, systems=["a", "b", "c"], gold_fields="best")
-    assert scores(table) == [("0", "a", "b", 1.0), ("0", "a", "c", 0.0)]
-    assert [(entry.lengths, entry.gold) for entry in table.contests] == [((None, 5), "b"), ((2, None), "c")]
-    assert table.gold_agreement().estimate == pytest.approx(1 / 2)
-    graded = comparison_criterion("better", "", graded=True)
-    for vote, values in ((graded.labels[0], [1.0, 0.0]), (0.75, [0.75, 0.25])):
-        shown = [{**PAIR, "swapped": swapped, "vote": vote} for swapped in (0, 1)]
-        found = evenhand.winrates(votes=shown, criteria=graded, reduction="weighted_win_rate")
-        assert [each.value for each in found[0].verdict.votes] == values
 
 
 def test_answers_by_hand():
@@ -188,18 +145,6 @@ def test_answers_by_hand():
     assert [result.scores.pass_rate for result in lists.results] == [1.0, 0.0]
 
 
-def test_answers_about_several_systems(tmp_path):
-    rows = [{**row, "system": name, "right": "yes"} for name in ("alder", "birch") for row in ANSWERS[:4]]
-    table = evenhand.checklist(votes=pd.DataFrame(rows), checklist=CHECKS, gold_fields="right")
-    assert table.systems == ("alder", "birch")
-    assert table.gold_agreement("alder").estimate == 1.0
-    lacking = evenhand.checklist(votes=[*rows, {**rows[0], "id": "m9"}], checklist=CHECKS)
-    assert [each.verdicts[0].unscored_reason for each in lacking.responses if each.system == "birch"] == [
-        None,
-        "missing_response",
-    ]
-
-
 def test_choices_by_hand():
     (grading,) = evenhand.grade_scores(votes=CHOICES).gradings.values()
     # Always z: every place once (L = 1), one candidate (C = 1), G = 1. Always the first: L = 0, so G = 0.
@@ -210,40 +155,20 @@ def test_choices_by_hand():
     assert next(iter(named.gradings.values())).grade_score == grading.grade_score
 
 
-def test_assessments_by_hand():
-    found = evenhand.reliability(votes=GRADES, criteria=LEVELS, gold_fields="human").of()
-    assert found.position.position_consistency.estimate == pytest.approx(1 / 2)
-    assert found.people.accuracy.estimate == 1.0  # the mean of Bad and Good is Fair, which is what the person said
-    votes = [{"id": n, "judge": judge, "vote": n % 2} for n in range(6) for judge in ("gpt", "llama")]
-    report = evenhand.reliability(votes=votes)
-    assert report.judges == ("gpt", "llama")
-    assert report.agreements[0].pairs[0].cohen_kappa.estimate == 1.0
-
-
 REFUSED = [
     ("winrates", [{**PAIR, "vote": "c"}], {}, r"row 0: the judge 'j' voted 'c', which is none of the pair. .*'tie'"),
-    ("winrates", [{**PAIR, "vote": 1}], {}, r"voted 1, which is none of the pair"),
     ("winrates", [{**PAIR, "second": "a"}], {}, r"row 0 compares 'a' with itself"),
     ("winrates", [{**PAIR, "first": None}], {}, r"row 0 has None in 'first', which first_field names"),
     ("winrates", [PAIR, {**PAIR, "vote": "b"}], {}, r"rows 0 and 1 both hold the vote of 'j' on '0' in the same order"),
-    ("winrates", [{"winner": "a"}], {}, r"no column 'vote'; give them first, and name .*'winner'"),
     ("winrates", [PAIR], {"first_field": "frist"}, r"first_field names the column 'frist', which no row has.*'first'"),
-    ("winrates", [PAIR], {"item_field": "id"}, r"item_field is 'id', and recorded comparisons have no such column"),
     ("winrates", [{**PAIR, "judge": ""}], {}, r"row 0 has '' in 'judge', which judge_field names"),
     ("winrates", [{**PAIR, "swapped": "maybe"}], {}, r"row 0 has in 'swapped' 'maybe', .*'No', 'Yes'"),
     ("winrates", [{**PAIR, "sample": "x"}], {}, r"row 0 has 'x' in 'sample'"),
     ("winrates", [{**PAIR, "unscored_reason": "lazy"}], {}, r"unscored_reason 'lazy'"),
     ("winrates", [{**PAIR, "unscored_reason": "empty"}], {}, r"the vote 'a' and the unscored_reason 'empty'"),
     ("winrates", [{"judge": "j", "first": "a", "second": "b", "vote": "a"}], {}, r"name it with id_field"),
-    ("winrates", [{"id": 0, "vote": "a"}], {}, r"first_field=… and second_field=…"),
-    ("winrates", [{"first": "a", "second": "b", "swapped": 1, "vote": "a"}], {}, r"'swapped' says which.*id_field"),
     ("winrates", [PAIR], {"systems": ["a", "x"]}, r"systems is \['a', 'x'\], and the votes are about .* differ in 'b'"),
     ("winrates", [{**PAIR, "vote": "tie"}], {"criteria": comparison_criterion("x", "")}, r"set allow_ties=True"),
-    ("winrates", [PAIR], {"engine": "engines.evenhand.baseline"}, r"recorded votes ask no judge"),
-    ("winrates", [PAIR], {"dry_run": True}, r"dry_run is True, and recorded votes ask no judge"),
-    ("winrates", [PAIR], {"samples": 3}, r"samples is 3, which says how a judge is asked"),
-    ("winrates", [PAIR], {"judge_weights": (1, 2)}, r"2 weights for the judges \['j'\]"),
-    ("winrates", [PAIR], {"cluster_field": "nowhere"}, r"no field 'nowhere', which cluster_field names"),
     (
         "winrates",
         [{**PAIR, "swapped": False, "doc": "x"}, {**PAIR, "swapped": True, "doc": "y"}],
@@ -256,13 +181,9 @@ REFUSED = [
         {},
         r"answers 'rude', which is not an item of the checklist 'mail'",
     ),
-    ("checklist", [{**ANSWERS[0], "vote": "n/a"}], {}, r"voted 'n/a', which is not an option of 'polite'"),
-    ("checklist", [ANSWERS[0], {**ANSWERS[0], "vote": "no"}], {}, r"rows 0 and 1 both hold the vote of 'gpt' on 'm0'"),
     ("checklist", [{"id": 0, "vote": "yes"}], {}, r"no column says which item that answers: name it with item_field"),
     ("checklist", [{"id": 0, "vote": ["yes"]}], {}, r"has 1 answer\(s\) for a checklist of 2 items"),
-    ("checklist", [ANSWERS[0]], {"mode": "item"}, r"mode is 'item', which says how a judge is asked"),
     ("checklist", [ANSWERS[0]], {"gold_fields": {"polite": "x"}}, r"name the one column with the answer of a person"),
-    ("grade_scores", [{**CHOICES[0], "vote": "w"}], {}, r"row 0: the judge 'gpt' voted 'w', which is no candidate"),
     ("grade_scores", [{**CHOICES[0], "order": ["x"]}], {}, r"row 0 has \['x'\] in 'order'"),
     (
         "grade_scores",
@@ -277,12 +198,7 @@ REFUSED = [
         r"shows \['y', 'x'\], which is not a rotation",
     ),
     ("grade_scores", [{**CHOICES[0], "order": ["B", "A"], "vote": "A"}], {}, r"may mean a candidate and a place"),
-    ("grade_scores", [{"id": 0, "vote": "x"}], {}, r"name the column with the list .*order_field"),
-    ("grade_scores", [CHOICES[0]], {"aggregation": "mean"}, r"leave out aggregation"),
-    ("grade_scores", [CHOICES[0]], {"prompts": "grade"}, r"prompts is 'grade', and recorded votes ask no judge"),
-    ("reliability", GRADES, {"prompts": "all"}, "prompts is 'all', and recorded votes ask no judge"),
     ("reliability", GRADES, {"judge_weights": (1.0,)}, "judge_weights is .*every judge is reported by itself"),
-    ("reliability", GRADES, {"criteria": [LEVELS, LEVELS]}, "recorded votes are about one criterion"),
     (
         "reliability",
         [GRADES[0], {**GRADES[1], "human": "Bad"}],
@@ -297,25 +213,6 @@ def test_what_cannot_be_used_is_refused_with_its_value(function, rows, options, 
     given = {"checklist": CHECKS, **options} if function == "checklist" else options
     with pytest.raises(InvalidInputError, match=message):
         getattr(evenhand, function)(votes=rows, **given)
-
-
-def test_columns_of_votes_without_votes_are_refused():
-    with pytest.raises(InvalidInputError, match=r"judge_field is 'rater'.*votes=…"):
-        evenhand.winrates([PAIR], response_fields=["a", "b"], judge_field="rater")
-    with pytest.raises(InvalidInputError, match=r"votes is a DataFrame; with a data set it names"):
-        evenhand.winrates([PAIR], votes=pd.DataFrame([PAIR]))
-
-
-@pytest.mark.parametrize("suffix", ["jsonl.gz", "csv", "frame"])
-def test_rows_frames_and_files_are_the_same_votes(suffix, tmp_path):
-    frame, path = pd.DataFrame(PAIRS), tmp_path / f"votes.{suffix}"
-    if suffix == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in PAIRS).encode()))
-    given = frame if suffix == "frame" else path
-    expected = scores(evenhand.winrates(votes=PAIRS))
-    assert scores(evenhand.winrates(votes=given)) == scores(evenhand.winrates(given, votes="vote")) == expected
 
 
 @pytest.mark.parametrize("how", [{}, {"allow_ties": True, "samples": 3}, {"scale": "graded"}])
@@ -340,28 +237,6 @@ def test_comparisons_of_a_run_written_as_rows_and_read_back_are_the_same(how):
     for mine, theirs in zip(*(each.results for each in reports), strict=True):
         assert replace(theirs, replies=mine.replies) == mine
     assert reports[0].agreements == reports[1].agreements
-
-
-def test_answers_and_choices_of_a_run_written_as_rows_and_read_back_are_the_same():
-    rows = [{"alder": f"alder {n}" * n, "birch": None if n == 3 else f"birch {n}", "doc": n // 2} for n in range(1, 7)]
-    columns = {"response_fields": ["alder", "birch"], "cluster_field": "doc"}
-    asked = evenhand.checklist(rows, CHECKS, judges(), progress=False, samples=3, **columns)
-    read = evenhand.checklist(votes=asked.to_rows(), checklist=CHECKS, cluster_field="cluster")
-    for mine, theirs in zip(read.records(), asked.records(), strict=True):
-        assert {**mine, "items": None, "id": None} == {**theirs, "items": None, "id": None}
-    assert read.differences == asked.differences
-    rows = [{"x": f"x{n}", "y": f"y{n}" * n, "z": None if n == 2 else f"z{n}"} for n in range(1, 6)]
-    rows.append({"x": "x", "y": None, "z": None})
-    chosen = evenhand.grade_scores(rows, BETTER, judges(), response_fields=["x", "y", "z"], progress=False, samples=2)
-    again = evenhand.grade_scores(votes=chosen.to_rows(), systems=["x", "y", "z"], criteria=BETTER)
-    assert [cast(each.votes) for each in again.instances] == [cast(each.votes) for each in chosen.instances]
-    for mine, theirs in zip(again.gradings.values(), chosen.gradings.values(), strict=True):
-        assert (mine.instances, mine.grade_score) == (theirs.instances, theirs.grade_score)
-    several = evenhand.grade_scores(
-        rows, BETTER, judges()[0], response_fields=["x", "y"], progress=False, prompts=("select", "grade")
-    )
-    with pytest.raises(InvalidInputError, match=r"filter\(prompt=…"):
-        several.to_rows()
 
 
 @pytest.mark.slow
@@ -424,32 +299,6 @@ def test_the_published_alignment_of_the_agent_judge_recomputes():
     assert sorted(shares) == [86.61, 90.16, 92.08]
 
 
-@pytest.mark.parametrize(
-    ("rows", "arguments", "written"),
-    [
-        (PAIRS, ["winrates", "--votes", "vote", "--judge-field", "judge"], "3 contests written"),
-        ([{**row, "vote, last": row["vote"]} for row in ANSWERS], ["checklist", "--votes", "vote, last"], "2 checked"),
-        (GRADES, ["reliability", "--votes", "vote", "--gold-fields", "human", "--criteria", "CRITERIA"], ""),
-    ],
-)
-def test_the_shell_reads_votes_and_asks_nobody(rows, arguments, written, tmp_path, capsys):
-    data, criteria, out = tmp_path / "votes.jsonl", tmp_path / "levels.json", tmp_path / "out.parquet"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    criteria.write_text(LEVELS.model_dump_json())
-    checks = tmp_path / "checks.json"
-    checks.write_text(json.dumps(CHECKS))
-    verb, *given = [str(criteria) if each == "CRITERIA" else each for each in arguments]
-    given += ["--checklist", str(checks)] if verb == "checklist" else []
-    given += ["--out", str(out)] if written else []
-    assert main([verb, str(data), *given]) == 0
-    assert written in capsys.readouterr().out
-    if verb == "compare":
-        assert scores(evenhand.open(out)) == scores(evenhand.winrates(votes=PAIRS))
-        with pytest.raises(SystemExit, match="2"):
-            main(["winrates", str(data), "--votes", "vote", "--engine", "engines.evenhand.baseline"])
-        assert "Give --engine or --votes, one of them." in capsys.readouterr().err
-
-
 N = 300
 FIVE = Criterion(
     name="grade",
@@ -507,16 +356,3 @@ def test_a_few_votes_that_say_no_option_are_set_aside_and_more_than_a_percent_re
         warnings.simplefilter("error", OutOfScaleWarning)
         with pytest.raises(InvalidInputError, match="zebra"):
             OUT_OF_SCALE[function](7, "zebra")
-
-
-def test_other_votes_say_whether_numbers_are_labels_or_values_and_gold_is_set_aside_too():
-    rows = [{"a": (n % 5) / 4} for n in range(N)]
-    rows[3]["a"] = 17
-    with pytest.warns(OutOfScaleWarning, match="row 3: the judge 'a' voted '17'"):
-        table = evenhand.aggregate_votes(rows, ["a"], FIVE)
-    assert [verdict.selected_label for verdict in table.verdicts[:5]] == ["1", "2", "3", None, "5"]
-    rows = wide(0, None)
-    rows[5]["gold"] = "??"
-    with pytest.warns(OutOfScaleWarning, match="1 of 300 recorded votes"):
-        table = evenhand.aggregate_votes(rows, ["a", "b"], FIVE, gold_fields="gold")
-    assert [row for row, label in enumerate(table.references) if label is None] == [5]

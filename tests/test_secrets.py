@@ -5,7 +5,6 @@ import traceback
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
 from evenhand.engines.names import as_judge
 from evenhand.engines.openai_compatible import OpenAICompatibleEngine
 from evenhand.errors import EvenhandError, TooManyFailuresError
@@ -13,15 +12,11 @@ from evenhand.functions import judge
 from evenhand.unitxt.bases import InferenceEngine
 from evenhand.unitxt.engines import UnitxtBridge, to_artifact
 from tests.support.judges import http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import Fault, JudgeServer
 
 KEY = "zq7-very-secret-key-4711"
 HEADER = "project-credential-0815"
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 ROWS = [{"response": f"answer {number}"} for number in range(6)]
 FAULTS = [
     Fault("status", status=429, retry_after=0.01, on=[1]),

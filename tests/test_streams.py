@@ -1,22 +1,13 @@
 """Rows that are never held whole: the same verdicts as at once, parts that hold, and runs that go on."""
 
 import json
-import pickle
 import signal
-import sys
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 import evenhand
 from evenhand.cli import main
-from evenhand.data.fields import RepeatedColumnWarning
-from evenhand.data.rows import IdentifiedRows
-from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
-from evenhand.judging.loop import OpenPanel
-from evenhand.row_runs import job_of
-from evenhand.streams import StreamedRowsWarning, held_alone
+from evenhand.errors import InvalidInputError, RejectedRequestError
 from tests.support.judges import ScriptedJudge
 from tests.support.processes import Running
 from tests.support.server import JudgeServer
@@ -63,26 +54,6 @@ def test_a_stream_is_judged_as_its_rows_at_once(tmp_path, orders, share):
     assert told(streamed) == told(at_once)
     assert len(parts_of(tmp_path / "to")) == 6
     assert told(evenhand.open(tmp_path / "to" / "part-000005.parquet"))[0] != told(at_once)[0]  # a part is whole, too
-
-
-def index_and_id(folder):
-    found = pyarrow.parquet.ParquetDataset(sorted(folder.glob("*.parquet"))).read(["instance", "id"]).to_pylist()
-    return {(row["instance"], row["id"]) for row in found}
-
-
-def test_parts_number_their_rows_as_the_whole_run_does(tmp_path):
-    """So that whoever groups a folder by ``instance``, without evenhand, mixes no rows."""
-    folder, how = tmp_path / "to", {**HOW, "journal": None, "stream_to": tmp_path / "to"}
-    expected = {(place, row["id"]) for place, row in enumerate(rows())}
-    evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=7)
-    assert index_and_id(folder) == expected
-    for number in (1, 4):
-        (folder / f"part-{number:06}.parquet").unlink()
-    again = evenhand.judge(rows(), CRITERION, noisy(), **how, part_rows=7)
-    assert index_and_id(folder) == expected
-    assert list(again.ids) == [row["id"] for row in rows()]
-    one = evenhand.open(folder / "part-000003.parquet")
-    assert [about["instance"] for about in one.abouts()] == list(range(7))  # of a part alone
 
 
 def crit_judge(**how):
@@ -158,16 +129,6 @@ def test_the_folder_of_another_run_is_refused_before_a_call(tmp_path, change, me
     assert parts_of(tmp_path / "to") == before
 
 
-def test_a_folder_with_something_else_is_refused(tmp_path):
-    (tmp_path / "thesis.tex").write_text("years")
-    with pytest.raises(InvalidInputError, match=r"holds 'thesis\.tex' and no part of a result"):
-        evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path)
-    with pytest.raises(InvalidInputError, match="which is not a folder"):
-        evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path / "thesis.tex")
-    with held_alone(tmp_path / "to"), pytest.raises(InvalidInputError, match="another run is writing"):
-        evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path / "to")
-
-
 def test_ids_are_unique_and_rows_of_an_id_stay_what_they_were(tmp_path):
     how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
     with pytest.raises(InvalidInputError, match=r"row 40 of the data set has the id 'r3' in 'id', .* earlier row"):
@@ -179,18 +140,6 @@ def test_ids_are_unique_and_rows_of_an_id_stay_what_they_were(tmp_path):
     ):
         evenhand.judge(changed, CRITERION, noisy(), **how)
     assert len(evenhand.judge(rows(), CRITERION, noisy(), **how)) == 40
-
-
-def test_rows_without_ids_are_judged_as_at_once(tmp_path):
-    """The index in the whole run is the key of all draws; rows may hold the same."""
-    given = [{"question": "q", "response": text} for text in "abaabbab"]
-    how = {"flow": "one_step", "progress": False, "context_fields": ["question"], "orders": "shuffled"}
-    streamed = evenhand.judge(iter(given), CRITERION, noisy(), **how, stream_to=tmp_path / "to", part_rows=3)
-    assert list(streamed.ids) == [str(place) for place in range(8)]
-    assert told(streamed)[1] == told(evenhand.judge(given, CRITERION, noisy(), **how))[1]
-    (tmp_path / "to" / "part-000001.parquet").unlink()
-    again = evenhand.judge(iter(given), CRITERION, noisy(), **how, stream_to=tmp_path / "to", part_rows=3)
-    assert told(again) == told(streamed)
 
 
 def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
@@ -206,16 +155,6 @@ def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
     two.write_text("".join(json.dumps(row) + "\n" for row in rows()[20:]))
     mended = evenhand.judge([one, two], CRITERION, noisy(), **how)
     assert told(mended)[1] == told(evenhand.judge(rows(), CRITERION, noisy(), **HOW))[1]
-
-
-def test_a_bad_first_row_is_found_before_a_call_and_leaves_no_folder(tmp_path):
-    judge = crit_judge()
-    with pytest.raises(InvalidInputError, match="no field 'answer'"):
-        evenhand.judge(rows(), CRITERION, judge, **HOW, response_fields="answer", stream_to=tmp_path / "to")
-    with pytest.raises(InvalidInputError, match="the data set is empty"):
-        evenhand.judge(iter(()), CRITERION, judge, **HOW, stream_to=tmp_path / "to")
-    assert not judge.requests
-    assert not (tmp_path / "to").exists()
 
 
 @pytest.mark.parametrize(
@@ -257,39 +196,6 @@ def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
     assert not (tmp_path / "to").exists()
 
 
-def test_data_may_grow_and_rows_that_they_no_longer_have_are_warned_of(tmp_path):
-    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
-    evenhand.judge(rows(10), CRITERION, noisy(), **how)
-    assert len(evenhand.judge(rows(14), CRITERION, noisy(), **how)) == 14
-    with pytest.warns(StreamedRowsWarning, match="holds 1 part with rows that the data do not have"):
-        assert len(evenhand.judge(rows(7), CRITERION, noisy(), **how)) == 14
-
-
-def test_a_dry_run_counts_what_is_left_and_writes_nothing(tmp_path):
-    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
-    whole = evenhand.judge(rows(), CRITERION, noisy(), **HOW, dry_run=True)
-    streamed = evenhand.judge(iter(rows()), CRITERION, noisy(), **how, dry_run=True)
-    assert (streamed.votes, streamed.calls) == (whole.votes, whole.calls) == (80, 80)
-    assert not (tmp_path / "to").exists()
-    evenhand.judge(rows(14), CRITERION, noisy(), **how)
-    assert evenhand.judge(rows(), CRITERION, noisy(), **how, dry_run=True).votes == 52
-
-
-def test_a_warning_is_given_once_and_not_once_a_part(tmp_path):
-    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 10}
-    pages = [{**row, "doc_id": f"d{n // 5}"} for n, row in enumerate(rows(200))]
-    with pytest.warns(RepeatedColumnWarning) as given:
-        evenhand.judge(pages, CRITERION, noisy(), **{**how, "part_rows": 100})
-    assert len(given) == 1
-
-
-def test_a_job_is_the_same_in_another_process():
-    job = job_of("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
-    other = pickle.loads(pickle.dumps(job))
-    block = IdentifiedRows(rows(5), [row["id"] for row in rows(5)], "0" * 80, "id")
-    assert told(other.run(block, other.judges())) == told(job.run(block, job.judges()))
-
-
 @pytest.mark.parametrize(
     ("function", "data", "given"),
     [
@@ -326,13 +232,6 @@ def test_every_way_of_judging_streams(tmp_path, function, data, given):
     assert told(streamed) == told(at_once)
     (tmp_path / "to" / "part-000001.parquet").unlink()
     assert told(judge(iter(data), engine=noisy(), **how, stream_to=tmp_path / "to", part_rows=5)) == told(at_once)
-
-
-def test_rows_of_a_prompt_that_are_apart_are_refused(tmp_path):
-    given = {"systems": ["a", "b"], "systems_field": "model", "response_fields": "output", "id_field": "id"}
-    apart = [*LONG[:1], *LONG[2:], LONG[1]]
-    with pytest.raises(InvalidInputError, match="rows of one prompt must follow one another: sort them by it"):
-        evenhand.winrates(apart, criteria="Which is better?", engine=noisy(), **given, stream_to=tmp_path / "to")
 
 
 STREAMED = """
@@ -394,38 +293,6 @@ def test_a_run_that_is_asked_to_end_says_how_to_go_on_and_buys_nothing_twice(tmp
     assert len(asked) == len(set(asked)) == 120  # each in two orders, and what was on its way was waited for
 
 
-def test_progress_knows_how_many_votes_are_to_come(tmp_path, monkeypatch):
-    """Of a list, and of Parquet, whose rows are counted without reading them; for an iterator it is unknown."""
-    totals, expect = [], OpenPanel.expect
-
-    def noted(panel, votes):
-        totals.extend([votes] if panel.many and sys._getframe(1).f_globals["__name__"] == "evenhand.streams" else [])
-        expect(panel, votes)
-
-    monkeypatch.setattr(OpenPanel, "expect", noted)
-    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 40}
-    evenhand.judge(rows(80), CRITERION, crit_judge(), **how)
-    (tmp_path / "to" / "part-000001.parquet").unlink()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows(80)), tmp_path / "rows.parquet")
-    evenhand.judge(tmp_path / "rows.parquet", CRITERION, crit_judge(), **how)
-    evenhand.judge(iter(rows(40)), CRITERION, crit_judge(), **{**how, "stream_to": tmp_path / "other"})
-    assert totals == [160, 0, 160, 80, 0, 0, 0]
-
-
-def test_rows_that_fail_again_are_few_among_all_that_were_judged(tmp_path):
-    """How many votes may fail is a share of the whole run, and not of what is asked again."""
-    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7, "max_failure_rate": 0.1}
-
-    def reply(request):
-        return RejectedRequestError("no") if request.question.draw_key == "r30" else '{"selected_option": "Yes"}'
-
-    for _ in range(2):
-        table = evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **how)
-        assert [row["id"] for row in table.records() if row["unscored_reason"]] == ["r30"]
-    with pytest.raises(TooManyFailuresError, match=r"2 of [78]0 votes failed"):
-        evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **{**how, "max_failure_rate": 0.02})
-
-
 def test_a_part_that_is_copied_counts_no_row_twice_and_one_that_is_cut_off_is_named(tmp_path):
     folder = tmp_path / "to"
     how = {**HOW, "stream_to": folder, "part_rows": 7}
@@ -444,21 +311,6 @@ def test_a_part_that_is_copied_counts_no_row_twice_and_one_that_is_cut_off_is_na
         evenhand.judge(rows(20), CRITERION, noisy(), **how)
     (folder / "part-000001.parquet").unlink()
     assert len(evenhand.judge(rows(20), CRITERION, noisy(), **how)) == 20
-
-
-def test_a_result_stays_where_it_lies_when_the_process_goes_elsewhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    table = evenhand.judge(rows(9), CRITERION, noisy(), **HOW, stream_to="to", part_rows=4)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert [row["id"] for row in table.records()] == [f"r{n}" for n in range(9)]
-
-
-def test_columns_that_nobody_can_read_hinder_no_stream(tmp_path):
-    """A picture beside the answer is shown to no judge, streamed or not."""
-    pictured = [{**row, "picture": b"\xff\xfe", "of": {"bytes": b"\x89PNG\xff"}} for row in rows(9)]
-    streamed = evenhand.judge(pictured, CRITERION, noisy(), **HOW, stream_to=tmp_path / "to", part_rows=4)
-    assert told(streamed) == told(evenhand.judge(pictured, CRITERION, noisy(), **HOW))
 
 
 def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, capsys):
@@ -491,22 +343,3 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     assert "a saved result, 40 judgements" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
-
-
-def test_rows_with_rubrics_of_their_own_stream_in_the_shell(tmp_path):
-    """The shell names no criteria then, and the function takes them in their place."""
-    own = [{**row, "rubric": [{"name": f"c{n % 3}", "description": f"Is {n} named?"}]} for n, row in enumerate(rows(9))]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
-    asked = [
-        "judge",
-        str(tmp_path / "rows.jsonl"),
-        "--rubric-field",
-        "rubric",
-        "--response-fields",
-        "response",
-        "--quiet",
-    ]
-    asked += ["--engine", "engines.evenhand.baseline", "--context-fields", "question", "--id-field", "id"]
-    assert main([*asked, "--stream-to", str(tmp_path / "to"), "--part-rows", "4"]) == 0
-    assert main([*asked, "--out", str(tmp_path / "at-once.parquet")]) == 0
-    assert told(evenhand.open(tmp_path / "to")) == told(evenhand.open(tmp_path / "at-once.parquet"))

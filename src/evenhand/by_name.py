@@ -1,4 +1,4 @@
-"""What is found by its name: the functions that verbs run, and the class of a saved result."""
+"""Lookup by name: the functions that verbs run, and the class of a saved result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "run_mode": run_mode,
     "winrates": winrates,
 }
-"""What verbs and run files run."""
+"""The functions that verbs and run files run."""
 
 _RUN, _VOTES = "_run", "_votes"
 
@@ -49,13 +49,13 @@ def open(path: str | Path) -> Results:  # noqa: A001 - the public name is evenha
 
 
 def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) -> Results:
-    """What the judge metric of a recipe found, as the Python functions give it: rescored, filtered, printed, saved.
+    """Return the results of a recipe's judge metric as the Python functions give them: rescored, filtered, saved.
 
     A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
 
     Args:
         results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
-        name: Of the metric's main score, with its prefix, where there are several metrics.
+        name: The name of the metric's main score, with its prefix, where there are several metrics.
 
     Returns:
         The results, of the kind that the function of the same mode gives.
@@ -96,10 +96,10 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
 
 
 def results_of_run(run: Mapping[str, Any], cells: Iterable[Cell]) -> Results:
-    """The result of what a metric says of its run, and of votes.
+    """Return the result of a metric's run and its votes.
 
     Args:
-        run: What was judged, by whom, and how; ``evenhand`` names the kind of the result.
+        run: The criteria, judges and parameters; ``evenhand`` names the kind of the result.
         cells: The votes.
     """
     return Results.of_cells(ANALYSES[run["evenhand"]], run, cells)
@@ -122,7 +122,7 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
-    """What a metric says of the run, where all that is left was judged by the same.
+    """Return the run of a metric as one with a single criterion, if all that is left was judged by the same.
 
     Raises:
         InvalidInputError: If instances were judged by criteria of their own.

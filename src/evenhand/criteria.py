@@ -1,4 +1,4 @@
-"""What is judged: options, criteria, rubrics and checklists, as frozen values.
+"""Options, criteria, rubrics and checklists, as frozen values.
 
 A label is compared without regard to case, to white space around or inside it and to the form of Unicode that it is
 written in, here and everywhere else in evenhand: ``"Very  good"`` and ``"very good"`` are one label.
@@ -25,11 +25,11 @@ NaStrategy = Literal["skip", "zero", "partial", "fail"]
 Clip = Literal["score", "mean"]
 MOST_ITEM_WEIGHT = 100
 NA_LABELS = ("N/A", "Not applicable", "Does not apply")
-"""What an NA option that is added may be called, the first choice first."""
+"""The possible labels of an NA option that is added, the first choice first."""
 
 
 def fold_label(label: str) -> str:
-    r"""A label as it is compared: case folded, single spaces, one form for canonically equal texts.
+    r"""Return a label as it is compared: case folded, single spaces, one form for canonically equal texts.
 
     This is canonical caseless matching (The Unicode Standard, section 3.13, D145), with the result composed.
 
@@ -48,7 +48,7 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The same with other values of some fields, which are not checked; what follows from them is not kept."""
+        """Return a copy with other, unchecked values of some fields; values derived from them are not kept."""
         copied = super().model_copy(update=update, deep=deep)
         for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
             del copied.__dict__[name]
@@ -69,40 +69,40 @@ def frozen_value(cls: type[Kind]) -> type[Kind]:
 
 
 class FrozenValue:
-    """A value of which a run holds a great many: checked as a :class:`FrozenModel` is, in a quarter of the memory.
+    """A value that a run holds many times: checked like a :class:`FrozenModel`, in a quarter of the memory.
 
     It has a place for each field instead of a dictionary of fields and a set of those that were given.
     """
 
     __slots__: tuple[str, ...] = ()
     adapter: ClassVar[TypeAdapter[Any]]
-    """What reads and writes such values."""
+    """The adapter that reads and writes such values."""
     writers: ClassVar[tuple[tuple[str, Callable[[object, object], None]], ...]]
     """Field -> what sets it, once, in a new value."""
 
     @classmethod
     def model_validate(cls, given: object) -> Self:
-        """The value that a mapping of its fields describes."""
+        """Return the value that a mapping of its fields describes."""
         value: Self = cls.adapter.validate_python(given)
         return value
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
-        """The value that JSON describes."""
+        """Return the value that JSON describes."""
         value: Self = cls.adapter.validate_json(text)
         return value
 
     def model_dump(self, **how: Any) -> dict[str, Any]:  # noqa: ANN401 - options of pydantic
-        """Its fields as plain values; see ``pydantic.TypeAdapter.dump_python`` for the options."""
+        """Return its fields as plain values; see ``pydantic.TypeAdapter.dump_python`` for the options."""
         plain: dict[str, Any] = self.adapter.dump_python(self, **how)
         return plain
 
     def model_dump_json(self, **how: Any) -> str:  # noqa: ANN401 - as above
-        """The same as JSON."""
+        """Return the same as JSON."""
         return self.adapter.dump_json(self, **how).decode()
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
-        """The same with other values of some fields, which are not checked."""
+        """Return a copy with other values of some fields, which are not checked."""
         copied = object.__new__(type(self))
         for name, write in self.writers:
             write(copied, update[name] if name in update else getattr(self, name))
@@ -121,7 +121,7 @@ class Option(FrozenModel):
     Attributes:
         label: The text that the judge is shown and names.
         value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
-            when no value was given. That of an NA option is ignored: it is None, whatever is given.
+            when no value was given. The value of an NA option is ignored and always None.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
@@ -145,7 +145,7 @@ class Option(FrozenModel):
 
 
 class Criterion(FrozenModel):
-    """A question that is answered by choosing one option.
+    """A question whose answer is one of several options.
 
     Attributes:
         name: Names the scores. A rubric's criteria have different names.
@@ -153,11 +153,11 @@ class Criterion(FrozenModel):
         options: The answers, in the criterion's own order; every index in a vote or verdict refers to it.
         scale: ``binary`` (two options), ``ordinal`` (ordered by value), ``nominal`` (no order) or ``pairwise``
             (which of two responses is better; 1 means the first, 0 the second).
-        weight: What the criterion counts in a rubric; negative for a fault.
+        weight: The weight of the criterion in a rubric; negative for a fault.
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: Name shown to the judge -> name of the field that holds the context.
         section: The part of a rubric that it belongs to; empty for none.
-        tags: What it is about, for those who look at part of the criteria; they count nowhere.
+        tags: Topics of the criterion, to select some criteria; they have no effect on scores.
     """
 
     name: str
@@ -255,7 +255,7 @@ class Criterion(FrozenModel):
         return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
     def share_of_range(self, score: float) -> float:
-        """Where a score lies in its units: 0 at their lower end, 1 at their upper one. What rubrics count."""
+        """Return the place of a score in its units: 0 at their lower end, 1 at their upper one, as rubrics count it."""
         low, high = self.units
         return (score - low) / (high - low)
 
@@ -265,7 +265,7 @@ class Criterion(FrozenModel):
         return next((index for index, option in enumerate(self.options) if option.na), None)
 
     def index_of(self, label: str) -> int:
-        """The index of the option with this label.
+        """Return the index of the option with this label.
 
         Raises:
             InvalidCriterionError: If no option has it.
@@ -280,7 +280,7 @@ class Criterion(FrozenModel):
 
 
 def yes_no_criterion(name: str, description: str, *, weight: float = 1.0, na: bool = False) -> Criterion:
-    """A binary criterion with the options Yes (1) and No (0), and N/A where ``na`` is set.
+    """Return a binary criterion with the options Yes (1) and No (0), and N/A if ``na`` is set.
 
     >>> yes_no_criterion("cites", "Does the response cite a source?").labels
     ('Yes', 'No')
@@ -292,7 +292,7 @@ def yes_no_criterion(name: str, description: str, *, weight: float = 1.0, na: bo
 
 
 def with_na_option(criterion: Criterion) -> Criterion:
-    """The criterion with an option that says that it does not apply; the criterion itself when it has one.
+    """Return the criterion with an option that says that it does not apply; the same criterion if it has one.
 
     >>> with_na_option(yes_no_criterion("cites", "Does the response cite a source?")).labels
     ('Yes', 'No', 'N/A')
@@ -322,9 +322,9 @@ class Section(FrozenModel):
 
     Attributes:
         name: Criteria and other sections name it as the one that holds them.
-        weight: What its score counts where it belongs; 0 or more.
+        weight: The weight of its score in its section or rubric; 0 or more.
         within: The section that holds it; empty for the rubric itself.
-        description: What it is about.
+        description: The topic of the section.
     """
 
     name: str
@@ -351,10 +351,10 @@ class Rubric(FrozenModel):
         criteria: With different names; their weights say what each counts. All weights may be 0, which leaves the
             score undefined.
         sections: Of a nested rubric, in which a section counts what its own weight says: each after the one that holds
-            it. Without them all criteria count side by side, whatever section they belong to.
+            it. Without them all criteria count alike, and their sections are ignored.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
             ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
-        na_partial: What ``partial`` counts, a share of the criterion's range in [0, 1].
+        na_partial: The number that ``partial`` counts, a share of the criterion's range in [0, 1].
         clip: Where what lies outside [0, 1] is clipped: the ``score`` of each response, or only the ``mean`` over
             responses, so that faults take a response below 0.
     """
@@ -422,7 +422,7 @@ class ChecklistItem(FrozenModel):
     Attributes:
         question: A yes is what is wished for.
         name: Names the item's scores. An item without a name is called by its number in the checklist: ``"1"``.
-        weight: What it counts, in [0, 100]; an item of weight 0 is asked and reported, and does not count.
+        weight: The weight of the item, in [0, 100]; an item of weight 0 is asked and reported, and does not count.
         category: Groups items in reports; empty for none.
         na: N/A is offered as an answer.
         prerequisites: Names of the items of the same checklist without which this one cannot be met.
@@ -449,7 +449,7 @@ class ChecklistItem(FrozenModel):
         return self
 
     def as_criterion(self) -> Criterion:
-        """The item as a binary criterion."""
+        """Return the item as a binary criterion."""
         return yes_no_criterion(self.name, self.question, weight=self.weight, na=self.na)
 
 
@@ -460,7 +460,7 @@ class Checklist(FrozenModel):
         name: Names the score.
         items: With different names; those without one are given their number, counted from 1. All weights may be 0,
             which leaves the weighted score undefined.
-        description: What the checklist is for.
+        description: The purpose of the checklist.
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: Name shown to the judge -> name of the field that holds the context.
     """
@@ -504,7 +504,7 @@ class Checklist(FrozenModel):
 
 
 def names_of(criteria: Sequence[Criterion]) -> list[str]:
-    """The names of the criteria, by which results tell them apart.
+    """Return the names of the criteria, which distinguish them in results.
 
     Raises:
         InvalidInputError: If there is none, or two have one name.

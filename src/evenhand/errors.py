@@ -44,7 +44,7 @@ from evenhand.visible import visible
 
 
 class _RootError(Exception):
-    """What stands in for unitxt's own error until unitxt is loaded."""
+    """The substitute for unitxt's own error until unitxt is loaded."""
 
 
 class EvenhandError(_RootError):
@@ -102,7 +102,7 @@ class EngineError(EvenhandError):
 
     Attributes:
         cause: A short, stable name for counting, such as ``"http_500"`` or ``"timeout"``.
-        attempts: How many times the request was sent.
+        attempts: The number of times that the request was sent.
         lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
@@ -186,7 +186,7 @@ class WithheldError(EvenhandError):
 
     Attributes:
         reason: Why, as the votes that it was for say it (an :data:`~evenhand.votes.UnscoredReason`).
-        attempts: How many times the request was sent before; more than 0 where a retry was withheld.
+        attempts: The number of times that the request was sent before; more than 0 where a retry was withheld.
         lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
@@ -219,7 +219,7 @@ class JournalError(EvenhandError):
     """The journal of paid replies cannot be opened, read or written.
 
     Attributes:
-        votes: Where it ended a run: the votes of the run, as it would have returned them.
+        votes: The votes of the run that it ended, as the run would have returned them.
     """
 
     def __init__(self, message: str, *, votes: Sequence[Sequence[object]] = ()) -> None:
@@ -251,7 +251,7 @@ class UnscoredError(EvenhandError):
     """A strict judge has no score to return.
 
     Attributes:
-        result: What there is: votes with their reasons.
+        result: The incomplete result: votes with their reasons.
     """
 
     def __init__(self, message: str, result: object) -> None:
@@ -267,7 +267,7 @@ class CheckFailedError(EvenhandError):
     """A condition on a result does not hold: one line per such condition.
 
     Attributes:
-        results: The result; None where the caller holds it.
+        results: The result; None if the caller holds it.
     """
 
     def __init__(self, message: str, results: object = None) -> None:
@@ -305,7 +305,7 @@ class EvenhandWarning(UserWarning):
 
 
 def origins(error: BaseException) -> Iterator[BaseException]:
-    """An error, what it came from or was raised after, and so on; each once."""
+    """Yield an error, its cause or the error before it, and so on; each once."""
     seen = set[int]()
     source: BaseException | None = error
     while source is not None and id(source) not in seen:
@@ -316,7 +316,7 @@ def origins(error: BaseException) -> Iterator[BaseException]:
 
 @contextmanager
 def ungrouped() -> Iterator[None]:
-    """Raises what ended a task group, such as a full disk under the journal, as itself and not in a group.
+    """Raise the error that ended a task group, such as a full disk under the journal, without the group.
 
     The first failure is raised, from the group, which shows the others.
     """
@@ -333,7 +333,7 @@ MOST_LISTED = 12
 
 
 def did_you_mean(value: object, accepted: Iterable[object]) -> str:
-    """The tail of a message about an unknown name: the closest accepted one, then all of them if they are few.
+    """Return the tail of a message about an unknown name: the closest accepted one, then all if they are few.
 
     >>> did_you_mean("medain", ["mean", "median"])
     "Did you mean 'median'? Accepted: 'mean', 'median'."

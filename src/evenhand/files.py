@@ -58,7 +58,7 @@ def is_opened(path: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """``EVENHAND_CACHE_DIR``, or without it evenhand's folder in the user's cache directory."""
+    """Return ``EVENHAND_CACHE_DIR``, or without it evenhand's folder in the user's cache directory."""
     folder = os.environ.get("EVENHAND_CACHE_DIR")
     return expanded(folder) if folder else platformdirs.user_cache_path("evenhand")
 
@@ -114,7 +114,7 @@ def check_layout(name: str | os.PathLike[str], kind: str, found: object, accepte
 
     Args:
         name: The file.
-        kind: What it is, such as ``a saved result``.
+        kind: The kind of the file, such as ``a saved result``.
         found: The number of its format.
         accepted: The number of the format that is read.
 

@@ -61,12 +61,12 @@ class _ChecklistOptions(ChecklistOptions):
 
 
 class SubjectFields(TypedDict, total=False):
-    """What a judge is called with.
+    """The arguments of a judge's call.
 
     Attributes:
-        response: What is judged: a text; other data are shown as JSON.
+        response: The judged response: a text; other data are shown as JSON.
         responses: With a pairwise criterion: name -> response of the two that are compared. The names are not shown.
-        context: What the judge is shown beside it: name -> text, such as ``{"question": …}``.
+        context: The texts that the judge is shown with it: name -> text, such as ``{"question": …}``.
         reference: A known good answer, or several; the judge is shown it as ``reference``.
         id: Names the subject in seeded draws, as ``id_field`` does in a run over rows.
     """
@@ -257,14 +257,14 @@ def _end(panel: OpenPanel, held: ExitStack, process: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What a judge does with each subject.
+    """The question and mode of a judge, for each subject.
 
     Attributes:
         mode: Makes questions of a subject, and a result of the votes on them.
-        judged: What it is judged by, as the mode asks it.
+        judged: The criterion, rubric or checklist, as the mode asks it.
         shown: Name -> field of what this is judged with.
-        guidelines: What the judge is told about judging.
-        length_penalty: What a response that is too long loses.
+        guidelines: Instructions for the judge.
+        length_penalty: The penalty of a response that is too long.
     """
 
     mode: Mode[Any]
@@ -275,7 +275,7 @@ class _Task:
 
     @classmethod
     def of(cls, criteria: object, options: Mapping[str, Any]) -> Self:
-        """What options make of a criterion, rubric or checklist.
+        """Build the task of a criterion, rubric or checklist from options.
 
         Raises:
             InvalidInputError: If they do not go together.
@@ -321,14 +321,14 @@ class _Task:
         return cls(mode, judged, shown, options.guidelines, options.length_penalty)
 
     def example(self) -> Subject:
-        """A subject such as may come."""
+        """Return an example of a subject."""
         given: SubjectFields = {"context": dict.fromkeys(self.shown, "")}
         return self.subject(
             {**given, "responses": {"a": "", "b": ""}} if self.mode.compares_two else {**given, "response": ""}
         )
 
     def subject(self, given: SubjectFields) -> Subject:
-        """The subject that these fields are.
+        """Return the subject that these fields describe.
 
         Raises:
             InvalidInputError: If they cannot be judged.
@@ -376,7 +376,7 @@ class _Task:
         return {name: _text(text, f"responses[{name!r}]") for name, text in pair.items()}
 
     def _context(self, given: object, references: tuple[str, ...]) -> dict[str, str]:
-        """What the judge is shown: what the criteria name in their order, then the rest."""
+        """Return the context of the prompt: the fields that the criteria name in their order, then the rest."""
         if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
             raise InvalidInputError(
                 f"context is {briefly(given)}; give a mapping from names to texts, as {{'question': …}}"
@@ -402,6 +402,6 @@ def _text(response: object, name: str) -> str:
 
 
 def _verdict_of(contest: Contest) -> Verdict:
-    """The verdict of a comparison, with the name of the better response as its label."""
+    """Return the verdict of a comparison, with the name of the better response as its label."""
     verdict = contest.verdict
     return verdict.model_copy(update={"selected_label": contest.winner or TIE}) if verdict.scored else verdict

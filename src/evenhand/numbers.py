@@ -62,7 +62,7 @@ def format_number(value: float | Missing | None, *, digits: int = 2, signed: boo
     a limit, or whether a share is whole, is what a reader looks for.
 
     Args:
-        value: What to write. NaN is missing.
+        value: The number to write. NaN is missing.
         digits: After the point.
         signed: Write a plus before what is positive.
 
@@ -164,23 +164,23 @@ def format_percent_apart(share: float, other: float) -> str:
 
 
 class LeadingBounds(Protocol):
-    """What leads where a score is not known by its mean, such as `evenhand.statistics.intervals.UnscoredBounds`."""
+    """The bounds that replace a mean in texts, such as `evenhand.statistics.intervals.UnscoredBounds`."""
 
     @property
     def low(self) -> float:
-        """The least score that is possible."""
+        """The least possible score."""
 
     @property
     def high(self) -> float:
-        """The greatest."""
+        """The greatest possible score."""
 
     @property
     def interval_low(self) -> float:
-        """The lower limit of the interval around both."""
+        """The lower limit of the interval around both bounds."""
 
     @property
     def interval_high(self) -> float:
-        """The upper limit."""
+        """The upper limit of the interval around both bounds."""
 
     @property
     def share(self) -> float:
@@ -188,7 +188,7 @@ class LeadingBounds(Protocol):
 
     @property
     def unit(self) -> str:
-        """What ``share`` is a share of: rows, contests, items or verdicts."""
+        """The units behind ``share``: rows, contests, items or verdicts."""
 
 
 def format_score(
@@ -218,7 +218,7 @@ def format_score(
 
 
 def format_bounds(low: float, high: float) -> str:
-    """Two bounds between which a score lies, where these lead.
+    """Format two bounds of a score, if these lead.
 
     >>> format_bounds(2 / 3, 0.986)
     '0.67–0.99'
@@ -230,7 +230,7 @@ def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False
     """Return an estimate without its limits, or a dash where there is none.
 
     Args:
-        interval: What to write.
+        interval: The estimate to write.
         share: Write it as a percentage.
     """
     value = interval.estimate if interval else None
@@ -320,7 +320,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_cost(cost: float | None) -> str:
-    """US dollars, never $0.0000 for what cost something; a dash where the price is not known.
+    """Format US dollars, never as $0.0000 if something was paid; a dash if the price is not known.
 
     >>> format_cost(1234.5), format_cost(0.0), format_cost(1e-6), format_cost(None)
     ('$1,234.5000', '$0.0000', '<$0.0001', '–')

@@ -69,7 +69,7 @@ class Options(BaseModel):
             others: The function's other arguments, with which a mistyped name is compared too.
 
         Raises:
-            InvalidInputError: As above.
+            InvalidInputError: The same as above.
         """
         for name in given:
             if name not in cls.model_fields:
@@ -164,7 +164,7 @@ def refusal(name: str, value: object, info: FieldInfo) -> str:
 
 
 def literal_choices(annotation: object) -> tuple[str, ...]:
-    """Return the texts that an option chooses among; none where it is open.
+    """Return the texts that an option chooses among; none if it is open.
 
     >>> literal_choices(Literal["a", "b"] | None)
     ('a', 'b')
@@ -532,7 +532,7 @@ class StreamOptions(Options):
 
 
 class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
-    """How votes that are recorded come to numbers: the intervals, what they are drawn from, and groups of rows."""
+    """How recorded votes become numbers: the intervals, their resamples and seed, and groups of rows."""
 
     resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
 

@@ -33,7 +33,7 @@ TIE = 0.5
 """The value of an option of a comparison that prefers neither response."""
 
 Classifications = tuple[tuple[str, ...], ...]
-"""How data are classified: a tuple for each row that they come from, of classes of which an engine must allow one."""
+"""How data are classified: a tuple of classes for each row that they come from; an engine must allow one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Example:
     """One judged case that a judge is shown before its own.
 
     Attributes:
-        response: What was judged.
+        response: The judged response.
         label: The label of the option that it was given.
-        context: What was shown beside it: name -> text.
-        data_classifications: Of the rows that hold it.
+        context: The texts that were shown with it: name -> text.
+        data_classifications: The classes of the rows that hold it.
     """
 
     response: str
@@ -55,7 +55,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What one order shows, and how a choice in it is read back.
+    """The parts of a question as one order shows them, and the meaning of a choice in it.
 
     Attributes:
         order: The permutation shown.
@@ -78,7 +78,7 @@ class Presentation:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What the judge names the options by: their labels, or their codes.
+        """The judge's names for the options: their labels, or their codes.
 
         Options with numbers in their labels have letters, but for those that name the places of several responses.
         """
@@ -97,20 +97,20 @@ class Question:
         id: Names the question within a run, and nothing else.
         criterion: Its options are the answers.
         responses: One for an assessment or a check, two for a comparison, two or more for a choice, in their own order.
-        context: What the judge is shown beside the responses: name -> text.
+        context: The texts that the judge is shown with the responses: name -> text.
         references: Known good answers. An engine may look at them (the baseline does); the prompt shows them only
             when they are part of ``context``.
         mode: ``assess`` (the order permutes the options), ``compare`` (the order permutes the responses), ``choose``
             (so too, and the options name the places by number), or ``check`` (an item of a sheet, whose order
             permutes the items).
         instance: The row of the data that the question belongs to; all questions of a row are one cluster.
-        draw_key: Names the instance in seeded draws, whatever its row number in this part of the data; the row number
-            when empty.
-        data_classifications: Of the rows that are shown, each of which the engine must allow.
-        sheet: Names the questions about one response that are asked together, in one call; alone when empty.
-        sheet_size: How many they are.
+        draw_key: The name of the instance in seeded draws, independent of its row number in this part of the data; the
+            row number when empty.
+        data_classifications: The classes of the rows that are shown; the engine must allow each row.
+        sheet: The name of the questions about one response that are asked together, in one call; alone when empty.
+        sheet_size: The number of these questions.
         examples: Judged cases that are shown first.
-        guidelines: What the judge is told about judging, beside the criterion.
+        guidelines: Instructions for the judge, in addition to the criterion.
     """
 
     id: str
@@ -170,7 +170,7 @@ class Question:
 
     @property
     def classifications(self) -> Classifications:
-        """Of all that is shown, the examples too."""
+        """The classifications of all that is shown, the examples too."""
         shown = (self.data_classifications, *(example.data_classifications for example in self.examples))
         return tuple(dict.fromkeys(each for found in shown for each in found))
 
@@ -181,13 +181,13 @@ class Question:
 
     @property
     def places(self) -> int:
-        """How many items an order permutes."""
+        """The number of items that an order permutes."""
         if self.mode == "check":
             return self.sheet_size
         return len(self.responses) if self.compares else len(self.criterion.options)
 
     def place_name(self, place: int) -> str:
-        """What the response at a place is called: a letter in a comparison, a number where the best is chosen."""
+        """Return the name of the response at a place: a letter in a comparison, a number if the best is chosen."""
         return str(place + 1) if self.mode == "choose" else response_letter(place)
 
     @property
@@ -199,7 +199,7 @@ class Question:
         )
 
     def present(self, order: tuple[int, ...], *, coded: bool = False) -> Presentation:
-        """What the judge sees under this order.
+        """Return the presentation of the question under this order.
 
         Args:
             order: The permutation.
@@ -227,7 +227,7 @@ class Question:
 
 
 def swapped_index(options: tuple[Option, ...], index: int) -> int:
-    """The option that means the same when the two responses change places: the one with the mirrored value.
+    """Return the option with the mirrored value, which means the same when the two responses change places.
 
     A tie means the same, and so does an NA option.
     """
@@ -239,7 +239,7 @@ def swapped_index(options: tuple[Option, ...], index: int) -> int:
 
 
 def response_letter(place: int) -> str:
-    """The name of the response shown at a place: A to Z, then A2, B2 and so on.
+    """Return the name of the response shown at a place: A to Z, then A2, B2 and so on.
 
     >>> response_letter(0), response_letter(25), response_letter(26)
     ('A', 'Z', 'A2')
@@ -249,7 +249,7 @@ def response_letter(place: int) -> str:
 
 
 def response_label(place: int) -> str:
-    """The label of the option that chooses the response shown at a place: ``Response A`` for 0."""
+    """Return the label of the option that chooses the response shown at a place: ``Response A`` for 0."""
     return f"Response {response_letter(place)}"
 
 
@@ -257,7 +257,7 @@ PLAIN_ANSWERS = frozenset({"yes", "no", "true", "false", *string.ascii_lowercase
 
 
 def has_plain_answers(criterion: Criterion) -> bool:
-    """Whether each label that is not NA is a word that vocabularies hold as one token: yes, no, a letter, a digit.
+    """Return whether each label that is not NA is one token in vocabularies: yes, no, a letter, a digit.
 
     >>> from evenhand.criteria import yes_no_criterion
     >>> has_plain_answers(yes_no_criterion("met", "Is it met?"))
@@ -268,10 +268,10 @@ def has_plain_answers(criterion: Criterion) -> bool:
 
 
 def option_codes(count: int, *, letters: bool = False) -> tuple[str, ...]:
-    """Names of one character for so many options: digits from 1, or letters where there are more than nine.
+    """Return that many names of one character: digits from 1, or letters if there are more than nine.
 
     Args:
-        count: How many.
+        count: The number of options.
         letters: Take letters for few options too: "5" is a bad name for the option "1 star".
 
     Raises:
@@ -296,17 +296,17 @@ def comparison_criterion(
     context_fields: Mapping[str, str] | None = None,
     prediction_field: str | None = None,
 ) -> Criterion:
-    """The criterion of a comparison of two responses: 1 means the first is better, 0 the second, ½ a tie.
+    """Return the criterion of a comparison: 1 means the first response is better, 0 the second, ½ a tie.
 
     The labels name places (A is shown first), so they read the same in every order.
 
     Args:
         name: Names the scores.
-        description: What makes a response better.
+        description: The reasons that make a response better.
         allow_ties: Offer a tie. A graded scale always does.
         graded: Five levels instead of two or three options.
-        context_fields: As in :class:`~evenhand.criteria.Criterion`.
-        prediction_field: As in :class:`~evenhand.criteria.Criterion`.
+        context_fields: The same as in :class:`~evenhand.criteria.Criterion`.
+        prediction_field: The same as in :class:`~evenhand.criteria.Criterion`.
     """
     first, second = (response_label(place) for place in range(2))
     if graded:
@@ -336,14 +336,14 @@ def choice_criterion(
     context_fields: Mapping[str, str] | None = None,
     prediction_field: str | None = None,
 ) -> Criterion:
-    """The criterion of a best-of-N question: one nominal option per place, named ``Option 1`` to ``Option N``.
+    """Return the criterion of a best-of-N question: one nominal option per place, ``Option 1`` to ``Option N``.
 
     Args:
         name: Names the scores.
-        description: What makes a candidate the best.
+        description: The reasons that make a candidate the best.
         candidates: N.
-        context_fields: As in :class:`~evenhand.criteria.Criterion`.
-        prediction_field: As in :class:`~evenhand.criteria.Criterion`.
+        context_fields: The same as in :class:`~evenhand.criteria.Criterion`.
+        prediction_field: The same as in :class:`~evenhand.criteria.Criterion`.
     """
     options = tuple(Option(label=f"Option {place + 1}") for place in range(candidates))
     return Criterion(

@@ -100,7 +100,7 @@ class RowFunction(NamedTuple):
     """A function over rows.
 
     Attributes:
-        judge: What it does with checked options.
+        judge: The function of checked options.
         arguments: The model of its keywords.
         places: Its other arguments, but for the data.
     """
@@ -114,7 +114,7 @@ def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
     """Return the call of a function over rows, checked, without its data.
 
     Args:
-        name: Of the function.
+        name: The name of the function.
         given: Its arguments by their names.
 
     Raises:
@@ -137,7 +137,7 @@ def call(name: str, dataset: object, given: Mapping[str, Any]) -> Any:
     """Judge rows, all together or part by part; the result keeps the call.
 
     Args:
-        name: Of the function.
+        name: The name of the function.
         dataset: The rows.
         given: Its other arguments by their names.
     """
@@ -159,7 +159,7 @@ class ResponseRows:
         systems: The columns with responses.
         context_fields: Name shown -> column; None for those of what is judged.
         reference_field: The column with a known good answer.
-        guidelines: What the judge is told about judging.
+        guidelines: Instructions for the judge.
         kept: What a result repeats of the columns of the rows: their ids (:func:`~evenhand.data.fields.row_ids`) and
             groups (:func:`~evenhand.data.fields.row_groups`).
     """
@@ -185,7 +185,7 @@ class ResponseRows:
         return cls(rows, systems, context_columns(context), reference, options.guidelines, kept)
 
     def text(self, instance: int, system: str) -> str | None:
-        """A response; None where there is none.
+        """Return a response; None if there is none.
 
         Raises:
             InvalidInputError: If the row has no such column.
@@ -194,7 +194,7 @@ class ResponseRows:
         return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
     def row_id(self, instance: int) -> str:
-        """The id of a row; empty where it has none."""
+        """Return the id of a row; empty if it has none."""
         return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
 
     def subject(
@@ -224,7 +224,7 @@ class ResponseRows:
     def clusters(
         self, field: str | bool | None, *, labels: Iterable[str] = (), others: Iterable[str] = ()
     ) -> tuple[str | None, ...]:
-        """What each row belongs to; None where rows do not depend on each other.
+        """Return the cluster of each row; None if rows are independent.
 
         Args:
             field: The column that says so.
@@ -258,10 +258,10 @@ def run(
 
     Args:
         mode: The way of judging.
-        subjects: What is judged.
-        engine: Who judges.
+        subjects: The judged subjects.
+        engine: The judges.
         options: Whether it is only estimated.
-        systems: Whose responses are judged.
+        systems: The systems with the judged responses.
         parameters: What the result repeats of the data and the options.
     """
     judges = judges_of(engine, options.model, batch=options.batch)
@@ -376,7 +376,7 @@ def assessment_options(options: Assessment, engine: object, *, rubric: bool) -> 
 
 
 def _orders(given: str | None, *, shuffled: bool) -> str:
-    """The order of options that ``shuffle_options`` and ``orders`` ask for.
+    """Return the order of options that ``shuffle_options`` and ``orders`` ask for.
 
     Raises:
         InvalidInputError: If they contradict each other.
@@ -463,7 +463,7 @@ def example_pools(
     """Return criterion name -> its labelled cases; empty without examples.
 
     Args:
-        criteria: What is judged.
+        criteria: The criteria, rubric or checklist.
         options: With the rows of the examples.
         data: The rows that are judged, whose columns examples have too.
         gold_fields: Criterion name -> column with labels.
@@ -496,7 +496,7 @@ def example_pools(
 
 
 def _assessment_parameters(options: JudgeArguments, *, rubric: bool) -> dict[str, Any]:
-    """What a table repeats of the options of an assessment, as plain JSON; the rubric is in the table itself."""
+    """Return the options of an assessment that a table repeats, as plain JSON; the table itself has the rubric."""
     shared = {
         "guidelines": options.guidelines,
         "examples": len(options.examples or ()),
@@ -557,7 +557,7 @@ def _checklist(
 def _gold_answers(
     data: ResponseRows, instance: int, system: str, checklist: Checklist, fields: str | Mapping[str, str] | None
 ) -> tuple[Answer | None, ...]:
-    """The answers that a person gave to the items."""
+    """Return the answers that a person gave to the items."""
     items, row, who = checklist.items, data.rows[instance], f"instance {instance}: the gold answer is"
     if fields is None:
         return (None,) * len(items)
@@ -588,7 +588,7 @@ def _gold_answers(
 
 
 def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> list[Checklist]:
-    """The checklist of each row."""
+    """Return the checklist of each row."""
     if (given is None) == (field is None):
         raise InvalidInputError(
             f"checklist is {given!r} and checklist_field is {field!r}; give one of them: a checklist for all rows, or "
@@ -718,7 +718,7 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
 
 
 def _only_criterion(criteria: object, result: str, function: str) -> object:
-    """What is given as the criterion of a function that takes one."""
+    """Return the single criterion of a function that takes one."""
     given = listed(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(
@@ -819,7 +819,7 @@ def _with_prompt(options: GradeScoresArguments, name: str) -> GradeScoresArgumen
 def _graded_instances(
     subjects: Sequence[Subject], judges: Sequence[JudgeEngine], options: GradeScoresArguments, prompts: Sequence[str]
 ) -> Iterator[GradedInstance]:
-    """What is asked under each prompt, one after the other within one budget."""
+    """Yield the graded instances of each prompt, one prompt after the other within one budget."""
     for prompt in prompts:
         mode = GradeMode(_with_prompt(options, prompt))
         results = list(zip(subjects, mode.judge(subjects, judges), strict=True))
@@ -839,7 +839,7 @@ def _graded_instances(
 
 
 def _candidates_of(row: Row, place: int, columns: str | tuple[str, ...]) -> Mapping[str, str | None]:
-    """The candidates of one row."""
+    """Return the candidates of one row."""
     if isinstance(columns, str):
         held = field_of(row, columns, place, "response_fields")
     else:

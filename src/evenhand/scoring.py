@@ -61,21 +61,21 @@ GRADED_ON_OTHERS: Final = (
     "A Grade Score is that of the scored votes. Had the unscored votes been scored it could be another one; how far it "
     "could move is not known."
 )
-"""What unscored votes mean for a score that has no bounds."""
+"""The note on unscored votes for a score that has no bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyMeasures:
-    """What became of the votes that were asked for. What is missing says why.
+    """Counts of the replies to the votes asked for. A missing number gives the reason.
 
     Attributes:
-        num_clusters: Clusters that the instances are of.
+        num_clusters: The number of clusters of the instances.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored_counts: How many votes and verdicts are unscored, and why.
-        readings: How the others were read; see :func:`count_readings`.
-        reasks: How many times a judge was asked again.
-        usage: What all calls consumed.
-        spending: Of the engines that send something, what was bought and wasted; None where none was asked.
+        unscored_counts: The numbers of unscored votes and verdicts, and the reasons.
+        readings: The ways in which the selections were read; see :func:`count_readings`.
+        reasks: The number of times that a judge was asked again.
+        usage: The usage of all calls.
+        spending: The replies bought and wasted by engines that send requests; None if none was asked.
     """
 
     num_clusters: int | Missing = measure("count")
@@ -89,7 +89,7 @@ class ReplyMeasures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteMeasures(ReplyMeasures):
-    """What the votes say of the judging. What is missing says why.
+    """Measures of the judging, from its votes. A missing number gives the reason.
 
     Attributes:
         positional_bias: The share of the questions read in several orders on which a judge changed its mind.
@@ -112,15 +112,15 @@ class ScoreSummary(VoteMeasures):
 
     Attributes:
         num_instances: Instances judged.
-        unscored_bounds: The bounds of the score, where too many votes are unscored for its mean to lead; else None.
-        num_unscored: Instances without a score to which the criterion applies; they are not in ``score``.
+        unscored_bounds: The bounds of the score, if too many votes are unscored for its mean to lead; else None.
+        num_unscored: Instances without a score to which the criterion applies; ``score`` excludes them.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
-        num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
+        num_na: Instances to which the criterion does not apply; ``score`` excludes them.
         score: The mean of the instances' scores.
         score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
             or whose orders contradict each other, counts the lower end of its criterion's range.
         score_if_unscored_1: The same with the highest value, and the upper end.
-        covered_mass: How much of the probability expected values rest on: the mean of
+        covered_mass: The probability behind expected values: the mean of
             :func:`~evenhand.aggregation.verdict.mean_covered_mass` over the instances with probabilities; missing
             for scores of the options selected.
     """
@@ -147,13 +147,13 @@ def summarize(
     level: Level = 0.95,
     covered_masses: Sequence[float | None] = (),
 ) -> ScoreSummary:
-    """Scores with intervals over instances, or the clusters that they are of; one verdict an instance.
+    """Return scores with intervals over instances, or their clusters; one verdict per instance.
 
     Args:
-        verdicts: One an instance, with all its votes.
-        ranges: Of each verdict the :attr:`~evenhand.criteria.Criterion.score_range` of its criterion; empty for [0, 1]
+        verdicts: One per instance, with all its votes.
+        ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of each verdict's criterion; empty for [0, 1]
             throughout. The bounds of the mean are the least and the greatest of them.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
             options selected. Columns have their own.
     """
@@ -189,10 +189,10 @@ def summarize(
 def reply_measures(
     votes: Sequence[Sequence[Vote]] | VoteColumns, *, rows: IntArray | None = None, level: Level
 ) -> dict[str, Any]:
-    """The fields of :class:`ReplyMeasures`; the interval is over instances.
+    """Return the fields of :class:`ReplyMeasures`; the interval is over instances.
 
     Args:
-        votes: On each question.
+        votes: The votes on each question.
         rows: Shape of the questions: the number of the instance of each, from 0; by default each has its own.
         level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
@@ -218,14 +218,14 @@ def vote_measures(
     level: Level,
     width: float = 1.0,
 ) -> tuple[dict[str, Any], tuple[Interval | None, ...]]:
-    """The fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
+    """Return the fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
 
     Args:
         verdicts: With all their votes.
-        *others: Other numbers of each verdict, in [0, 1]; None or NaN where it has none.
+        *others: Other numbers of each verdict, in [0, 1]; None or NaN if it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
-        width: Of the range of the values that are voted on; draws spread by half of it at most.
+        width: The width of the range of the values; draws spread by half of it at most.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
     rows = np.arange(len(columns)) if rows is None else rows
@@ -257,7 +257,7 @@ def vote_measures(
 
 
 def count_replies(votes: Sequence[Vote]) -> tuple[int, int]:
-    """How many replies named an option, and how many replies there were; a re-ask follows one that named none."""
+    """Count the replies that named an option, and all replies; a re-ask follows one that named none."""
     named, replies = VoteColumns.of([votes]).replies()[0].tolist()
     return int(named), int(replies)
 

@@ -74,8 +74,8 @@ class FunctionCall:
     """The call of a function over rows, with all its arguments but the rows. It can be pickled.
 
     Attributes:
-        name: Of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
-        function: What it does with checked options.
+        name: The name of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
+        function: The function of checked options.
         places: Its other arguments that are not keywords, ``engine`` among them.
         options: Its keywords, checked.
     """
@@ -133,7 +133,7 @@ class FunctionCall:
 
 
 class _Unit(NamedTuple):
-    """A row of the data; of data with one row per response, all rows of a prompt."""
+    """A row of the data; if the data have one row per response, all rows of a prompt."""
 
     id: str
     digits: str
@@ -147,10 +147,10 @@ class Block:
     """Rows that are judged together.
 
     Attributes:
-        number: Of the part that holds them.
+        number: The number of the part that holds them.
         first: The index of the first in the whole run.
         rows: The rows, with ids and the digits of their contents.
-        names: What messages call them.
+        names: Their names in messages.
     """
 
     number: int
@@ -196,7 +196,7 @@ class Block:
         replace(result, run_file=record).save_part(self.path(folder), self.first)
 
     def votes_held(self, folder: Path) -> int | None:
-        """Return the number of votes in the part; None where it must be judged, or judged again.
+        """Return the number of votes in the part; None if it must be judged, or judged again.
 
         Raises:
             InvalidInputError: If it is not a part, or holds other rows.
@@ -296,7 +296,7 @@ class Stream:
         job: The call of a function.
         batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
         judges: The judges.
-        folder: Where the parts are written.
+        folder: The folder of the parts.
         first: The first rows.
         votes: The number of votes about the first rows.
         limit: Take this many rows at most.
@@ -329,7 +329,7 @@ class Stream:
 
     @property
     def part_rows(self) -> int:
-        """The number of rows in a part; with batches as many as make the blocks that are judged at once a wave."""
+        """The number of rows in a part; with batches enough for one wave of the blocks that are judged at once."""
         waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in self.judges if isinstance(judge, BatchJudge)]
         votes, rows = max([VOTES_OF_A_PART, *waves]), len(self.first.ids)
         return self.job.options.part_rows or max(FEWEST_ROWS, votes * rows // max(self.votes, rows))
@@ -380,7 +380,7 @@ def judge_stream(
     Args:
         job: The function and its arguments, with the folder and the size of a part.
         batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
-        count: How many rows there are, where that is known.
+        count: The number of rows, if it is known.
         limit: Take this many rows at most.
         record: The run, as results keep it.
 
@@ -499,9 +499,9 @@ def _check_same_run(header: Mapping[str, Any], fresh: Results, folder: Path) -> 
     """Check that a part was made as a result is made now.
 
     Args:
-        header: Of the part.
+        header: The header of the part.
         fresh: A result of some rows, made now.
-        folder: Of the part, for the message.
+        folder: The folder of the part, for the message.
 
     Raises:
         InvalidInputError: If something differs that changes verdicts or scores.

@@ -1,4 +1,4 @@
-"""What a judge said: completions, votes and verdicts, as frozen values that travel as JSON.
+"""Completions, votes and verdicts, as frozen values that travel as JSON.
 
 A vote or a verdict without a selected option is unscored, and says why; it is never a zero, never the nearest
 label, never a guess. An NA vote is not unscored: the judge answered, and said that the question does not apply.
@@ -41,18 +41,18 @@ UnscoredReason = Literal[
     "abstained",
     "not_asked",
 ]
-"""Why nothing was selected. The first eight are read off the reply: ``quoted`` where its only verdict also stands in
-a text that was judged, ``no_match`` where it is in none of the forms of a verdict, ``too_long`` where it is longer
-than what is read, and paid for all the same; ``engine_error`` means that there was no reply; ``budget``,
-``mock_mode`` (unitxt's) and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders disagree
+"""Why nothing was selected. The first eight depend on the reply: ``quoted`` if its only verdict is also in a text that
+was judged, ``no_match`` if it has none of the forms of a verdict, ``too_long`` if it is longer than the limit for
+reading, and still paid for; ``engine_error`` means that there was no reply; ``budget``, ``mock_mode`` (unitxt's) and
+``offline`` that no judge was asked; ``inconsistent`` is a verdict whose orders disagree
 under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, or a rubric or checklist
 whose weights are 0, so that no score is defined; ``missing_response`` is a contest that was not judged, because a
 system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of votes that were
-recorded elsewhere, ``abstained`` is one that somebody who was asked did not give, and ``not_asked`` a question on
-which nothing was recorded at all."""
+recorded elsewhere, ``abstained`` means that a rater was asked and did not vote, and ``not_asked`` that nothing was
+recorded for the question."""
 
 WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
-"""The reasons of votes that were held back on purpose: nobody was asked, and they say nothing about a judge."""
+"""The reasons of votes that were held back on purpose: no judge was asked, and they say nothing about a judge."""
 
 REASON_BY_FINISH: Mapping[str | None, UnscoredReason] = {
     "length": "truncated",
@@ -71,7 +71,7 @@ Message = dict[str, str]
 
 
 def without_lone_surrogates(text: str) -> str:
-    r"""The text with half characters replaced, which no file, journal or request can carry.
+    r"""Return the text with half characters replaced, which no file, journal or request can carry.
 
     A reply or a row of data that was cut in the middle of an emoji ends in one.
 
@@ -84,7 +84,7 @@ def without_lone_surrogates(text: str) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell holds nothing: None, the NaN of Python or numpy, or what pandas has for nothing (NA, NaT).
+    """Return whether a cell is empty: None, the NaN of Python or numpy, or the empty values of pandas (NA, NaT).
 
     >>> import numpy, pandas
     >>> [is_missing(cell) for cell in (None, float("nan"), numpy.float32("nan"), pandas.NA, "nan", 0.0, [])]
@@ -110,7 +110,7 @@ _Value = TypeVar("_Value", bound=Hashable)
 
 @lru_cache(maxsize=4096)
 def held_once(value: _Value) -> _Value:
-    """The value, or an equal one that is held already: votes hold few different orders and matches.
+    """Return the value, or an equal one that is held already: votes hold few different orders and matches.
 
     >>> held_once((0, 1, len("ab"))) is held_once((0, 1, 2))
     True
@@ -120,7 +120,7 @@ def held_once(value: _Value) -> _Value:
 
 @frozen_value
 class Match(FrozenValue):
-    """Which of the offered labels a reply names.
+    """The offered label that a reply names.
 
     Attributes:
         index: The label's index, or None.
@@ -135,17 +135,17 @@ class Match(FrozenValue):
 
 @frozen_value
 class Usage(FrozenValue):
-    """What one or more calls consumed.
+    """The consumption of one or more calls.
 
     Attributes:
         calls: Calls sent to the engine and answered (a reply taken from the journal is not a call).
         cached: Replies taken from the journal.
         requests: Requests sent for all calls, retries and calls without a reply included; 0 for engines that send none.
         lost: Of these, those that brought no reply and may have been billed all the same.
-        prompt_tokens: As the server counted them, journaled replies included.
-        completion_tokens: As the server counted them, journaled replies included.
+        prompt_tokens: The tokens as the server counted them, journaled replies included.
+        completion_tokens: The tokens as the server counted them, journaled replies included.
         cached_tokens: Of the prompt tokens of replies newly bought, those that the server's own cache held.
-        cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
+        cost: US dollars spent by the calls; None if the price is not known. Journaled replies cost nothing.
         at_risk: US dollars at most that the lost requests cost, and the unreported replies beyond their ``cost``, where
             ``max_cost`` was to be kept; else 0.
         unreported: Calls answered with no usage, or with less than the texts have; their ``cost`` is the least.
@@ -167,11 +167,11 @@ class Usage(FrozenValue):
 
 
 NOTHING_USED = Usage()
-"""What no call consumed."""
+"""The usage without calls."""
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """What many calls consumed together."""
+    """Return the sum of the usage of many calls."""
     calls = cached = requests = lost = prompt_tokens = completion_tokens = cached_tokens = unreported = 0
     cost: float | None = None
     at_risk = 0.0
@@ -206,7 +206,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 class TokenLogprob(FrozenValue):
     """One generated token with its log-probability, and the likeliest tokens at its place.
 
-    A log-probability is None where the server sent none, or what is no number.
+    A log-probability is None if the server sent none, or what is no number.
     """
 
     token: SoundText
@@ -220,7 +220,7 @@ class Completion(FrozenValue):
 
     Attributes:
         text: The reply; None when the server sent no content.
-        finish_reason: As the server named it: ``stop``, ``length``, ``content_filter``, …; ``too_long`` for a reply
+        finish_reason: As named by the server: ``stop``, ``length``, ``content_filter``, …; ``too_long`` for a reply
             that was not read, because it is longer than what is read.
         prompt_tokens: Tokens of the request, where the server counted them and not too few for its text.
         completion_tokens: Tokens of the reply and its reasoning, where the server counted them and not too few.
@@ -256,7 +256,7 @@ class Completion(FrozenValue):
 
     @property
     def usage(self) -> Usage:
-        """What this reply consumed."""
+        """The usage of this reply."""
         tokens = {"prompt_tokens": self.prompt_tokens or 0, "completion_tokens": self.completion_tokens or 0}
         if self.cached:
             return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
@@ -274,11 +274,11 @@ StopConfidence = float | Literal["predictive"] | None
 
 @frozen_value
 class EarlyStop(FrozenValue):
-    """That a judge's draws in one order could end before all were made, because of what they said.
+    """The rule by which a judge's draws in one order could end before all were made.
 
     Attributes:
         planned: Draws of the prompt at most.
-        confidence: The rule that ended them: ``predictive``, a posterior, or None where nothing could change any more.
+        confidence: The rule that ended them: ``predictive``, a posterior, or None if nothing could change any more.
     """
 
     planned: int
@@ -305,7 +305,7 @@ class Prompts(Mapping[str, list[Message]]):
         Args:
             messages: By stage.
             like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
-            known: What they repeat parts of, and is held anyway.
+            known: Texts that they repeat in part, and that are held anyway.
         """
         written = json_bytes(dict(messages))
         nonces = dict.fromkeys(found[1].decode() for found in islice(_NONCE.finditer(written), _MOST_NONCES))
@@ -321,13 +321,13 @@ class Prompts(Mapping[str, list[Message]]):
         self._packed = _packed(written, known)
 
     def as_json(self) -> bytes:
-        """The plain mapping as JSON."""
+        """Return the plain mapping as JSON."""
         unpacker = zlib.decompressobj(zdict=self._known) if self._known else zlib.decompressobj()
         written = unpacker.decompress(self._packed)
         return _POINTER.sub(lambda found: json_bytes(self._like[int(found[1])])[1:-1], written)
 
     def plain(self) -> dict[str, list[Message]]:
-        """The plain mapping."""
+        """Return the plain mapping."""
         found: dict[str, list[Message]] = from_json(self.as_json())
         return found
 
@@ -375,13 +375,13 @@ _POINTER = re.compile(rb"\x00(\d+)\x00")  # JSON itself never holds this charact
 
 @lru_cache(maxsize=128)
 def _packed(written: bytes, known: bytes) -> bytes:
-    """What is written, compressed; held once where it was packed lately."""
+    """Return the text compressed; the same object for a text that was packed lately."""
     packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
     return packer.compress(written) + packer.flush()
 
 
 def json_bytes(value: object) -> bytes:
-    """A value as JSON, half characters replaced."""
+    """Return a value as JSON, half characters replaced."""
     try:
         return to_json(value)
     except PydanticSerializationError:  # half a character, which nothing can carry
@@ -393,10 +393,10 @@ class Vote(FrozenValue):
     """One answer to one question: one judge, one order, one sample.
 
     Attributes:
-        judge_id: Which judge.
+        judge_id: The judge.
         order: The permutation shown: place ``i`` showed the option (or response) ``order[i]`` of the criterion's
             own order.
-        sample: Which of the repeated draws, from 0.
+        sample: The number of the draw among repeated draws, from 0.
         selected_index: The option selected, in the criterion's own order; None when unscored.
         selected_label: Its label; for a comparison in the criterion's own order too, not as it was shown.
         value: Its value, where it has one.
@@ -406,14 +406,14 @@ class Vote(FrozenValue):
         summary: A summary of the assessment, where one was asked for.
         completion: The reply that the selection was read from. Its reasoning trace begins with that of the assessment,
             where that was a reply of its own.
-        match: How the selection was read.
+        match: The way in which the selection was read.
         unscored_reason: Why nothing was selected, when nothing was.
         error: The engine's message, when a call failed.
         weight: The judge's weight in the panel.
-        reasks: How many times the judge was asked again to name an option.
-        usage: What all calls of this vote consumed.
+        reasks: The number of times that the judge was asked again to name an option.
+        usage: The consumption of all calls of this vote.
         prompts: Stage -> the messages sent, for the stages that ran.
-        early_stop: The rule that could end the draws that this is one of; None where their number was fixed.
+        early_stop: The rule that could end the draws that this is one of; None if their number was fixed.
     """
 
     judge_id: Name
@@ -458,11 +458,11 @@ class Vote(FrozenValue):
 
 
 ALWAYS_DRAWN = 2
-"""Draws of a judge in one order that are made whatever they say, except as in :func:`unselected_draws`."""
+"""The number of draws of a judge in one order that are made in any case, except as in :func:`unselected_draws`."""
 
 
 def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
-    """The votes that were cast whatever the others said: all where the number of draws was fixed, else the first two.
+    """Return the votes that are cast in any case: all if the number of draws was fixed, else the first two.
 
     Of draws that could stop after one, the first: those of two, and those under a confidence that a single draw
     reaches (P(θ > ½) is ¾ then).
@@ -476,7 +476,7 @@ def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def is_always_drawn(sample: int, stop: EarlyStop | None) -> bool:
-    """Whether a draw is made whatever the others say: see :func:`unselected_draws`.
+    """Return whether a draw is made in any case: see :func:`unselected_draws`.
 
     Args:
         sample: Its number.
@@ -490,7 +490,7 @@ def is_always_drawn(sample: int, stop: EarlyStop | None) -> bool:
 
 @frozen_value
 class Verdict(FrozenValue):
-    """What the votes on one question come to.
+    """The result of the votes on one question.
 
     Attributes:
         selected_index: The option selected, in the criterion's own order; None when unscored or a pairwise tie that
@@ -505,8 +505,8 @@ class Verdict(FrozenValue):
         spread: The mean over judges and orders of the population standard deviation of the values drawn; None without
             repeated draws, and where they could stop early.
         draw_variance: The mean over judges and orders of the sample variance of the values drawn: what the variance of
-            a draw is estimated by, without the bias that ``spread`` has for few draws; None where ``spread`` is.
-        position_consistent: Whether every judge selected the same option in all orders; None where no judge answered in
+            a draw is estimated by, without the bias that ``spread`` has for few draws; None if ``spread`` is.
+        position_consistent: Whether every judge selected the same option in all orders; None if no judge answered in
             two.
         bounds: ``aggregated_value`` if every unscored vote had selected the option of the lowest, and of the highest,
             value; None when no vote is unscored.
@@ -531,7 +531,7 @@ class Verdict(FrozenValue):
 
     @property
     def score(self) -> float | None:
-        """The number that the votes were aggregated to; None where there is none."""
+        """The number that the votes were aggregated to; None if there is none."""
         return self.aggregated_value
 
     @property
@@ -561,4 +561,4 @@ class Verdict(FrozenValue):
 
 
 MISSING_RESPONSE = Verdict(unscored_reason="missing_response")
-"""The verdict on an instance that has no response to judge: nobody was asked."""
+"""The verdict on an instance that has no response to judge: no judge was asked."""

@@ -19,10 +19,6 @@ def test_a_cluster_is_the_same_however_the_number_was_read():
     assert read_clusters(given, "doc") == ("2", "2", "2", "2.0", "two")
 
 
-def test_a_column_inside_a_column_can_name_the_clusters():
-    assert read_clusters([{"meta": {"doc": "a"}}, {"meta": {"doc": "b"}}], "meta/doc") == ("a", "b")
-
-
 @pytest.mark.parametrize("nothing", [None, float("nan"), "", "  "])
 def test_a_row_that_belongs_to_nothing_is_named(nothing):
     with pytest.raises(InvalidInputError, match=r"row 1 has .* in 'doc', which cluster_field names"):

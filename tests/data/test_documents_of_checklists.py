@@ -6,54 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.data.documents import checklist_document, read_checklist
-from evenhand.data.plain import parse_yaml
 from evenhand.errors import InvalidCriterionError
-
-WRITTEN = """
-name: minutes
-description: For the minutes of a meeting.
-prediction_field: notes
-context_fields: {the transcript: transcript}
-items:
-  - Does every task have an owner?
-  - question: Is every owner somebody who was there?
-    weight: 50
-    category: tasks
-    prerequisites: [1]
-    na: true
-  - {name: dates, question: "Does every task have a date?", weight: 0, prerequisites: [2, "1"]}
-  - {question: "Is every date in the future?", prerequisites: [dates, 3]}
-"""
-READ = Checklist(
-    name="minutes",
-    description="For the minutes of a meeting.",
-    prediction_field="notes",
-    context_fields={"the transcript": "transcript"},
-    items=(
-        ChecklistItem(question="Does every task have an owner?"),
-        ChecklistItem(
-            question="Is every owner somebody who was there?",
-            weight=50,
-            category="tasks",
-            prerequisites=("1",),
-            na=True,
-        ),
-        ChecklistItem(name="dates", question="Does every task have a date?", weight=0, prerequisites=("2", "1")),
-        # the third item is called dates, so the number 3 means that name
-        ChecklistItem(question="Is every date in the future?", prerequisites=("dates", "dates")),
-    ),
-)
-
-
-def test_a_checklist_is_what_was_written():
-    assert read_checklist(parse_yaml(WRITTEN, "the text"), "the text") == READ
-
-
-def test_a_row_of_a_dataset_may_fill_what_is_missing_with_null():
-    empty = {"name": None, "weight": None, "category": None, "na": None, "prerequisites": None}
-    rows = [{"question": "Is it polite?", **empty}, {"question": "Is it short?", **empty, "weight": 2.0}]
-    assert [item.weight for item in read_checklist(rows, "the row").items] == [1.0, 2.0]
-    assert read_checklist(rows[:1], "the row") == read_checklist(["Is it polite?"], "the row")
 
 
 def with_item(**fields):

@@ -54,17 +54,6 @@ def test_a_value_as_the_judge_reads_it(value, text):
     assert text_of(value) == text
 
 
-def test_what_is_not_json_is_written_by_its_name():
-    assert text_of({"path": pytest}).startswith('{"path": "<module')
-
-
-def test_the_context_is_shown_under_its_names():
-    assert context_of(ROW, {"the question": "question", "from": "meta/source/name"}, CRITERION, 0) == {
-        "the question": "Why?",
-        "from": "wiki",
-    }
-
-
 @pytest.mark.parametrize("field", ["reference", "references"])
 def test_a_missing_reference_field_is_filled_from_the_references(field):
     fields = {"reference": field}
@@ -73,12 +62,6 @@ def test_a_missing_reference_field_is_filled_from_the_references(field):
     assert context_of({field: ["own", "other"]}, fields, CRITERION, 0) == {"reference": "own\n\nother"}
     with pytest.raises(InvalidInputError, match="context_fields"):
         context_of(ROW, fields, CRITERION, 0)
-
-
-def test_the_criterion_says_what_is_shown_when_nobody_else_does():
-    assert context_of(ROW, None, CRITERION, 0) == {"question": "Why?"}
-    with pytest.raises(InvalidInputError, match=r"instance 3 has no field 'question', which the criterion 'good'"):
-        context_of({"ask": "Why?"}, None, CRITERION, 3)
 
 
 def test_leaving_out_what_the_criterion_is_judged_by_is_told():

@@ -1,12 +1,8 @@
 """YAML and JSON as plain data: what a person means by it, and what is refused with its line."""
 
-import io
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from evenhand.data.plain import parse_json, parse_yaml, read_document
 from evenhand.errors import ArtifactError
@@ -95,23 +91,6 @@ def test_what_json_may_not_say(written, message):
         parse_json(written, "the text")
     assert str(caught.value).startswith("the text ")
     assert message in str(caught.value)
-
-
-NUMBERS = st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False)
-PLAIN = st.recursive(
-    st.none() | st.booleans() | NUMBERS | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abcxyz", min_size=1), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@given(PLAIN)
-def test_what_ruamel_writes_is_read_back(data):
-    written = io.StringIO()
-    writer = YAML(typ="safe", pure=True)
-    writer.allow_unicode = False
-    writer.dump(data, written)
-    assert parse_yaml(written.getvalue(), "the text") == data
 
 
 def test_the_ending_says_how_a_file_is_read(tmp_path):

@@ -7,18 +7,10 @@ import pytest
 from evenhand.data.cells import (
     YES_OR_NO,
     LabelReader,
-    VoteColumn,
-    cast_votes,
-    columns_within,
     named_votes,
 )
 from evenhand.errors import InvalidInputError
 from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
-
-
-def cast(votes, criterion):
-    (found,) = cast_votes(columns_within(VoteColumn("votes", (votes,))), 1, LabelReader(criterion))
-    return found
 
 
 def read(criterion, vote):
@@ -94,19 +86,6 @@ def test_a_vote_is_read(criterion, vote, index):
 def test_what_is_no_option_is_refused(criterion, vote):
     with pytest.raises(InvalidInputError, match="is not an option of"):
         read(criterion, vote)
-
-
-def test_an_option_of_na_and_an_abstention_are_not_the_same():
-    said_na, said_nothing = cast(["N/A", None], SAFE)
-    assert said_na.na
-    assert said_na.unscored_reason is None
-    assert not said_nothing.na
-    assert said_nothing.unscored_reason == "abstained"
-    assert said_nothing.selected_index is None
-
-
-def test_a_mapping_of_votes():
-    assert named_votes({"ann": "yes"}, "instance 0") == named_votes('{"ann": "yes"}', "instance 0") == {"ann": "yes"}
 
 
 @pytest.mark.parametrize("recorded", ["yes", 1, None, "[yes"])

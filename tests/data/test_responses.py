@@ -35,10 +35,6 @@ def test_anything_else_is_an_error_that_names_the_instance(prediction):
         read_responses(prediction, 7)
 
 
-def test_the_systems_stand_in_the_order_of_the_first_instance():
-    assert common_systems([{"b": "", "a": ""}, {"a": "", "b": ""}]) == ("b", "a")
-
-
 def test_the_first_instance_that_differs_is_named_with_the_difference():
     rows = [{"a": "", "b": ""}, {"a": "", "b": ""}, {"a": "", "c": ""}, {"d": ""}]
     with pytest.raises(InvalidInputError) as caught:

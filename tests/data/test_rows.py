@@ -8,10 +8,9 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 
-from evenhand.criteria import yes_no_criterion
 from evenhand.data.rows import read_file, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.raters import aggregate_votes, agreement
+from evenhand.raters import aggregate_votes
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 
@@ -19,10 +18,6 @@ ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 @pytest.fixture
 def dataset():
     return datasets.Dataset.from_list(ROWS)
-
-
-def test_a_streamed_data_set_is_read(dataset):
-    assert read_rows(dataset.to_iterable_dataset()) == ROWS
 
 
 def test_a_split_is_named_or_the_only_one(dataset):
@@ -109,14 +104,6 @@ def test_the_kinds_of_file(tmp_path, dataset):
     assert read_file(tmp_path / "splits", "test") == ROWS
 
 
-def test_text_with_a_byte_order_mark_and_unusual_line_ends(tmp_path):
-    """U+2028 ends a line for Python's splitlines, and neither in JSONL nor in CSV."""
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + '{"q": "a\u2028b"}\r\n{"q": "c"}'.encode())
-    assert read_file(path) == [{"q": "a\u2028b"}, {"q": "c"}]
-    assert read_file(write(tmp_path / "rows.csv", "q,n\na\u2028b,1\n")) == [{"q": "a\u2028b", "n": "1"}]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -144,19 +131,6 @@ def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
         read_file(write(tmp_path / name, text))
 
 
-def test_a_file_that_is_not_text(tmp_path):
-    (tmp_path / "rows.jsonl").write_bytes(b'{"q": "\xff"}')
-    with pytest.raises(InvalidInputError, match=r"is not UTF-8 text \(byte 7\)"):
-        read_file(tmp_path / "rows.jsonl")
-
-
-def test_a_path_that_is_not_there(tmp_path):
-    with pytest.raises(InvalidInputError, match="there is no file or folder"):
-        read_file(tmp_path / "none.jsonl")
-    with pytest.raises(InvalidInputError, match="is not a Hugging Face data set"):
-        read_file(tmp_path)
-
-
 def test_a_saved_result_is_no_data_set(tmp_path):
     aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.jsonl")
     message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.open reads"
@@ -181,14 +155,3 @@ def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
     for cell in ('{"ann": "yes", "ann": "no"}', "{'ann': 'yes', 'ann': 'no'}"):
         with pytest.raises(InvalidInputError, match=r"instance 0 has 'ann' twice|row 0 has 'ann' twice"):
             aggregate_votes([{"votes": cell}], "votes")
-
-
-def test_classes_of_a_data_set_are_read_by_their_names(tmp_path):
-    kinds = datasets.Features({"judge": datasets.Value("string"), "human": datasets.ClassLabel(names=["Yes", "No"])})
-    given = datasets.Dataset.from_dict({"judge": ["Yes", "No", "Yes"], "human": [0, 1, -1]}, features=kinds)
-    assert [row["human"] for row in read_rows(given)] == ["Yes", "No", None]
-    given.save_to_disk(tmp_path / "saved")
-    assert [row["human"] for row in read_file(tmp_path / "saved")] == ["Yes", "No", None]
-    # as values 0 and 1 would be No and Yes: agreement would be 0
-    (pair,) = agreement(given, "judge", yes_no_criterion("ok", "Is it?"), gold_fields="human", resamples=9).pairs
-    assert pair.accuracy.estimate == 1

@@ -4,16 +4,13 @@ import traceback
 import pytest
 
 import evenhand
-from evenhand.engines.journal import Journal
 from evenhand.engines.names import as_judge
-from evenhand.engines.remote import RemoteJudge
-from evenhand.errors import ArtifactError, EngineError, InvalidInputError, JournalError
+from evenhand.errors import InvalidInputError
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt import engines as artifacts
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.engines import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine
-from evenhand.unitxt.loading import register_catalog
-from tests.support.server import Fault, JudgeServer
+from tests.support.server import JudgeServer
 
 KEY = "sk-test-0123456789abcdefghij"
 
@@ -52,24 +49,6 @@ def test_it_is_an_ordinary_unitxt_engine(engine_at):
     assert engine.use_cache is False
 
 
-def test_one_failed_request_loses_no_other_reply(engine_at):
-    with JudgeServer(reply="Good", faults=[Fault("status", status=400, match="bad", times=1)]) as server:
-        engine = engine_at(server)
-        with pytest.raises(EngineError, match=r"1 of 3 requests.*journaled"):
-            engine.infer(instances("a", "bad", "c"))
-        assert list(engine.infer(instances("a", "bad", "c"))) == ["Good"] * 3
-        assert server.seen == 4
-
-
-def test_a_journal_that_fails_is_raised_as_itself(engine_at, monkeypatch):
-    def failing(*_):
-        raise JournalError("the file is damaged")
-
-    monkeypatch.setattr(Journal, "exchange", failing)
-    with JudgeServer(reply="Good") as server, pytest.raises(JournalError, match="the file is damaged"):
-        engine_at(server).infer(instances("a", "b"))
-
-
 @pytest.mark.parametrize("name", ["BaselineEngine", "LiteLLMEngine", "OpenAICompatibleEngine", "SimulatedEngine"])
 def test_every_option_has_a_field_with_the_same_default(name):
     plain, artifact = getattr(evenhand, name), getattr(artifacts, name)()
@@ -84,57 +63,6 @@ def test_an_engine_and_its_artifact_are_made_of_each_other():
     assert fetch_artifact(json.loads(artifact.to_json()))[0].engine == engine
     artifact.temperature = 0.5
     assert artifact.engine == engine.changed(temperature=0.5)  # made anew of what the fields are now
-
-
-def test_an_engine_is_made_once(monkeypatch):
-    made = []
-    monkeypatch.setattr(evenhand.LiteLLMEngine, "model_post_init", lambda self, _: made.append(self))
-    engine = artifacts.LiteLLMEngine(model="openai/m")
-    metric = DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engine)
-    metric.panel(), metric.evaluator(), metric.panel()
-    assert len(made) == 1
-
-
-def test_a_metric_takes_an_engine_that_is_a_plain_value():
-    engine = evenhand.SimulatedEngine(seed=3, name="biased")
-    metric = DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engine)
-    assert metric.panel() == [engine]
-    assert json.loads(metric.to_json())["inference_engine"] == {
-        "__type__": "simulated_engine",
-        "seed": 3,
-        "name": "biased",
-    }
-    assert fetch_artifact(json.loads(metric.to_json()))[0].panel() == [engine]
-
-
-def test_to_judge_hands_the_fields_over_and_makes_a_fresh_judge():
-    artifact = LiteLLMEngine(
-        model="openai/m", name="strict", temperature=None, stop="END", extra={"top_k": 1}, max_in_flight=3
-    )
-    judge = artifact.to_judge()
-    assert isinstance(judge, RemoteJudge)
-    assert judge.settings == evenhand.LiteLLMEngine(
-        model="openai/m", name="strict", temperature=None, stop=("END",), extra={"top_k": 1}, max_in_flight=3
-    )
-    assert artifact.to_judge() is not judge
-    assert artifact.get_engine_id() == "strict"
-
-
-def test_catalog_entries_load_and_say_what_they_need():
-    register_catalog()
-    for name, needed in (("litellm", "model"), ("openai_compatible", "base_url and model")):
-        entry, _ = fetch_artifact(f"engines.evenhand.{name}")
-        with pytest.raises(InvalidInputError, match=f"needs {needed}.*engines.evenhand.{name}"):
-            entry.to_judge()
-    entry, _ = fetch_artifact(
-        "engines.evenhand.openai_compatible"
-        "[base_url=http://localhost:8000,model=qwen/qwen3-8b,requests_per_minute=0.5,temperature=None]"
-    )
-    judge = entry.to_judge()
-    assert judge.settings == evenhand.OpenAICompatibleEngine(
-        base_url="http://localhost:8000/v1", model="qwen/qwen3-8b", requests_per_minute=0.5, temperature=None
-    )
-    assert judge.identity()["endpoint"] == "http://localhost:8000/v1"
 
 
 @pytest.mark.parametrize(
@@ -195,17 +123,6 @@ def test_an_id_that_makes_no_engine_is_one_error_in_one_line_without_its_values(
     assert "plain-pass-phrase" not in shown
     assert "Unitxt Error Context" not in shown
     assert "\n" not in str(caught.value)
-
-
-def test_the_requirements_of_an_engine_are_told_in_one_line(monkeypatch):
-    def fetch(identifier):
-        raise RuntimeError("Missing package(s):\n  vllm.")
-
-    monkeypatch.setattr("evenhand.unitxt.engines.fetch_artifact", fetch)
-    with pytest.raises(
-        ArtifactError, match=r"^the engine 'engines\.mine' cannot be made: Missing package\(s\): vllm\.$"
-    ):
-        as_judge("engines.mine")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 import asyncio
 import gzip
-import itertools
 import json
 from collections import Counter
 
@@ -9,52 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-import evenhand
-from evenhand.criteria import Criterion, Option
 from evenhand.engines.baseline import (
     BaselineEngine,
     TextStatistics,
     choose_option,
     quality,
-    response_statistics,
 )
 from evenhand.engines.calls import Calls
 from evenhand.judging.conversation import Flow, ask
 from evenhand.question import Question, comparison_criterion
 from tests.support.shared import shared_path
 
-LEVELS = Criterion(
-    name="quality",
-    description="How good is it?",
-    options=(
-        Option(label="Excellent", value=1.0),
-        Option(label="Good", value=0.75),
-        Option(label="Fair", value=0.5),
-        Option(label="Poor", value=0.25),
-        Option(label="Bad", value=0.0),
-        Option(label="Not applicable", na=True),
-    ),
-)
 REFERENCE = "The treaty was signed in Lisbon on 13 December 2007 by the heads of 27 states."
 CONTEXT = {"question": "When and where was the treaty signed, and by whom?"}
-
-
-def assessment(response, *, references=(REFERENCE,), context=CONTEXT, criterion=LEVELS):
-    return Question(id="q", criterion=criterion, responses=(response,), context=context, references=references)
 
 
 def comparison(*responses, criterion=None, references=(REFERENCE,), mode="compare"):
     if criterion is None:
         criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
     return Question(id="q", criterion=criterion, responses=responses, context=CONTEXT, references=references, mode=mode)
-
-
-def score(response, **how):
-    return quality(response_statistics(assessment(response, **how), response))
-
-
-def label(question):
-    return question.criterion.options[choose_option(question)].label
 
 
 def vote(question, order, flow=None):
@@ -98,41 +70,9 @@ def test_the_formula_without_references():
     assert quality(statistics) == pytest.approx(0.1875)
 
 
-def test_without_a_reference_refusal_repetition_and_copying_count():
-    good = "It was signed in the capital of Portugal, in December, by the heads of all member states."
-    for worse in ("I cannot answer that question.", "treaty " * 40, CONTEXT["question"], ""):
-        assert score(good, references=()) > score(worse, references=())
-
-
-def test_small_differences_are_ties_and_graded_levels_follow_the_difference():
-    close = ("In Lisbon on 13 December 2007.", "On 13 December 2007 in Lisbon.")
-    assert label(comparison(*close)) == "Tie"
-    graded = comparison_criterion("better", "Which?", graded=True)
-    assert label(comparison(REFERENCE, "No idea at all.", criterion=graded)) == "Response A is much better"
-    assert label(comparison("No idea at all.", REFERENCE, criterion=graded)) == "Response B is much better"
-    assert label(comparison(*close, criterion=graded)) == "Both are equally good"
-
-
-def test_equally_good_responses_are_told_apart_in_favour_of_neither_system():
-    criterion = comparison_criterion("better", "Which?")
-    for number in range(200):
-        pair = (f"x{number}a", f"x{number}b")
-        question = comparison(*pair, criterion=criterion, references=("unrelated words",))
-        swapped = comparison(*reversed(pair), criterion=criterion, references=("unrelated words",))
-        assert {label(question), label(swapped)} == {"Response A", "Response B"}
-
-
 TEXTS = st.text(max_size=60) | st.sampled_from(
     [REFERENCE, "Lisbon", "I'm sorry, I can't.", "ok " * 30, "\ud800", "今日は"]
 )
-
-
-@settings(deadline=None, max_examples=30)
-@given(TEXTS, TEXTS, st.lists(TEXTS, max_size=2))
-def test_any_text_has_a_quality_between_0_and_1(response, context, references):
-    question = assessment(response, references=tuple(references), context={"text": context})
-    assert 0 <= quality(response_statistics(question, response)) <= 1
-    assert not LEVELS.options[choose_option(question)].na
 
 
 @settings(deadline=None, max_examples=15)
@@ -147,18 +87,6 @@ def test_a_comparison_is_the_same_in_both_orders_and_mirrored_when_the_systems_a
     assert given_order.selected_index == reversed_order.selected_index is not None
     mirrored = vote(comparison(*reversed(pair), criterion=criterion), (0, 1))
     assert mirrored.value == 1 - given_order.value
-
-
-@pytest.mark.parametrize("flow", [Flow(generate_summaries=True), Flow(flow="one_step", generate_summaries=True)])
-def test_an_assessment_is_the_same_in_every_order_and_says_what_it_counted(flow):
-    question = assessment("In Lisbon on 13 December 2007.")
-    votes = [vote(question, order, flow) for order in itertools.islice(itertools.permutations(range(6)), 0, None, 60)]
-    assert len({one.selected_label for one in votes}) == 1
-    assert {one.match.kind for one in votes} <= {"exact", "json"}
-    assert all(one.judge_id == "baseline-text-statistics" for one in votes)
-    assert "word overlap with the nearest reference" in votes[0].assessment
-    assert votes[0].selected_label in votes[0].summary
-    assert votes[0].completion.model == "baseline-text-statistics"
 
 
 def test_it_agrees_with_people_above_chance():
@@ -184,15 +112,3 @@ def test_it_agrees_with_people_above_chance():
     assert len(people) == 894
     assert agreement > 0.5 + 4 * (0.25 / 894) ** 0.5  # four standard errors of a coin
     assert cohen_kappa_score(people, baseline) > 0.15
-
-
-@pytest.mark.parametrize("text", ["same", "Yes", ""])
-def test_the_same_text_twice_is_a_tie_between_the_orders(text):
-    question = Question(
-        id="1", criterion=comparison_criterion("better", "Which is better?"), responses=(text, text), mode="compare"
-    )
-    assert [choose_option(question, first_shown=place) for place in (0, 1)] == [0, 1]
-    contest = evenhand.winrates(
-        [{"x": text, "y": text}], question.criterion, BaselineEngine(), response_fields=["x", "y"], progress=False
-    )
-    assert contest.winrate("x").estimate == contest.winrate("y").estimate == 0.5

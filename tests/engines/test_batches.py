@@ -12,17 +12,13 @@ import evenhand
 from evenhand.cli import main
 from evenhand.engines import batches
 from evenhand.engines.base import Request
-from evenhand.engines.batch_providers import anthropic_completion
 from evenhand.engines.batches import BatchRecords
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, canonical_json, describe_request
-from evenhand.engines.names import judges_of, one_step_in_batches
-from evenhand.engines.remote import RemoteJudge
 from evenhand.errors import InvalidInputError
 from evenhand.integrations.ray_data import judge_on_ray
 from evenhand.row_runs import job_of
-from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
 from tests.support.server import Reply
@@ -201,17 +197,6 @@ def test_number_and_size_split_batches(server, journal, shape):
     assert set(server.answered.values()) == {1}
 
 
-def test_what_a_server_refuses_to_be_asked_for_is_left_out(server, journal):
-    server.plan = Plan(failed=dict.fromkeys(range(8), (400, "response_format is not supported")))
-    schema = {"response_schema": SCHEMA}
-    replies = ask(engine(server), journal, **schema)
-    assert set(replies) == {"Good", "Bad"}
-    assert [["response_format" in line["body"] for line in batch.lines] for batch in server.batches] == [
-        [True] * 8,
-        [False] * 8,
-    ]
-
-
 def test_anthropic_is_asked_in_its_own_words(server, journal, monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-ant-secret")
     given = {"api_key_env": "MY_KEY", "stop": ["END"], "temperature": 0.5, "structured_output": True}
@@ -276,13 +261,6 @@ def test_what_cannot_work_is_refused_before_anything_is_sent(server, journal):
         with pytest.raises(InvalidInputError, match=rf"'{model}', and batch=True sends batches to .*leave batch out"):
             evenhand.LiteLLMEngine(model=model, batch=True)
     assert not server.batches
-
-
-def test_a_model_of_litellm_is_asked_by_the_name_that_its_provider_has_for_it(server, journal, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
-    fields = {"api_base": server.base_url, "batch": True, "batch_interval": 0.01, "structured_output": False}
-    assert ask(evenhand.LiteLLMEngine(model="openai/judge", **fields), journal) == directly(server)
-    assert {line["body"]["model"] for line in server.batches[0].lines} == {"judge"}
 
 
 # Processes that end
@@ -403,42 +381,6 @@ def test_two_processes_with_one_journal_send_a_batch_once(server, tmp_path):
     assert max(server.submitted.values()) == 1
 
 
-def test_metrics_are_asked_in_one_step_in_batches_where_a_flow_is_theirs_to_choose():
-    fields = {"inference_engine": evenhand.OpenAICompatibleEngine(base_url="http://localhost:1/v1", model="m")}
-    direct = {"criteria": "criteria.evenhand.direct.relevance", **fields}
-    assert evenhand.DirectJudge(**direct).options.flow == "two_step"
-    assert evenhand.DirectJudge(**direct, batch=True).options.flow == "one_step"
-    assert evenhand.DirectJudge(**direct, batch=True, flow="two_step").options.flow == "two_step"
-    checklist = evenhand.ChecklistJudge(checklist="checklists.evenhand.summary", batch=True, **fields)
-    assert checklist.options.flow == "two_step"  # which a checklist does not take: its mode says how it asks
-    [judge] = checklist.panel()
-    assert judge.identity() == fields["inference_engine"].to_judge().identity()
-    assert judge.concurrency > 1000
-
-
-def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
-    rows = [{"id": f"row {number}", "response": f"answer {number}"} for number in range(20)]
-    how = {"journal": tmp_path / "journal.sqlite3", "id_field": "id"}
-    for options in ({"batch": True}, {"batch": None}):  # the option, or the engine itself
-        judge = engine(server, batch=options["batch"] is None, temperature=0.25 if options["batch"] else 0.5)
-        told = {**how, **options}
-        streamed = evenhand.judge(rows, "Is it good?", judge, stream_to=tmp_path / f"{options['batch']}", **told)
-        assert streamed.parameters["flow"]["flow"] == "one_step"
-        at_once = evenhand.judge(rows, "Is it good?", judge, **told)  # from the journal
-        assert [each.verdict.aggregated_value for each in streamed] == [
-            each.verdict.aggregated_value for each in at_once
-        ]
-        assert len(at_once) == 20
-    assert [len(batch.lines) for batch in server.batches] == [40, 40]  # both orders of the options
-
-
-def test_a_judge_of_batches_is_asked_directly_where_a_run_says_so(server):
-    judge = engine(server).to_judge()
-    assert judges_of(judge, None, batch=False) == (judge.judge,)
-    assert isinstance(judge.judge, RemoteJudge)
-    assert one_step_in_batches({}, judge)["flow"] == "one_step"
-
-
 def test_batches_are_not_for_a_cluster(server, tmp_path):
     with pytest.raises(InvalidInputError, match="sends batches"):
         judge_on_ray(
@@ -448,25 +390,6 @@ def test_batches_are_not_for_a_cluster(server, tmp_path):
             ),
             [{"response": "x"}],
         )
-
-
-def test_what_the_cache_held_is_cheaper_in_batches_too(server):
-    judge = engine(server, prompt_price=2.0, completion_price=10.0, cached_price=0.2).to_judge()
-    usage = {"input_tokens": 200, "cache_read_input_tokens": 800, "output_tokens": 100}
-    reply = anthropic_completion({"content": [{"type": "text", "text": "Good"}], "usage": usage}, ())
-    assert (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens) == (1000, 800, 100)
-    prompt = [{"role": "user", "content": "Good or Bad?"}]
-    cost = (200 * 2.0 + 800 * 0.2 + 100 * 10.0) / 1e6 / 2
-    assert judge.priced(reply, prompt).cost == pytest.approx(cost)
-    assert judge.priced(reply.model_copy(update={"cost": 0.5}), prompt).cost == 0.5  # the server says that it was more
-    assert judge.priced(reply.model_copy(update={"cost": 0.0}), prompt).cost == pytest.approx(cost)
-    assert judge.priced(Completion(text="Good"), prompt).cost == pytest.approx((3 * 2.0 + 1 * 10.0) / 1e6 / 2)
-
-
-def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_made_again(server, journal):
-    server.plan = Plan(create_fault=(429, "slow down"))
-    assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
-    assert server.events["POST batches"] == 2
 
 
 ASKED = describe_request(Request(({"role": "user", "content": "Good or Bad?"},)))
@@ -492,6 +415,12 @@ def test_resume_reads_the_other_batches_where_one_cannot_be_seen(server, journal
         assert [each.name for each in BatchRecords(another).all()] == ["batch_404"]
 
 
+def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_made_again(server, journal):
+    server.plan = Plan(create_fault=(429, "slow down"))
+    assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
+    assert server.events["POST batches"] == 2
+
+
 def test_resume_does_not_look_elsewhere_than_where_a_batch_was_sent(journal, monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:1/v1")
     _waiting_for(journal, evenhand.LiteLLMEngine(model="openai/judge", batch=True).to_judge(), "batch_1")
@@ -499,9 +428,3 @@ def test_resume_does_not_look_elsewhere_than_where_a_batch_was_sent(journal, mon
     assert main(["journal", "collect", "--journal", str(journal.path)]) == 1
     assert "with endpoint 'http://localhost:1/v1', which is None here" in capsys.readouterr().err
     assert len(BatchRecords(journal).all()) == 1
-
-
-def test_a_run_without_batches_says_what_waits_in_them(server, journal, caplog):
-    _waiting_for(journal, engine(server).to_judge(), "batch_1")
-    ask(engine(server, batch=False), journal, texts=TEXTS[:1])
-    assert "1 request in batches that were not collected yet" in caplog.text

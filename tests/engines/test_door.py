@@ -29,7 +29,6 @@ from tests.support.server import JudgeServer
 
 CLEAR = yes_no_criterion("clear", "Is it clear?")
 ROWS = [{"q": f"question {number}", "a": f"answer {number}", "b": f"reply {number}"} for number in range(3)]
-FIELDS = {"document": "q"}
 QUIET = Limits(progress=False)
 
 
@@ -56,10 +55,6 @@ def server():
 def _undisturbed(monkeypatch):
     for variable in (calls.MOCK_VARIABLE, calls.OFFLINE_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
-
-
-def reasons(result):
-    return {vote.unscored_reason for cell in result.cells() for vote in cell.votes}
 
 
 @pytest.mark.parametrize("kind", ["own", "litellm", "bridge", "object"])
@@ -161,15 +156,6 @@ def test_one_row_that_an_engine_may_not_see_ends_the_run_before_the_first_call(s
         assert (server.seen, len(judges[0].requests)) == (seen, asked)
 
 
-def test_whoever_asks_at_the_door_is_checked_also_about_one_item_of_a_sheet():
-    judge = as_judge(BaselineEngine(data_classification_policy=["public"]))
-    [open_, secret] = questions(("public",), ("pii",))
-    items = tuple(SheetItem(place, each, each.present((0, 1))) for place, each in enumerate((open_, secret), 1))
-    for asked in (request(question=secret), request(items=items, stage="sheet")):
-        with pytest.raises(DataClassificationError, match="'pii'"):
-            ask(judge, asked)
-
-
 def test_the_environment_says_what_an_engine_may_see_as_it_does_for_unitxt(server, monkeypatch):
     engine = OpenAICompatibleEngine(base_url=server.base_url, model="judge", data_classification_policy=["public"])
     artifact = to_artifact(engine)
@@ -178,3 +164,12 @@ def test_the_environment_says_what_an_engine_may_see_as_it_does_for_unitxt(serve
     assert as_judge(engine).data_classification_policy == ("pii",)
     assert artifact.to_judge().data_classification_policy == ("pii",)
     assert UnitxtBridge(artifact).data_classification_policy == ("pii",)
+
+
+def test_whoever_asks_at_the_door_is_checked_also_about_one_item_of_a_sheet():
+    judge = as_judge(BaselineEngine(data_classification_policy=["public"]))
+    [open_, secret] = questions(("public",), ("pii",))
+    items = tuple(SheetItem(place, each, each.present((0, 1))) for place, each in enumerate((open_, secret), 1))
+    for asked in (request(question=secret), request(items=items, stage="sheet")):
+        with pytest.raises(DataClassificationError, match="'pii'"):
+            ask(judge, asked)

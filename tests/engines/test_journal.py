@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import sqlite3
@@ -67,30 +66,6 @@ def test_a_reply_comes_back_whole_and_marked_as_cached(path):
 )
 def test_the_key_tells_apart_what_a_reply_depends_on(other):
     assert key_of(request()) != key_of(other)
-
-
-def test_rows_are_recorded_together_or_not_at_all(path):
-    good = Row.of(key_of(request("good")), IDENTITY, "{}", FULL)
-    with Journal(path) as journal:
-        with pytest.raises(AttributeError):
-            journal.exchange([good, good._replace(key="bad", completion=None)])
-        assert journal.count() == 0
-        journal.exchange([good, good])
-        assert journal.count() == 1
-        assert journal.get(good.key).text == FULL.text
-
-
-def test_rows_are_plain_json_that_sqlite_can_read(path):
-    with Journal(path) as journal:
-        put(journal, request("is it good?"), Completion(text="Good"))
-    connection = sqlite3.connect(path)
-    [(identity, asked, reply)] = connection.execute(
-        "SELECT identity, request, completion FROM reply JOIN engine ON engine.id = reply.engine"
-    ).fetchall()
-    connection.close()
-    assert json.loads(identity) == {"endpoint": "http://localhost/v1", "sampling": {"model": "m"}}
-    assert json.loads(asked)["messages"] == [{"role": "user", "content": "is it good?"}]
-    assert json.loads(reply) == {"text": "Good"}
 
 
 WRITER = """
@@ -222,14 +197,6 @@ def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):
         holder.execute("ROLLBACK")
         put(journal, request())
     holder.close()
-
-
-def test_a_closed_journal_says_so(path):
-    journal = Journal(path)
-    journal.close()
-    journal.close()
-    with pytest.raises(JournalError, match="is closed"):
-        journal.get("key")
 
 
 def test_the_default_place_follows_the_environment(monkeypatch, tmp_path):

@@ -97,14 +97,6 @@ def test_prune_removes_the_oldest_and_gives_room_back(path, capsys):
     assert "0 replies removed, 6 replies left" in capsys.readouterr().out
 
 
-def test_prune_to_a_size_keeps_the_newest(path):
-    size = path.stat().st_size // 2
-    done = prune(path, size=size)
-    assert path.stat().st_size <= size
-    assert 0 < done.left < ROWS
-    assert kept(path) == set(range(ROWS - done.left, ROWS))
-
-
 def test_what_is_exported_is_imported_again(path, tmp_path, capsys):
     [first] = json.loads(row_of(7).request)["messages"]
     request = canonical_json({"messages": [first, {"content": "Which option?", "role": "user"}]})

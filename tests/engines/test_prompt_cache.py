@@ -97,17 +97,6 @@ def usage(**told):
     return {"choices": [{"message": {"content": "Good"}}], "usage": {"prompt_tokens": 100, **told}}
 
 
-def test_cached_tokens_have_a_price_of_their_own():
-    completion = Completion(text="Good", prompt_tokens=1000, cached_tokens=800, completion_tokens=100)
-
-    def cost(**prices):
-        judge = remote_judge(Replying(lambda payload: completion), prompt_price=2.0, completion_price=10.0, **prices)
-        return answered(judge, request())[0].cost
-
-    assert cost() == pytest.approx((1000 * 2.0 + 100 * 10.0) / 1e6)
-    assert cost(cached_price=0.5) == pytest.approx((200 * 2.0 + 800 * 0.5 + 100 * 10.0) / 1e6)
-
-
 def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
     rows = [{"question": f"What is {number}?", "response": f"It is {number}."} for number in range(6)]
     with JudgeServer(labels=["Yes", "No"], prefix_cache=PrefixCache()) as server:

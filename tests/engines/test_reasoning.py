@@ -4,7 +4,6 @@ import pytest
 
 import evenhand
 from evenhand.engines.journal import Journal
-from evenhand.engines.replies import read_completion
 from tests.support.asking import ask
 from tests.support.judges import litellm_judge, openai_compatible_judge
 from tests.support.server import JudgeServer, Reply
@@ -17,22 +16,6 @@ ROWS = [{"response": "One."}, {"response": "Two."}]
 def _no_key_of_this_machine(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.mark.parametrize(
-    ("message", "trace"),
-    [
-        ({"reasoning_content": "Bad? No."}, "Bad? No."),
-        ({"reasoning": "Bad? No."}, "Bad? No."),
-        ({"reasoning_content": "the one", "reasoning": "the other"}, "the one"),
-        ({"reasoning_content": "", "reasoning": None}, None),
-        ({"reasoning_content": None, "reasoning": {"effort": "high"}}, None),
-        ({}, None),
-    ],
-)
-def test_the_trace_is_read_under_either_name_and_is_no_part_of_the_text(message, trace):
-    completion = read_completion({"choices": [{"message": {"content": "Clear", **message}}]})
-    assert (completion.text, completion.reasoning) == ("Clear", trace)
 
 
 def thinking(body):

@@ -8,7 +8,7 @@ from evenhand.engines.base import Request
 from evenhand.engines.journal import describe_request
 from evenhand.engines.journal_tools import export_lines
 from evenhand.engines.replay import ReplayEngine
-from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.errors import InvalidInputError
 from tests.support.judges import ScriptedJudge
 
 ROWS = [{"question": f"question {number}", "response": f"answer {number}"} for number in range(6)]
@@ -42,14 +42,6 @@ def test_an_exported_run_is_repeated_vote_for_vote(tmp_path, flow):
     again = evenhand.judge(ROWS, CRITERION, engine, journal=None, **options)
     assert [*again.records()] == [*first.records()]
     assert first.unscored_counts.votes > 0
-
-
-def test_a_request_is_known_by_all_that_its_reply_depends_on(tmp_path):
-    engine = ReplayEngine(path=recorded(tmp_path / "run.jsonl", line("a", "A"), "", line("a", "B", sample=1)))
-    assert [ask(engine, "a"), ask(engine, "a", sample=1)] == ["A", "B"]
-    with pytest.raises(RejectedRequestError, match=r"run\.jsonl.*has no reply") as caught:
-        ask(engine, "b")
-    assert caught.value.cause == "not_recorded"
 
 
 @pytest.mark.parametrize(

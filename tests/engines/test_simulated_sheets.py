@@ -15,8 +15,6 @@ from evenhand.judging.token_probabilities import option_probabilities
 from evenhand.parsing import match_closest_option, read_sheet
 from evenhand.question import Question, choice_criterion
 
-TANH = math.tanh(0.5)  # of a position preference of 1
-
 
 def check(item, count, *, instance=0):
     return Question(
@@ -87,32 +85,6 @@ def test_confidence_is_calibrated():
     assert np.mean(known) == pytest.approx(0.10112, abs=1e-5)
     spread = math.sqrt(sum(share * (1 - share) for share in known)) / len(known)
     assert abs(np.mean(yes) - np.mean(known)) < 4 * spread
-
-
-@pytest.mark.parametrize(("preference", "place"), [(1.0, 0), (-1.0, 3)])
-def test_the_item_shown_first_or_last_is_the_more_readily_answered_yes(preference, place):
-    engine = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=preference)
-    for order in ((0, 1, 2, 3), (2, 3, 1, 0)):
-        request = sheet_request(4, order=order, logprobs=5)
-        found = masses(request, reply(engine, request))
-        assert [mass[0] for mass in found] == pytest.approx([TANH if at == place else 0.0 for at in range(4)])
-    alone = check(0, 1)
-    assert engine.choice_probabilities(alone, (0,), place=0)[0] == 0.0
-
-
-def test_a_sheet_is_refused_or_broken_off_as_a_whole_and_its_items_garbled_one_by_one():
-    refused = reply(SimulatedEngine(refusal_rate=1.0), sheet_request(3))
-    assert {answer.match.reason for answer in read(sheet_request(3), refused)} == {"refusal"}
-    cut = reply(SimulatedEngine(truncation_rate=1.0), sheet_request(3))
-    assert {answer.match.reason for answer in read(sheet_request(3), cut)} == {"truncated"}
-    engine = SimulatedEngine(garbage_rate=0.3)
-    reasons = []
-    for instance in range(100):
-        request = sheet_request(4, instance=instance)
-        reasons += [answer.match.reason for answer in read(request, reply(engine, request))]
-    assert set(reasons) == {None, "no_match"}
-    # 400 items at .3: four standard errors are .0917
-    assert abs(reasons.count("no_match") / 400 - 0.3) < 4 * math.sqrt(0.21 / 400)
 
 
 def best_of(count=3, **more):

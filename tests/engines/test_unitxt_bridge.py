@@ -8,7 +8,7 @@ import pytest
 import unitxt
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.base import JudgeEngine, Request, SheetItem
+from evenhand.engines.base import Request
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.names import as_judge
 from evenhand.errors import (
@@ -21,7 +21,7 @@ from evenhand.errors import (
 from evenhand.question import Question
 from evenhand.unitxt.bases import Artifact, InferenceEngine
 from evenhand.unitxt.engine_replies import public_fields, secret_values
-from evenhand.unitxt.engines import UnitxtBridge, thread_of
+from evenhand.unitxt.engines import UnitxtBridge
 
 CRITERION = yes_no_criterion("polite", "Is it polite?")
 
@@ -62,44 +62,6 @@ class BridgeTestTextOnlyEngine(BridgeTestScriptedEngine):
     def _infer(self, dataset, return_meta_data=False):
         self.verify_not_chat_api(dataset)
         return super()._infer(dataset, return_meta_data)
-
-
-class BridgeTestLoopEngine(BridgeTestScriptedEngine):
-    """Like unitxt's litellm engine: runs the thread's event loop and binds a semaphore to it."""
-
-    def prepare_engine(self):
-        super().prepare_engine()
-        self.semaphore = asyncio.Semaphore(1)
-        self.sent = 0
-
-    def _infer(self, dataset, return_meta_data=False):
-        async def one(instance):
-            async with self.semaphore:
-                await asyncio.sleep(0)
-                return "ok"
-
-        async def every():
-            return await asyncio.gather(*(one(instance) for instance in dataset))
-
-        return asyncio.get_event_loop().run_until_complete(every())
-
-
-class BridgeTestLeavingEngine(BridgeTestLoopEngine):
-    """One request at a time; the first failure ends the call, and the other requests still wait for their turn."""
-
-    def _infer(self, dataset, return_meta_data=False):
-        async def one(text):
-            async with self.semaphore:
-                self.sent += 1
-                if text == "poison":
-                    raise ValueError("poisoned")
-                await asyncio.sleep(0.01)
-                return "ok"
-
-        async def every():
-            return await asyncio.gather(*(one(self.text_of(instance["source"])) for instance in dataset))
-
-        return asyncio.get_event_loop().run_until_complete(every())
 
 
 class BridgeTestMiscountingEngine(BridgeTestScriptedEngine):
@@ -157,26 +119,6 @@ def test_data_that_the_engine_may_not_see_is_refused_alone():
     assert refused.cause == "data_classification"
     assert answered.text == "OPEN"
     assert [[instance["source"][-1]["content"] for instance in batch] for batch in engine.batches] == [["open"]]
-
-
-def test_the_policy_of_a_sheet_is_that_of_its_questions():
-    engine = BridgeTestScriptedEngine(data_classification_policy=["public"])
-
-    def sheet(text, *policies):
-        questions = [request(text, policy=policy).question for policy in policies]
-        items = tuple(SheetItem(place, one, one.present((0, 1))) for place, one in enumerate(questions, 1))
-        return Request(messages=({"role": "user", "content": text},), stage="sheet", items=items, logprobs=20)
-
-    secret, mixed, answered = ask(
-        UnitxtBridge(engine),
-        sheet("secret", ("pii",), ("pii",)),
-        sheet("mixed", ("public",), ("pii",)),
-        sheet("open", ("public",), ("public",)),
-    )
-    assert [refused.cause for refused in (secret, mixed)] == ["data_classification"] * 2
-    assert (answered.text, answered.logprobs) == ("OPEN", None)
-    [[sent]] = engine.batches
-    assert sent["data_classification_policy"] == ["public"]
 
 
 def test_samples_of_one_prompt_are_asked_again_although_unitxts_cache_is_on(tmp_path):
@@ -265,38 +207,6 @@ def test_replies_that_do_not_match_the_requests_are_an_error():
     assert (first.text, second.text) == ("only one", "only one")  # alone, each has its one reply
 
 
-def test_an_engine_with_its_own_event_loop_works_in_several_runs():
-    engine = BridgeTestLoopEngine()
-    for _ in range(2):  # a second run, and a second bridge: the semaphore is bound to the first loop it waited in
-        outcomes = ask(UnitxtBridge(engine), *(request(f"a{i}") for i in range(5)))
-        assert texts(outcomes) == ["ok"] * 5
-    assert thread_of(engine) is thread_of(engine)
-
-
-def test_what_an_engine_left_waiting_when_it_failed_is_not_sent_later():
-    engine = BridgeTestLeavingEngine()
-    outcomes = ask(UnitxtBridge(engine), *(request("poison" if i == 0 else f"a{i}") for i in range(8)))
-    assert isinstance(outcomes[0], EngineError)
-    assert texts(outcomes[1:]) == ["ok"] * 7
-    # Calls of 8, 4 and 2 send the first, fail, and may have begun the second; 1 fails; then 1, 2 and 4 are answered.
-    # Sent to the end, they would make 8 + 4 + 2 + 1 + 7 = 22.
-    assert engine.sent <= 3 * 2 + 1 + 7
-
-
-def test_what_still_waits_when_a_run_ends_fails():
-    judge = UnitxtBridge(BridgeTestScriptedEngine(), quiet_seconds=10)
-
-    async def run():
-        async with judge.running():
-            waiting = asyncio.create_task(judge.complete(request("late")))
-            await asyncio.sleep(0)
-        return await asyncio.gather(waiting, return_exceptions=True)
-
-    (outcome,) = asyncio.run(run())
-    assert isinstance(outcome, EngineError)
-    assert outcome.cause == "ended"
-
-
 def test_the_identity_says_what_a_reply_depends_on_and_no_secret():
     engine = BridgeTestScriptedEngine(
         model="llama",
@@ -312,19 +222,6 @@ def test_the_identity_says_what_a_reply_depends_on_and_no_secret():
         "fields": {"model": "llama"},
     }
     json.dumps(judge.identity())
-
-
-def identity_of(**fields):
-    return UnitxtBridge(BridgeTestScriptedEngine(**fields)).identity()
-
-
-@pytest.mark.parametrize("field", ["api_base", "base_url", "url", "project_id", "deployment", "region"])
-@pytest.mark.parametrize("place", ["credentials", "extra_headers"])
-def test_engines_at_different_addresses_have_different_identities(field, place):
-    project = "6f1c2b3a4d5e6f708192a3b4c5d6e7f8"  # as random as a key, and none
-    one, other = ({place: {"api_key": "s3cr3t-key", field: value}} for value in (project, project[::-1]))
-    assert identity_of(**one)["fields"] == {place: {field: project}}
-    assert identity_of(**one) != identity_of(**other)
 
 
 @pytest.mark.parametrize(
@@ -365,17 +262,6 @@ def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplo
     assert UnitxtBridge(plain).identity() == UnitxtBridge(plain).identity()
 
 
-def test_as_judge_takes_every_kind_of_judge():
-    baseline = BaselineEngine()
-    engine = BridgeTestScriptedEngine()
-    assert as_judge(baseline) is baseline
-    bridge = as_judge(engine)
-    assert isinstance(bridge, UnitxtBridge)
-    assert bridge.engine is engine
-    assert isinstance(bridge, JudgeEngine)
-    assert as_judge("engines.evenhand.baseline").judge_id == "baseline-text-statistics"
-
-
 @pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineEngine, Artifact()])
 def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
     with pytest.raises(InvalidInputError, match="four ways"):
@@ -386,3 +272,16 @@ def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
 def test_an_id_that_is_no_engine_is_refused(identifier):
     with pytest.raises(ArtifactError, match=identifier.replace(".", r"\.")):
         as_judge(identifier)
+
+
+def identity_of(**fields):
+    return UnitxtBridge(BridgeTestScriptedEngine(**fields)).identity()
+
+
+@pytest.mark.parametrize("field", ["api_base", "base_url", "url", "project_id", "deployment", "region"])
+@pytest.mark.parametrize("place", ["credentials", "extra_headers"])
+def test_engines_at_different_addresses_have_different_identities(field, place):
+    project = "6f1c2b3a4d5e6f708192a3b4c5d6e7f8"  # as random as a key, and none
+    one, other = ({place: {"api_key": "s3cr3t-key", field: value}} for value in (project, project[::-1]))
+    assert identity_of(**one)["fields"] == {place: {field: project}}
+    assert identity_of(**one) != identity_of(**other)

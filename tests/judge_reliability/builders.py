@@ -2,7 +2,7 @@
 
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.judge_reliability.one_judge import Asked, Categories, criterion_reliability
+from evenhand.judge_reliability.one_judge import Asked, criterion_reliability
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 
@@ -64,7 +64,3 @@ def comparison(draws, instance=0, *, criterion=BETTER, label=None, lengths=None,
 
 def report(questions, criterion=BETTER, **more):
     return criterion_reliability("judge", questions, criterion, **{"resamples": 50, **more})
-
-
-def categories(criterion):
-    return Categories(criterion)

@@ -1,6 +1,5 @@
 import pytest
 
-from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
 
 
@@ -11,13 +10,3 @@ def test_few_draws_say_what_they_cannot_exclude(samples, share):
     assert f"{samples} draws" in sentence
     assert share in sentence
     assert "95% confidence" in sentence
-
-
-@pytest.mark.parametrize("samples", [1, 5, 9])
-def test_one_draw_has_no_spread_and_five_are_enough(samples):
-    assert spread_caution(samples) is None
-
-
-def test_no_draw_is_an_error():
-    with pytest.raises(InvalidInputError, match="at least one draw"):
-        spread_caution(0)

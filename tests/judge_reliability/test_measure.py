@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from evenhand.aggregation.verdict import aggregate
-from evenhand.judge_reliability.one_judge import FIRST, NEITHER, NOT_APPLICABLE, SECOND, Asked
+from evenhand.judge_reliability.one_judge import FIRST, NEITHER, SECOND, Asked
 from evenhand.numbers import Missing
-from evenhand.question import comparison_criterion
 from tests.judge_reliability.builders import (
     BETTER,
     CITES,
     CLEAR,
     asked,
-    categories,
     comparison,
     report,
     vote_on,
@@ -51,24 +49,6 @@ def test_assessments_move_to_what_is_shown_earlier_or_later():
     assert (position.n_primacy, position.n_recency, position.n_consistent, position.n_lone) == (3, 2, 2, 1)
 
 
-def test_option_flips_by_hand():
-    said = [("Yes", "Yes"), ("Yes", "No"), ("No", "No"), ("No", "No")]
-    found = report([asked(CITES, [pair], place) for place, pair in enumerate(said)], CITES)
-    yes, no = found.flips["Yes"], found.flips["No"]
-    assert (yes.n_selected, yes.n_flipped) == (2, 1)
-    assert (no.n_selected, no.flip_rate.estimate) == (3, pytest.approx(1 / 3))
-
-
-def test_the_grade_score_of_two_systems():
-    # One mind: 1; one place: 0; a tie names no candidate, and one answer scores nothing.
-    found = report([comparison([pair], place) for place, pair in enumerate([("A", "A"), ("A", "B"), ("T", "A")])])
-    assert found.grade_score.grade_score.estimate == pytest.approx(0.5)
-    # A random judge reaches 1/2.
-    assert found.grade_score.chance_corrected.estimate == pytest.approx(0.0)
-    several = report([comparison([("A", "A")]), comparison([("A", "A")])])
-    assert "more than two systems" in several.grade_score.reason
-
-
 def test_twice_the_length_by_hand():
     # Lengths 3 and 1 count as 4 and 2; three of four such pairs are won in both orders, however they are named.
     won = [("A", (3, 1))] * 3 + [("B", (3, 1))] + [("B", (1, 3))] * 3 + [("A", (1, 3))]
@@ -77,23 +57,6 @@ def test_twice_the_length_by_hand():
     assert found.verbosity.slope.interval.estimate == pytest.approx(np.log(3) / np.log(2), abs=1e-5)
     assert found.verbosity.position_effect.interval.estimate == pytest.approx(0, abs=1e-6)
     assert found.verbosity_given_people == Missing("no preferences of people were given")
-
-
-def test_twice_the_length_of_two_that_were_assessed():
-    # The longer of two responses has the higher score in six of eight instances, whichever is named first.
-    questions = []
-    for place in range(8):
-        longer, shorter = ("Good", "Bad") if place < 6 else ("Bad", "Fair")
-        pair = [(longer, 3), (shorter, 1)]
-        for said, length in pair if place % 2 else pair[::-1]:
-            questions.append(asked(CLEAR, [(said, said)], place, label=0, lengths=(length,)))
-    found = report(questions, CLEAR)
-    assert found.verbosity.contests == found.verbosity.clusters == 8
-    assert found.verbosity.win_probability_at_double.interval.estimate == pytest.approx(0.75, abs=1e-6)
-    # People hold all of them alike: there is nothing to hold fixed.
-    assert "people never preferred either of two responses" in found.verbosity_given_people.reason
-    alone = report([replace(question, instance=place) for place, question in enumerate(questions)], CLEAR)
-    assert "no two responses to one instance" in alone.verbosity.reason
 
 
 def test_people_by_hand():
@@ -131,26 +94,6 @@ def test_confidences_by_hand():
     assert found.overconfidence.estimate == pytest.approx(0.8 - 0.6)
     assert report([replace(question, label=None) for question in questions]).confidences.reason.startswith("no labels")
     assert "confidences=True" in report([comparison([("A", "A")], label=FIRST)]).confidences.reason
-
-
-def test_grades_count_by_their_side():
-    graded = comparison_criterion("better", "Which?", graded=True)
-    sides = [categories(graded).of_option(index) for index in range(5)]
-    assert sides == [FIRST, FIRST, NEITHER, SECOND, SECOND]
-    labels = graded.labels
-    found = report([asked(graded, [(labels[0], labels[1])]), asked(graded, [(labels[0], labels[4])], 1)], graded)
-    assert (found.position.n_consistent, found.position.n_primacy) == (1, 1)
-    assert [each.n_flipped for each in found.flips.values()] == [2, 1, 0, 0, 1]
-    assert categories(CLEAR).of_option(3) == NOT_APPLICABLE == 3
-
-
-def test_pairs_of_one_prompt_are_one_cluster():
-    alone = report([comparison([("A", "B")], place) for place in range(8)])
-    together = report([comparison([("A", "B")], place // 4) for place in range(8)])
-    # 2 / 2^8, and two clusters that point one way in 2 of 4.
-    assert (alone.position.p_value, together.position.p_value) == (pytest.approx(2 / 256), 0.5)
-    assert together.position.position_consistency.high > alone.position.position_consistency.high
-    assert together.replies.parse_rate.n == together.num_instances == 2
 
 
 def test_what_was_not_asked_has_a_reason():

@@ -17,8 +17,7 @@ from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.votes import MISSING_RESPONSE, Vote
-from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
+from tests.aggregation.builders import criterion_of, orders, panel, vote
 
 LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])
 
@@ -45,15 +44,6 @@ class TestByHand:
         assert second.mean.estimate == pytest.approx((0 + 0.5 + 1 + 0.5) / 4)
         assert third.mean.estimate == pytest.approx((0.5 + 0.5 + 0) / 3)
         assert (third.num_votes, third.num_unscored, third.num_na, third.mean.n) == (4, 1, 0, 3)
-
-    def test_bounds_where_votes_are_unscored(self):
-        # j1 says the best three times, and is unscored three times: its mean lies between 3 / 6 and 6 / 6
-        report = report_of(LEVELS, *[panel(2, 2)] * 3, *[panel(2, None)] * 3)
-        first, second = report.judges
-        assert (second.unscored_bounds.low, second.unscored_bounds.high) == (0.5, 1)
-        measures = {each.name: each for each in report.measures()}
-        assert measures["judge_mean_j1"].bounds == second.unscored_bounds
-        assert measures["judge_mean_j0"].bounds is first.unscored_bounds is None
 
     @settings(deadline=None, max_examples=20)
     @given(st.data())
@@ -94,19 +84,6 @@ class TestByHand:
             cohen_kappa_score([0, 1, 2], [1, 1, 0], labels=[0, 1, 2], weights="quadratic")
         )
 
-    def test_a_level_that_nobody_chose_is_on_the_scale(self):
-        five = criterion_of([0, 0.25, 0.5, 0.75, 1])
-        first, second = [0, 2, 4, 4, 2], [0, 4, 4, 2, 2]  # the options at ¼ and ¾ are never chosen
-        report = report_of(five, *[panel(*pair) for pair in zip(first, second, strict=True)])
-        (pair,) = report.pairs
-        expected = cohen_kappa_score(first, second, labels=range(5), weights="quadratic")
-        assert pair.kappa.estimate == pytest.approx(expected)
-        assert pair.kappa.categories == (0, 0.25, 0.5, 0.75, 1)
-
-    def test_agreement_is_that_of_the_votes_with_the_verdict(self):
-        # 1/6 snaps to 0: 2 of 3; all; 2/3 snaps to ½: none; 3/4 ties to ½: 1 of 3.
-        assert self.report().agreement.estimate == pytest.approx((2 / 3 + 1 + 0 + 1 / 3) / 4)
-
     def test_the_effective_number_follows_from_the_correlations(self):
         table = np.array([[0, 0, 0.5], [0.5, 0.5, 0.5], [1, 1, 0], [1, 0.5, math.nan]])
         rho = np.mean(
@@ -132,24 +109,8 @@ class TestByHand:
         assert plain.correlated == "scores"
         assert any("right together" in note for note in plain.notes)
 
-    def test_votes_made_and_votes_left_out(self):
-        report = self.report(planned_votes=20)
-        assert (report.num_votes, report.num_planned, report.num_left_out) == (12, 20, 8)
-        held_back = Vote(judge_id="j0", order=(0, 1), unscored_reason="budget")
-        report = report_of(LEVELS, *self.INSTANCES, [*panel(1), held_back], planned_votes=14)
-        assert (report.num_votes, report.num_left_out) == (13, 1)
-
 
 class TestDrawsAndOrders:
-    def test_pairs_of_draws_that_agree(self):
-        # Of the pairs of draws are equal 1 of 3, 3 of 3, and 0 of 1 where one draw is unscored: the mean over prompts.
-        report = report_of(LEVELS, draws(0, 0, 1), draws(2, 2, 2), draws(0, None, 2))
-        (judge,) = report.judges
-        assert judge.stability.same_option.estimate == pytest.approx((1 / 3 + 1 + 0) / 3)
-        assert not judge.stability.first_two
-        # Standard deviations: of 0, 0, ½ it is √(1/18); of 1, 1, 1 it is 0; of 0 and 1 it is ½.
-        assert judge.stability.spread.estimate == pytest.approx((math.sqrt(1 / 18) + 0 + 0.5) / 3)
-
     def test_draws_are_compared_within_an_order_and_an_na_answer_is_an_answer(self):
         def drawn(option, order, sample):
             return vote("j", option, order, sample=sample)
@@ -185,48 +146,8 @@ class TestWhatIsUndefined:
             assert report.undefined[name] == "the panel has one judge"
         assert report.undefined["agreement"] == "no instance has two votes"
 
-    def test_na_and_unscored_votes_are_missing(self):
-        instances = (panel("na", 1, 1), panel("na", "na", "na"), panel(None, 0, 0), panel("na", 2, 2))
-        report = report_of(LEVELS, *instances)
-        first = report.judges[0]
-        assert (first.num_votes, first.num_unscored, first.num_na) == (4, 1, 3)
-        assert isinstance(first.mean, Missing)
-        assert first.change_without.estimate == 0
-        assert report.undefined["judge_mean_j0"] == "no instance has a score of this judge"
-        assert "no unit has a rating of both" in report.undefined["cohen_kappa_j0_vs_j1"]
-        assert report.effective.n_used == 2
-
-    def test_no_votes_at_all(self):
-        for verdicts in ([], [MISSING_RESPONSE] * 3):
-            report = panel_report(verdicts, LEVELS)
-            assert (report.num_instances, report.num_judged, report.num_votes) == (len(verdicts), 0, 0)
-            assert report.scores() == {"num_votes": 0}
-            assert report.undefined["krippendorff_alpha"] == "there are no votes"
-
 
 class TestRules:
-    def test_the_scores_without_a_judge_follow_the_rule_and_the_weights(self):
-        weights = {"j0": 3.0, "j1": 1.0, "j2": 0.0}
-        votes = [vote.model_copy(update={"weight": weights[vote.judge_id]}) for vote in panel(0, 1, 2)]
-        report = report_of(LEVELS, votes, rule="weighted_mean")
-        # With all: (3 * 0 + 1 * ½) / 4. Without j0: ½. Without j1: 0. Without j2: as with all.
-        assert [judge.score_without.estimate for judge in report.judges] == pytest.approx([0.5, 0.0, 0.125])
-        assert report.rule == "weighted_mean"
-
-    def test_a_tie_is_on_the_scale_of_a_comparison(self):
-        criterion = comparison_criterion("better", "Which is better?")
-        report = report_of(
-            criterion,
-            [*orders(0, 0, judge="a"), *orders(0, 1, judge="b")],  # b: a tie that no option names
-            [*orders(1, 1, judge="a"), *orders(1, 1, judge="b")],
-            [*orders(0, 0, judge="a"), *orders(0, 0, judge="b")],
-        )
-        (pair,) = report.pairs
-        assert pair.kappa.estimate == pytest.approx(
-            cohen_kappa_score([2, 0, 2], [1, 0, 2], labels=[0, 1, 2], weights="quadratic")
-        )
-        assert report.alpha.weighting == "interval"
-
     @pytest.mark.parametrize(("ties", "graded"), [(False, False), (True, False), (True, True)])
     def test_the_alpha_of_the_same_comparisons_is_one_number_everywhere(self, ties, graded):
         """The panel's report, the report on judges, recorded votes, and the package krippendorff on the values."""
@@ -261,21 +182,6 @@ class TestRules:
         assert {alpha.interval for alpha in found} == {found[0].interval}
 
 
-class TestForms:
-    def test_every_score_is_defined_or_has_a_reason_and_json_has_no_nan(self):
-        report = report_of(LEVELS, panel(0, 1, "na"), panel(2, 2, None), planned_votes=9)
-        json.dumps(report.as_json(), allow_nan=False)
-        assert report.as_json()["judges"][0]["mean"]["estimate"] == report.judges[0].mean.estimate
-        scores = report.scores(with_intervals=False)
-        assert not set(scores) & set(report.undefined)
-        per_judge = ("judge_mean", "judge_stability", "judge_spread", "judge_flip_rate")
-        names = {f"{name}_{judge}" for name in (*per_judge, "score_without", "change_without") for judge in JUDGES}
-        names |= {"cohen_kappa_j0_vs_j1", "cohen_kappa_j0_vs_j2", "cohen_kappa_j1_vs_j2"}
-        names |= {"agreement", "percent_agreement", "krippendorff_alpha", "effective_judges", "judge_correlation"}
-        assert set(scores) | set(report.undefined) == names | {"num_votes", "num_votes_planned", "num_votes_left_out"}
-
-
-JUDGES = ("j0", "j1", "j2")
 SELECTED = st.none() | st.just("na") | st.integers(0, 2)
 
 

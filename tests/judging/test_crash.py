@@ -5,18 +5,13 @@ import time
 from itertools import pairwise
 
 import evenhand
-from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal, canonical_json
 from evenhand.functions import judge
 from tests.support.judges import http_judge
 from tests.support.processes import Running
+from tests.support.questions import LEVELS
 from tests.support.server import JudgeServerProcess
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 ROWS = 40
 IN_FLIGHT = 4
 CALLS = ROWS * 2 * 2  # two orders of two steps

@@ -7,16 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
 from evenhand.functions import judge
 from tests.support.judges import http_judge
+from tests.support.questions import LEVELS
 from tests.support.server import JudgeServer
 
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
 ROWS = [{"response": f"answer {number}"} for number in range(8)]
 
 
@@ -53,19 +48,6 @@ def test_inside_a_running_loop_as_in_a_notebook(server, expected):
     assert labels(asyncio.run(cell())) == expected
 
 
-def test_in_another_thread(server, expected):
-    async def cell():
-        return await asyncio.to_thread(assess, http_judge(server.base_url))
-
-    assert labels(asyncio.run(cell())) == expected
-
-
-def test_twice_in_one_process_with_one_engine(server, expected):
-    engine = http_judge(server.base_url)
-    assert labels(assess(engine)) == expected
-    assert labels(assess(engine)) == expected
-
-
 def test_two_threads_at_once_with_one_engine(server, expected):
     engine = http_judge(server.base_url)
     started = threading.Barrier(2)
@@ -90,15 +72,6 @@ def test_two_threads_at_once_with_one_journal(server, expected, tmp_path):
     seen = server.seen
     assert labels(assess(http_judge(server.base_url), journal=tmp_path / "journal.sqlite3")) == expected
     assert server.seen == seen
-
-
-def test_no_thread_is_left_behind(server):
-    assess(http_judge(server.base_url))
-    before = {thread.name for thread in threading.enumerate()}
-    for _ in range(3):
-        assess(http_judge(server.base_url))
-    left = {thread.name for thread in threading.enumerate()} - before
-    assert not [name for name in left if "evenhand" in name]
 
 
 def test_half_a_request_a_second(server):

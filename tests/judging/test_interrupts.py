@@ -17,9 +17,9 @@ from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
 from evenhand.judging import estimate
 from evenhand.judging.loop import heeding_termination
-from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.processes import Running
+from tests.support.questions import questions
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that only asks")

@@ -17,8 +17,8 @@ from evenhand.judging import loop
 from evenhand.judging.conversation import Flow
 from evenhand.judging.loop import InterruptedJudgingError, open_panel
 from evenhand.options import Grid, Limits
-from tests.judging.test_run import ONCE, questions, run, selections
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import ONCE, questions, run, selections
 from tests.support.server import Fault, JudgeServer
 
 
@@ -59,24 +59,6 @@ def test_blocks_come_to_the_votes_of_one_run(size):
     whole = selections(run(asked, panel, **how))
     blocks = votes_in_blocks(3, blocks_of(asked, size), panel, **how)
     assert [row for block in blocks for row in selections(block)] == whole
-
-
-def test_no_block_waits_for_another():
-    """With 8 in flight and blocks of 5 questions: a barrier between blocks would keep it at 5."""
-    with JudgeServer(latency=0.05, labels=["High", "Mid", "Low"]) as server:
-        judge = http_judge(server.base_url, max_in_flight=8)
-        for votes in votes_in_blocks(3, blocks_of(questions(60), 5), [judge]):
-            assert all(len(row) == 1 for row in votes)
-        assert server.max_in_flight == 8
-        assert server.finished == 120
-
-
-def test_limits_count_over_all_blocks():
-    judge = ScriptedJudge(chooses("Mid"))
-    found = votes_in_blocks(2, blocks_of(questions(40), 10), [judge], max_calls=30)
-    votes = [vote for block in found for row in block for vote in row]
-    assert len(judge.requests) == 30
-    assert Counter(vote.unscored_reason for vote in votes) == {None: 15, "budget": 25}
 
 
 def test_what_one_block_bought_is_not_bought_again_by_another(tmp_path):

@@ -65,27 +65,6 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(stderr):
     )
 
 
-def test_where_nothing_comes_that_is_said_ever_more_rarely(stderr, monkeypatch):
-    said, clock = stderr(io.StringIO()), Clock()
-
-    async def slept(seconds):
-        clock.now += seconds
-        if clock.now > 100 + 330:
-            raise asyncio.CancelledError
-
-    with progress_bar(20, shown=True, clock=clock) as progress:
-        clock.now += 4
-        progress.add(votes(5))
-        monkeypatch.setattr(asyncio, "sleep", slept)
-        with pytest.raises(asyncio.CancelledError):
-            asyncio.run(progress.watch())
-        lines = said.getvalue().splitlines()
-    # the vote came at 4 s: after 10 s a line, then when it is 10 s ago, and each time after twice as long
-    ends = [line.rpartition(", ")[2] for line in lines]
-    assert ends[1:] == [f"nothing has come for {length}" for length in ("0:16", "0:32", "1:04", "2:08", "4:16")]
-    assert all(line.startswith("judging: 5/20 votes (25 %)") for line in lines)
-
-
 class Heard(io.StringIO):
     """A screen that lets a judge go on that waits until somebody is told that nothing comes."""
 
@@ -118,18 +97,6 @@ def test_a_server_that_stalls_is_told_while_it_does_and_nothing_stays_behind(std
     assert set(threading.enumerate()) <= before
 
 
-def test_the_time_left_is_by_the_rate_of_late(stderr):
-    said, clock = stderr(io.StringIO()), Clock()
-    with progress_bar(1100, shown=True, clock=clock) as progress:
-        progress.skip(500)  # of the journal, at once
-        for _ in range(6):
-            clock.now += 10
-            progress.add(votes(10, cost=None))
-    # 540 to go at one a second; over all 60 seconds it would be 58
-    last = said.getvalue().splitlines()[-2]
-    assert last == "judging: 560/1,100 votes (51 %), 1.0 a second, 0 votes unscored, 60 calls, 6,000 tokens, 9:00 left"
-
-
 def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
@@ -147,16 +114,6 @@ def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypat
     assert sys.stderr is said
 
 
-def test_a_vote_costs_no_redraw(stderr, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    said = stderr(Terminal())
-    with progress_bar(10_000, shown=True) as progress:
-        before = len(said.getvalue())
-        for _ in range(1000):
-            progress.skip(1)
-        assert len(said.getvalue()) - before < 40 * 500  # a redraw a vote would be 200,000 signs
-
-
 @pytest.mark.parametrize("stream", [None, Gone()])
 def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
     stderr(stream)
@@ -164,11 +121,3 @@ def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
         tell("a word")
         progress.add(votes(4))
     assert progress.done == 4
-
-
-def test_nothing_is_said_where_it_is_not_to_be_seen(stderr):
-    said = stderr(io.StringIO())
-    with progress_bar(4, shown=False) as progress:
-        progress.add(votes(4, unscored=1))
-    assert said.getvalue() == ""
-    assert (progress.done, progress.unscored) == (4, 1)

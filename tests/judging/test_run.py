@@ -1,17 +1,13 @@
 """A run of the grid: every vote in its place, no call too many, and failures that are told."""
 
-import json
 import signal
 import threading
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.criteria import yes_no_criterion
 from evenhand.engines.journal import Journal
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import (
-    FatalEngineError,
     InvalidInputError,
     JournalError,
     TooManyFailuresError,
@@ -19,49 +15,13 @@ from evenhand.errors import (
 )
 from evenhand.judging.conversation import Flow
 from evenhand.judging.estimate import estimate_run
-from evenhand.judging.run import limits_after, run_votes
+from evenhand.judging.run import run_votes
 from evenhand.options import Grid, Limits
 from evenhand.question import Question
-from evenhand.votes import Completion, Usage, Vote
+from evenhand.votes import Usage
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.questions import LEVELS, ONCE, questions, run, selections
 from tests.support.server import Fault, JudgeServer, Reply, conversation
-
-LEVELS = Criterion(
-    name="level",
-    description="How good is it?",
-    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
-)
-ONCE = Grid(check_positional_bias=False)
-QUIET = Limits(progress=False)
-
-
-def questions(count, text="answer {}"):
-    return [
-        Question(id=str(number), criterion=LEVELS, responses=(text.format(number),), instance=number)
-        for number in range(count)
-    ]
-
-
-def run(asked, judges, *, grid=None, flow=None, journal=None, weights=None, **limits):
-    return run_votes(
-        asked,
-        judges,
-        grid=grid or Grid(),
-        flow=flow or Flow(),
-        limits=Limits(**{"progress": False, "max_failure_rate": 1.0, **limits}),
-        journal=journal,
-        weights=weights,
-    )
-
-
-def selections(votes):
-    return [[(vote.judge_id, vote.order, vote.sample, vote.selected_label) for vote in row] for row in votes]
-
-
-@pytest.fixture
-def journal(tmp_path):
-    with Journal(tmp_path / "journal.sqlite3") as opened:
-        yield opened
 
 
 def test_votes_stand_in_the_order_of_judges_orders_and_samples():
@@ -74,24 +34,6 @@ def test_votes_stand_in_the_order_of_judges_orders_and_samples():
         assert [vote.selected_label for vote in row] == ["High"] * 4 + ["Low"] * 4
 
 
-def test_each_question_gets_its_own_answer():
-    judge = ScriptedJudge(lambda request: LEVELS.labels[int(request.question.id) % 3] if request.options else "reasons")
-    votes = run(questions(31), [judge])
-    assert [row[0].selected_index for row in votes] == [number % 3 for number in range(31)]
-    assert all(row[0].selected_index == row[1].selected_index for row in votes)
-
-
-def test_questions_shown_in_different_orders_have_votes_of_their_own_number():
-    votes = run(questions(10), [ScriptedJudge(chooses("Mid"))], grid=Grid(check_positional_bias=0.3))
-    assert set(map(len, votes)) == {1, 2}
-
-
-def test_no_questions_is_no_call():
-    judge = ScriptedJudge(chooses("Mid"))
-    assert run([], [judge]) == []
-    assert judge.requests == []
-
-
 @pytest.mark.parametrize(
     ("judges", "weights", "message"),
     [
@@ -99,9 +41,6 @@ def test_no_questions_is_no_call():
         (["a", "a"], None, r"several judges named \['a'\]"),
         (["a", "b"], [1.0], r"judge_weights is \[1.0\]; give one positive weight for each of \['a', 'b'\]"),
         (["a"], [0.0], r"judge_weights is \[0.0\]"),
-        (["a"], [-1.0], "judge_weights"),
-        (["a"], [float("nan")], "judge_weights"),
-        (["a"], [float("inf")], "judge_weights"),
     ],
 )
 def test_a_panel_that_is_none_is_refused_before_the_first_call(judges, weights, message):
@@ -109,19 +48,6 @@ def test_a_panel_that_is_none_is_refused_before_the_first_call(judges, weights, 
     with pytest.raises(InvalidInputError, match=message):
         run(questions(1), panel, weights=weights)
     assert not any(judge.requests for judge in panel)
-
-
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"max_failure_rate": 1.5}, "max_failure_rate is 1.5"),
-        ({"max_calls": -1}, "max_calls is -1"),
-        ({"max_cost": -0.5}, "max_cost is -0.5"),
-    ],
-)
-def test_limits_that_are_none_are_refused(limits, message):
-    with pytest.raises(InvalidInputError, match=message):
-        Limits(**limits)
 
 
 @pytest.mark.parametrize("max_calls", [0, 1, 5, 12])
@@ -138,94 +64,6 @@ def test_max_calls_is_kept_to_the_call(max_calls):
     assert (finished == 6) == (max_calls == 12)
 
 
-@pytest.mark.parametrize(("grid", "calls_a_row"), [(ONCE, 2), (Grid(), 4), (Grid(orders="cyclic", samples=2), 12)])
-def test_max_calls_buys_whole_questions_one_after_the_other(grid, calls_a_row):
-    with JudgeServer(labels=LEVELS.labels, latency=0.005) as server:
-        votes = run(questions(20), [http_judge(server.base_url, seed=1)], grid=grid, max_calls=20)
-    assert server.seen == 20
-    whole = 20 // calls_a_row
-    finished = [sum(vote.selected_index is not None for vote in row) for row in votes]
-    assert finished[:whole] == [calls_a_row // 2] * whole
-    assert sum(finished) == 10  # 20 calls, two a vote: what is left over goes to the votes of the next question
-    assert not any(finished[whole + 1 :])
-
-
-def test_max_calls_of_reruns_goes_on_with_the_next_questions(journal):
-    with JudgeServer(labels=LEVELS.labels) as server:
-        judge = http_judge(server.base_url)
-        finished = []
-        for _ in range(5):
-            before = server.seen
-            votes = run(questions(20), [judge], journal=journal, max_calls=20)
-            assert server.seen - before == min(20, 80 - before)
-            finished.append([row[0].selected_index is not None and row[1].selected_index is not None for row in votes])
-    # 20 calls are five questions of four; the fifth run finds everything in the journal
-    assert finished == [[number < 5 * (turn + 1) for number in range(20)] for turn in range(5)]
-
-
-def test_what_a_failed_vote_does_not_use_goes_to_others():
-    with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=500, match="answer 0")]) as server:
-        votes = run(questions(6), [http_judge(server.base_url)], grid=ONCE, max_calls=7)
-    assert server.seen == 7  # one call of the first vote failed; its other place makes three votes of two
-    assert [row[0].selected_index is not None for row in votes] == [False, True, True, True, False, False]
-
-
-def test_a_reask_takes_a_place_of_its_own():
-    judge = ScriptedJudge(lambda request: "It is." if request.stage == "assessment" else "hm", concurrency=50)
-    votes = run(questions(5), [judge], grid=ONCE, max_calls=6)
-    assert len(judge.requests) == 6
-    assert {vote.unscored_reason for row in votes for vote in row} <= {"budget", "no_match"}
-
-
-def test_max_calls_gives_a_panel_the_same_questions():
-    panel = [ScriptedJudge(chooses("Mid"), name=name, concurrency=16) for name in ("a", "b")]
-    votes = run(questions(20), panel, grid=ONCE, max_calls=20)
-    assert [[vote.selected_index is not None for vote in row] for row in votes] == [[True] * 2] * 5 + [[False] * 2] * 15
-
-
-class DollarJudge(ScriptedJudge):
-    """Each call costs a dollar, whatever it has."""
-
-    most_reply_tokens = 1
-
-    def __init__(self, **more):
-        super().__init__(lambda r: Completion(text="Mid" if r.options else "It is.", cost=1.0), **more)
-
-    def estimated_cost(self, prompt_tokens, completion_tokens):
-        return 1.0
-
-
-@pytest.mark.parametrize("concurrency", [1, 3, 30])
-@pytest.mark.parametrize("dollars", [2.0, 10.0, 11.0])
-def test_max_cost_buys_whole_votes(dollars, concurrency):
-    judge = DollarJudge(concurrency=concurrency)
-    votes = run(questions(20), [judge], grid=ONCE, max_cost=dollars)
-    # two dollars a vote: whole votes, in the order of the questions, and the odd dollar is kept
-    assert [row[0].selected_index is not None for row in votes] == [True] * (len(judge.requests) // 2) + [False] * (
-        20 - len(judge.requests) // 2
-    )
-    assert len(judge.requests) == dollars // 2 * 2
-    assert {row[0].unscored_reason for row in votes} == {None, "budget"}
-
-
-def test_a_panel_shares_a_budget_and_is_refused_whole_where_one_of_it_has_no_price():
-    panel = [DollarJudge(name="a"), DollarJudge(name="b")]
-    votes = run(questions(20), panel, grid=ONCE, max_cost=9.0)
-    assert sum(len(judge.requests) for judge in panel) == 8
-    assert [sum(vote.selected_index is not None for vote in row) for row in votes[:2]] == [2, 2]
-    unpriced = [DollarJudge(name="a"), ScriptedJudge(chooses("Mid"), name="b")]
-    with pytest.raises(InvalidInputError, match=r"max_cost=9.0 cannot be kept, because the price of the judge 'b'"):
-        run(questions(20), unpriced, max_cost=9.0)
-    assert not any(judge.requests for judge in unpriced)
-
-
-def test_max_calls_is_shared_by_the_panel():
-    with JudgeServer(labels=LEVELS.labels) as server:
-        panel = [http_judge(server.base_url, name=name) for name in ("a", "b", "c")]
-        run(questions(5), panel, max_calls=7)
-    assert server.seen == 7
-
-
 def priced_reply(body):
     text = '{"selected_option": "Mid"}' if "response_format" in body else f"It is. {hash(conversation(body))}"
     return Reply(text, prompt_tokens=len(conversation(body)) // 4, completion_tokens=len(text) // 3)
@@ -236,23 +74,6 @@ def billed(server, prompt_price=10.0, completion_price=30.0):
     replies = [priced_reply(body) for body in server.bodies]
     tokens = sum(reply.prompt_tokens for reply in replies), sum(reply.completion_tokens for reply in replies)
     return (tokens[0] * prompt_price + tokens[1] * completion_price) / 1e6
-
-
-@pytest.mark.parametrize("max_tokens", [None, 100])
-@pytest.mark.parametrize("flow", ["two_step", "one_step"])
-def test_the_server_bills_no_more_than_max_cost_and_about_so_many_votes_come(max_tokens, flow):
-    prices = {"prompt_price": 10.0, "completion_price": 30.0, "max_tokens": max_tokens}
-    with JudgeServer(reply=priced_reply, latency=0.01) as server:
-        run(questions(10), [http_judge(server.base_url, **prices)], grid=ONCE, flow=Flow(flow=flow))
-        each = billed(server) / 10
-    with JudgeServer(reply=priced_reply, latency=0.01) as server:
-        judge = http_judge(server.base_url, **prices)
-        votes = run(questions(60), [judge], grid=ONCE, flow=Flow(flow=flow), max_cost=20 * each)
-        assert billed(server) <= 20 * each
-        whole = sum(row[0].selected_index is not None for row in votes)
-        assert server.seen == whole * (2 if flow == "two_step" else 1)
-        assert whole >= 13
-        assert sum(row[0].usage.cost or 0.0 for row in votes) == pytest.approx(billed(server))
 
 
 def test_retries_that_may_be_billed_keep_to_max_cost():
@@ -272,12 +93,6 @@ def test_a_cost_limit_cannot_be_kept_without_a_price():
         ):
             run(questions(10), [http_judge(server.base_url)], grid=ONCE, max_cost=1.0)
         assert server.seen == 0
-
-
-def test_votes_that_the_budget_left_out_are_not_failures():
-    with JudgeServer(labels=LEVELS.labels) as server:
-        votes = run(questions(6), [http_judge(server.base_url)], max_calls=2, max_failure_rate=0.0)
-    assert len(votes) == 6
 
 
 def test_the_replies_of_the_journal_cost_no_budget(journal):
@@ -317,32 +132,6 @@ def test_a_rate_that_is_just_kept_is_kept():
     assert len(run(questions(100), [ScriptedJudge(reply)], grid=ONCE, max_failure_rate=0.29)) == 100
 
 
-def test_the_causes_of_the_failures_are_counted():
-    def reply(request):
-        number = int(request.question.id)
-        if number < 3:
-            return TransientEngineError("no reply within 5 seconds", cause="timeout")
-        return FatalEngineError("model not found", cause="http_404") if number == 3 else "Mid"
-
-    with pytest.raises(TooManyFailuresError) as caught:
-        run(questions(4), [ScriptedJudge(reply, concurrency=1)], grid=ONCE, max_failure_rate=0.2)
-    message = str(caught.value)
-    assert "4 of 4 votes failed, more than max_failure_rate=0.2 allows: " in message
-    assert (
-        "3 × timeout: judge 'scripted': no reply within 5 seconds; 1 × http_404: judge 'scripted': model not found"
-    ) in message
-    assert "Without a journal (journal=None) a second run asks for everything again" in message
-    assert "in the journal" not in message
-
-
-def test_what_a_journal_holds_is_said_when_there_is_one(journal):
-    judges = [ScriptedJudge(lambda request: FatalEngineError("wrong key", cause="http_401"), name=n) for n in "ab"]
-    with pytest.raises(TooManyFailuresError, match="only the failed calls are made") as caught:
-        run(questions(2), judges, grid=ONCE, journal=journal, max_failure_rate=0.2)
-    # each judge's failures are counted by themselves
-    assert "2 × http_401: judge 'a': wrong key; 2 × http_401: judge 'b': wrong key" in str(caught.value)
-
-
 def test_a_second_run_makes_only_the_missing_calls(journal):
     with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=500, match="answer 3")]) as server:
         judge = http_judge(server.base_url)
@@ -360,28 +149,12 @@ def test_a_second_run_makes_only_the_missing_calls(journal):
     assert journal.count() == 12
 
 
-def test_more_samples_later_ask_only_for_the_new_ones(journal):
-    with JudgeServer(labels=LEVELS.labels) as server:
-        judge = http_judge(server.base_url, seed=1)
-        run(questions(3), [judge], grid=Grid(check_positional_bias=False, samples=2), journal=journal)
-        assert server.seen == 12
-        run(questions(3), [judge], grid=Grid(check_positional_bias=False, samples=3), journal=journal)
-        assert server.seen == 18
-
-
 def test_a_judge_that_can_never_answer_is_not_asked_again_and_again():
     with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=401)]) as server:
         votes = run(questions(50), [http_judge(server.base_url, max_in_flight=4, max_retries=5)])
     assert server.seen <= 4
     assert {vote.unscored_reason for row in votes for vote in row} == {"engine_error"}
     assert all(vote.error.startswith("http_401: ") for row in votes for vote in row)
-
-
-def test_after_a_fatal_error_no_engine_is_asked_again():
-    judge = ScriptedJudge(lambda request: FatalEngineError("wrong key", cause="http_401"), concurrency=1)
-    votes = run(questions(20), [judge])
-    assert len(judge.requests) == 1
-    assert {vote.error for row in votes for vote in row} == {"http_401: judge 'scripted': wrong key"}
 
 
 def test_one_dead_judge_does_not_stop_the_panel():
@@ -409,20 +182,6 @@ def test_the_result_does_not_depend_on_concurrency_or_latency(concurrency):
     assert plain == other
 
 
-def test_no_stage_waits_for_another_vote():
-    """The first question's assessment comes only after the second question's selection was asked for."""
-    selected = threading.Event()
-
-    def delay(request):
-        if request.question.id == "1" and request.stage == "selection":
-            selected.set()
-        return 0.0 if request.question.id == "1" or selected.is_set() else 0.2
-
-    judge = ScriptedJudge(chooses("Mid"), concurrency=2, delay=delay)
-    run(questions(2), [judge], grid=ONCE)
-    assert selected.is_set()
-
-
 def test_no_more_calls_are_in_flight_than_the_judge_allows():
     with JudgeServer(labels=LEVELS.labels, latency=0.02) as server:
         run(questions(20), [http_judge(server.base_url, max_in_flight=3)])
@@ -443,30 +202,6 @@ def test_equal_questions_are_asked_once(journal):
     assert (total.calls, total.cached) == (2, 18)
 
 
-def test_two_judges_that_are_one_engine_share_their_replies(journal):
-    """Names tell votes apart and are no part of what a reply depends on."""
-    with JudgeServer(labels=LEVELS.labels, latency=0.01) as server:
-        panel = [http_judge(server.base_url, name=name) for name in ("a", "b")]
-        estimate = estimate_run(questions(10), panel, grid=ONCE, journal=journal)
-        votes = run(questions(10), panel, grid=ONCE, journal=journal)
-    assert server.seen == estimate.calls == 20
-    assert all(row[0].selected_label == row[1].selected_label is not None for row in votes)
-
-
-def test_the_price_of_a_reply_is_that_of_its_tokens():
-    with JudgeServer(labels=LEVELS.labels) as server:
-        votes = run(questions(1), [http_judge(server.base_url, prompt_price=3.0, completion_price=10.0)], grid=ONCE)
-    used = votes[0][0].usage
-    assert used.cost == pytest.approx((used.prompt_tokens * 3.0 + used.completion_tokens * 10.0) / 1e6)
-    assert used.cost > 0
-
-
-def test_judges_without_a_model_need_no_journal(journal):
-    votes = run(questions(4), [BaselineEngine(), SimulatedEngine(seed=1)], journal=journal)
-    assert all(vote.selected_index is not None for row in votes for vote in row)
-    assert journal.count() == 0
-
-
 def test_a_journal_that_fails_ends_the_run_as_itself(tmp_path):
     """Not as a group of errors: the command line and the caller look for a JournalError."""
 
@@ -482,14 +217,6 @@ def test_a_journal_that_fails_ends_the_run_as_itself(tmp_path):
         run(questions(5), [judge], journal=journal)
     assert len(judge.requests) == 1
     assert [[vote.unscored_reason for vote in votes] for votes in told.value.votes] == [["budget"] * 2] * 5
-
-
-def test_what_a_judge_does_wrong_is_not_hidden_in_a_group():
-    def reply(request):
-        raise ZeroDivisionError("a fault in the engine")
-
-    with pytest.raises(ZeroDivisionError, match="a fault in the engine"):
-        run(questions(5), [ScriptedJudge(reply)])
 
 
 def interrupt_main_thread():
@@ -530,47 +257,6 @@ def test_an_interrupt_drains_the_replies_that_are_on_their_way(journal):
     assert 8 <= seen <= 8 + 20
 
 
-@pytest.mark.usefixtures("heeded")
-def test_a_second_interrupt_does_not_wait(journal):
-    count = threading.Semaphore(1)
-
-    def interrupt_twice():
-        interrupt_main_thread()
-        threading.Timer(1.0, interrupt_main_thread).start()  # later than an echo
-
-    def reply(body):
-        if count.acquire(blocking=False):
-            threading.Thread(target=interrupt_twice).start()
-        return "It is High."
-
-    with JudgeServer(reply=reply, faults=[Fault("hang", on=[2, 3, 4])]) as server, pytest.raises(KeyboardInterrupt):
-        run(questions(50), [http_judge(server.base_url, max_in_flight=4, timeout=60.0)], journal=journal)
-
-
-def test_the_progress_bar_counts(capfd):
-    with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=500, match="answer 1")]) as server:
-        run(questions(3), [http_judge(server.base_url)], grid=ONCE, progress=True)
-    shown = capfd.readouterr().err
-    assert "3/3" in shown
-    assert "1 vote unscored, 4 calls" in shown
-    assert "tokens" in shown
-    assert "\r" not in shown
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_equal_rows_are_asked_once_whatever_the_timing(kept, journal):
-    asked = [
-        Question(id=str(number), criterion=LEVELS, responses=("the same",), instance=number) for number in range(6)
-    ]
-    for concurrency in (1, 8):
-        judge = ScriptedJudge(chooses("Mid"), name=f"judge {concurrency}", concurrency=concurrency)
-        votes = run(asked, [judge], grid=ONCE, journal=journal if kept else None)
-        assert len(judge.requests) == 2  # one assessment, one selection
-        assert sum(vote.usage.calls for [vote] in votes) == 2
-        estimate = estimate_run(asked, [ScriptedJudge(chooses("Mid"))], grid=ONCE)
-        assert (estimate.calls, estimate.cached) == (2, 10)
-
-
 def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
     def faulty(request):
         return "answer 0" in request.messages[0]["content"]
@@ -587,7 +273,9 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
 
 def drawn(judge, question, **grid):
     grid = {"check_positional_bias": False, "samples": 5, **grid}
-    [votes] = run_votes([question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"), limits=QUIET)
+    [votes] = run_votes(
+        [question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"), limits=Limits(progress=False)
+    )
     return votes
 
 
@@ -608,49 +296,3 @@ def test_no_draw_is_made_that_could_not_change_the_outcome(script, confidence, m
     votes = drawn(judge, question, stop_early=True, confidence=confidence)
     assert [vote.sample for vote in votes] == list(range(made))
     assert max(request.sample for request in judge.requests) == made - 1
-
-
-def test_draws_of_one_order_stop_without_those_of_another():
-    script = {(0, 1): "YYY", (1, 0): "YNNYN"}
-    judge = ScriptedJudge(lambda request: {"Y": "Yes", "N": "No"}[script[request.presentation.order][request.sample]])
-    question = Question(id="1", criterion=yes_no_criterion("met", "Is it met?"), responses=("r",))
-    votes = drawn(judge, question, check_positional_bias=True, stop_early=True, confidence=None)
-    assert [vote.order for vote in votes] == [(0, 1)] * 3 + [(1, 0)] * 5
-
-
-def test_a_sheet_is_drawn_until_all_its_questions_are_settled():
-    script = {"a": "YYYYY", "b": "YNNYN"}
-    names = {"Y": "Yes", "N": "No"}
-
-    def answer(request):
-        answers = [
-            {"index": item.number, "answer": names[script[item.question.id][request.sample]]} for item in request.items
-        ]
-        return json.dumps({"answers": answers})
-
-    questions = [
-        Question(
-            id=name,
-            criterion=yes_no_criterion(name, "Is it met?"),
-            responses=("r",),
-            mode="check",
-            sheet="list",
-            sheet_size=2,
-        )
-        for name in script
-    ]
-    grid = Grid(check_positional_bias=False, samples=5, stop_early=True, confidence=None)
-    votes = run_votes(questions, [ScriptedJudge(answer)], grid=grid, limits=QUIET)
-    assert [len(cast) for cast in votes] == [5, 5]
-
-
-def test_what_is_left_of_a_budget():
-    spent = [
-        Vote(judge_id="a", order=(0, 1), usage=Usage(calls=2, cost=0.25)),
-        # one call was answered, the next one failed
-        Vote(judge_id="a", order=(0, 1), unscored_reason="engine_error", usage=Usage(calls=1)),
-        Vote(judge_id="a", order=(0, 1), unscored_reason="budget"),
-    ]
-    assert limits_after(Limits(max_calls=5, max_cost=1.0), spent) == Limits(max_calls=1, max_cost=0.75)
-    assert limits_after(Limits(max_calls=3, max_cost=0.2), spent) == Limits(max_calls=0, max_cost=0.0)
-    assert limits_after(Limits(), spent) == Limits()

@@ -7,22 +7,15 @@ import re
 
 import pytest
 
-from evenhand.criteria import Criterion, Option, yes_no_criterion
-from evenhand.engines.journal import Journal
-from evenhand.errors import InvalidInputError, TransientEngineError
-from evenhand.judging import sheet
+from evenhand.criteria import yes_no_criterion
+from evenhand.errors import TransientEngineError
 from evenhand.judging.conversation import Flow
-from evenhand.judging.estimate import estimate_run
-from evenhand.judging.run import run_votes
 from evenhand.judging.sheet import ask_sheet
-from evenhand.options import Grid, Limits
 from evenhand.question import Question
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
 
 ORDER = (2, 0, 1)
-QUIET = Limits(progress=False, max_failure_rate=1.0)
-GIVEN = Grid(check_positional_bias=False)
 
 
 def checks(*questions, response="The answer.", **more):
@@ -37,18 +30,6 @@ def checks(*questions, response="The answer.", **more):
             **more,
         )
         for place, text in enumerate(questions)
-    ]
-
-
-def graded(name, *labels):
-    options = tuple(Option(label=label, value=1 - place / (len(labels) - 1)) for place, label in enumerate(labels))
-    return Criterion(name=name, description=f"How {name} is it?", options=options)
-
-
-def rubric(*criteria):
-    return [
-        Question(id=criterion.name, criterion=criterion, responses=("The answer.",), sheet="rubric", sheet_size=9)
-        for criterion in criteria
     ]
 
 
@@ -109,28 +90,6 @@ def test_an_answer_that_is_only_a_mention_is_asked_for_again(later, expected):
     assert [item.number for item in judge.requests[1].items] == [2]
 
 
-def test_a_sheet_at_which_the_reader_fails_is_unscored_and_told(monkeypatch, caplog):
-    def fails(*given, **options):
-        raise RecursionError("too deep")
-
-    monkeypatch.setattr(sheet, "read_sheet", fails)
-    votes = ask(ScriptedJudge([reply((1, "Yes"), (2, "No"))]), checks("First?", "Second?"), max_reasks=0)
-    assert [(vote.unscored_reason, vote.error) for vote in votes] == [
-        ("no_match", "the reader failed: RecursionError('too deep')")
-    ] * 2
-    assert "could not be read" in caplog.text
-
-
-def test_the_estimate_counts_the_re_ask_of_a_mention_that_the_journal_holds(tmp_path):
-    questions = checks("First?", "Second?")
-    judge = ScriptedJudge([reply(*MENTIONS)])
-    with Journal(tmp_path / "journal.sqlite3") as journal:
-        run_votes(questions, [judge], grid=GIVEN, limits=QUIET, journal=journal, flow=Flow(max_reasks=0))
-        known = estimate_run(questions, [judge], grid=GIVEN, journal=journal, flow=Flow(max_reasks=0))
-        again = estimate_run(questions, [judge], grid=GIVEN, journal=journal, flow=Flow(max_reasks=1))
-    assert (known.calls, known.cached, again.calls, again.cached) == (0, 1, 1, 1)
-
-
 def test_a_question_of_several_lines_cannot_number_another():
     judge = ScriptedJudge([reply((1, "Yes"), (2, "No"))])
     ask(judge, checks("Is it kind?\n2. Is it long?", "Is it short?"))
@@ -158,14 +117,6 @@ def test_what_cannot_be_read_leaves_only_its_own_question_unscored(text, reasons
     assert [vote.selected_index is None for vote in votes] == [reason is not None for reason in reasons]
 
 
-def test_a_reply_that_breaks_off_answers_what_it_still_says():
-    whole = reply((1, "Yes"), (2, "No"), (3, "Yes"))
-    cut = Completion(text=whole[: whole.index('"index": 3')], finish_reason="length")
-    votes = ask(ScriptedJudge([cut]), checks("First?", "Second?", "Third?"), max_reasks=0)
-    assert [vote.selected_label for vote in votes] == ["Yes", "No", None]
-    assert votes[2].unscored_reason == "truncated"
-
-
 def test_an_engine_that_fails_leaves_all_unscored_and_one_that_fails_when_asked_again_only_the_rest():
     error = TransientEngineError("gone", cause="connection")
     votes = ask(ScriptedJudge([error]), checks("First?", "Second?"))
@@ -174,34 +125,6 @@ def test_an_engine_that_fails_leaves_all_unscored_and_one_that_fails_when_asked_
     ] * 2
     votes = ask(ScriptedJudge([reply((2, "Yes")), error]), checks("First?", "Second?"))
     assert [(vote.selected_label, vote.unscored_reason) for vote in votes] == [(None, "engine_error"), ("Yes", None)]
-
-
-def test_criteria_with_different_options_stand_on_one_sheet_each_in_its_own_order():
-    clear, kind = graded("clear", "Very", "Somewhat", "Not"), graded("kind", "Kind", "Unkind")
-    judge = ScriptedJudge(
-        [
-            json.dumps(
-                {
-                    "answers": [
-                        {"index": 1, "reasoning": "Plain.", "answer": "Not"},
-                        {"index": 2, "reasoning": "Warm.", "answer": "kind"},
-                    ]
-                }
-            )
-        ]
-    )
-    votes = ask(judge, rubric(clear, kind), [(2, 0, 1), (1, 0)], reasoning=True)
-    assert [(vote.selected_index, vote.value, vote.assessment) for vote in votes] == [
-        (2, 0.0, "Plain."),
-        (0, 1.0, "Warm."),
-    ]
-    assert "1. clear: How clear is it?\nIts answers:\n- Not\n- Very\n- Somewhat\n" in judge.sent()
-    schema = judge.requests[0].response_schema["properties"]["answers"]["items"]["anyOf"]
-    assert [kind["properties"]["answer"]["enum"] for kind in schema] == [
-        ["Not", "Very", "Somewhat"],
-        ["Unkind", "Kind"],
-    ]
-    assert [list(kind["properties"]) for kind in schema] == [["index", "reasoning", "answer"]] * 2
 
 
 def test_each_answer_on_a_sheet_has_the_probabilities_of_its_own_token():
@@ -220,50 +143,3 @@ def test_each_answer_on_a_sheet_has_the_probabilities_of_its_own_token():
     # the generated token "No" has 0.1 of its own beside the 0.3 of " no"
     assert votes[1].probabilities == pytest.approx((0.6, 0.4))
     assert votes[0].completion.logprobs is None
-
-
-def test_a_run_asks_for_each_sheet_once_an_order_and_sample():
-    judge = ScriptedJudge(lambda request: reply(*((item.number, "Yes") for item in request.items)))
-    questions = [
-        *checks("First?", "Second?", response="One.", instance=0),
-        *checks("First?", "Second?", response="Another.", instance=1),
-    ]
-    votes = run_votes(questions, [judge], grid=Grid(samples=3), limits=QUIET)
-    assert len(judge.requests) == 2 * 2 * 3  # instances, orders, samples
-    assert [len(cast) for cast in votes] == [6] * 4
-    assert {vote.order for vote in votes[0]} == {(0, 1), (1, 0)}
-    assert sorted(vote.sample for vote in votes[0] if vote.order == (0, 1)) == [0, 1, 2]
-    estimate = estimate_run(questions, [judge], grid=Grid(samples=3))
-    assert (estimate.votes, estimate.calls) == (24, 12)
-
-
-def test_questions_with_fewer_orders_than_others_on_their_sheet_are_drawn_again_in_these():
-    clear, kind = graded("clear", "Very", "Somewhat", "Not"), graded("kind", "Kind", "Unkind")
-    judge = ScriptedJudge(lambda request: reply(*((i.number, i.presentation.labels[0]) for i in request.items)))
-    grid = Grid(orders="cyclic", check_positional_bias=False)
-    clear_votes, kind_votes = run_votes(rubric(clear, kind), [judge], grid=grid, limits=QUIET)
-    assert [vote.order for vote in clear_votes] == [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
-    assert [(vote.order, vote.sample) for vote in kind_votes] == [((0, 1), 0), ((1, 0), 0), ((0, 1), 1)]
-
-
-def test_items_of_one_sheet_are_shuffled_together_and_instances_apart():
-    asked = {}
-
-    def answer(request):
-        asked[request.items[0].question.instance] = [item.question.id for item in request.items]
-        return reply(*((item.number, "Yes") for item in request.items))
-
-    questions = [q for instance in range(6) for q in checks(*"abcdef", response=f"{instance}", instance=instance)]
-    grid = Grid(orders="shuffled", check_positional_bias=False, seed=1)
-    votes = run_votes(questions, [ScriptedJudge(answer)], grid=grid, limits=QUIET)
-    for instance in range(6):
-        orders = {vote.order for cast in votes[6 * instance : 6 * instance + 6] for vote in cast}
-        assert [tuple(map(int, asked[instance]))] == list(orders)
-    assert len({tuple(shown) for shown in asked.values()}) > 1
-
-
-def test_a_sheet_is_about_one_response():
-    one, _ = checks("First?", "Second?")
-    _, other = checks("First?", "Second?", response="Another.")
-    with pytest.raises(InvalidInputError, match="the sheet 'list' asks about different responses"):
-        run_votes([one, other], [ScriptedJudge([])], limits=QUIET)

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge, RubricJudge
+from evenhand.metrics.judge_metrics import DirectJudge, PairwiseJudge
 from evenhand.metrics.metric import IntervalFields, RunFields
 from evenhand.options import IntervalOptions, RunOptions
-from evenhand.row_runs import RUBRIC_DEFAULTS
 
 
 def options_of(metric):
@@ -50,13 +49,6 @@ FIELDS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("metric", "prompt"), [(DirectJudge, "{{ response }}"), (PairwiseJudge, "{{ responses }} {{ options }}")]
-)
-def test_a_prompt_reaches_the_run(metric, prompt):
-    assert options_of(metric(prompt=prompt)) == RunOptions(prompt=prompt)
-
-
 @pytest.mark.parametrize("metric", [DirectJudge, PairwiseJudge])
 @pytest.mark.parametrize("fields", FIELDS)
 def test_a_field_of_the_metric_reaches_the_run(metric, fields):
@@ -64,15 +56,6 @@ def test_a_field_of_the_metric_reaches_the_run(metric, fields):
     found = options_of(metric(**fields))
     assert found == RunOptions(**options)
     assert found != RunOptions()
-
-
-def test_without_fields_the_defaults_of_a_run_hold():
-    assert options_of(DirectJudge()) == options_of(PairwiseJudge()) == RunOptions()
-
-
-def test_a_rubric_has_defaults_of_its_own():
-    """They are those of a rubric judged without a recipe too."""
-    assert options_of(RubricJudge()) == RunOptions(**RUBRIC_DEFAULTS)
 
 
 def test_every_option_is_a_field_with_the_default_and_the_sentence_of_the_option():

@@ -1,7 +1,6 @@
 """Best of N inside unitxt: selections, orders, missing candidates, names of scores."""
 
 import json
-import math
 import re
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import BestOfJudge
@@ -104,32 +102,6 @@ def test_selections_and_rates_by_hand():
     assert scores["parse_rate"] == pytest.approx(4 / 6)
     assert scores["positional_bias"] == 0.0
     assert scores["calls"] == len(SENT) == 6
-
-
-def test_the_rate_of_a_simulated_judge_is_that_of_the_truth():
-    # Strengths 0, log 2, log 5: chosen with the probabilities 1/8, 2/8, 5/8, without a taste for places.
-    judge = SimulatedEngine(quality_by_response={"x": 0.0, "y": math.log(2), "z": math.log(5)})
-    predictions = [{"x": "x", "y": "y", "z": "z"}] * 300
-    scores, _ = run(best_of(inference_engine=judge, include_prompts_in_result=False), predictions)
-    for name, truth in (("x", 1 / 8), ("y", 2 / 8), ("z", 5 / 8)):
-        # 600 answers: 4 standard errors of a share are at most 4 · sqrt(0.25 / 600) = 0.082.
-        assert scores[f"{name}_selection_rate"] == pytest.approx(truth, abs=0.082)
-
-
-def test_a_panel_and_its_weights():
-    texts = {"x": 0.0, "y": 50.0}
-    panel = [
-        SimulatedEngine(quality_by_response=texts, name="one"),
-        SimulatedEngine(quality_by_response={"x": 50.0, "y": 0.0}, name="two"),
-        SimulatedEngine(quality_by_response=texts, name="three"),
-    ]
-    _, instances = run(best_of(inference_engine=panel), [["x", "y"]])
-    assert (instances[0]["selected_candidate"], instances[0]["score"]) == ("2", pytest.approx(1 / 3))
-    settings = {"aggregation": "weighted_mode", "judge_weights": [1.0, 4.0, 1.0]}
-    _, instances = run(best_of(inference_engine=panel, **settings), [["x", "y"]])
-    assert (instances[0]["selected_candidate"], instances[0]["score"]) == ("1", pytest.approx(4 / 6))
-    _, instances = run(best_of(inference_engine=panel, aggregation="unanimous"), [["x", "y"]])
-    assert instances[0]["selected_candidate"] is None
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,17 @@
 """Checklists inside unitxt: recipes, rows with their own questions, faults that leave an item unanswered, panels."""
 
 import json
-import math
 from typing import Any, List  # noqa: UP035 - unitxt reads typing's generics
 
-import numpy as np
 import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
 from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import ChecklistJudge
-from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.criteria_artifacts import EvenhandChecklist
 from tests.support.checklists import (
-    calibrated_item_judge,
-    calibrated_sheet_judge,
-    pass_probability,
     sheet,
 )
 from tests.support.judges import ScriptedJudge, http_judge
@@ -77,38 +70,6 @@ def test_scores_by_hand():
         assert overall[f"mail_{name}"] == overall[name]
 
 
-@pytest.mark.parametrize("name", ["items", "pass_rate", "score_name"])
-def test_a_checklist_that_is_called_like_a_score_is_refused_before_the_first_call(name):
-    judge = scripted(sheet("Yes"))
-    with pytest.raises(InvalidInputError, match=f"is called '{name}', and so is one of the scores"):
-        checked(judge, checklist={"name": name, "items": ["Is it polite?"]})
-    assert judge.requests == []
-
-
-@pytest.mark.parametrize(("mode", "judge"), [("item", calibrated_item_judge), ("batch", calibrated_sheet_judge)])
-def test_a_calibrated_judge_is_as_sure_as_it_is_right(mode, judge):
-    predictions = [f"answer-{row}" for row in range(60)]
-    with JudgeServer(reply=judge) as server:
-        instances, overall = checked(
-            http_judge(server.base_url), *predictions, mode=mode, primary_metric="normalized", min_mass=0.5
-        )
-        sent = server.bodies
-    assert len(sent) == (180 if mode == "item" else 60)
-    assert all(body["logprobs"] for body in sent)
-    truth = np.array([[pass_probability(prediction, question) for question in QUESTIONS] for prediction in predictions])
-    found = np.array([[item["confidence"] for item in scores["items"]] for scores in instances])
-    assert found == pytest.approx(truth)
-    assert {round(item["covered_mass"], 9) for scores in instances for item in scores["items"]} == {0.9}
-    assert overall["primary_score"] == pytest.approx(truth.mean())
-    # the simulated pass probability is uniform on [.02, .98]: its mean is .5, and n = 180 have a standard error of
-    # .96 / sqrt(12 · 180)
-    assert abs(overall["primary_score"] - 0.5) < 4 * 0.96 / math.sqrt(12 * 180)
-    # the answers are draws with these probabilities, and a yes counts where they support it
-    earned = np.where(truth >= 0.6, truth, 0.0)
-    error = math.sqrt((earned * (1 - earned)).sum()) / truth.size
-    assert abs(overall["micro_pass_rate"] - earned.mean()) < 4 * error
-
-
 def test_faults_of_the_server_leave_their_instances_unanswered():
     faults = [
         Fault("empty", match="answer-1"),
@@ -150,13 +111,6 @@ class TestRows:
         assert [item["question"] for item in scores["items"]] == ["Is it kind?", "Is it short?"]
         assert scores["pass_rate"] == 0.5
 
-    def test_by_the_id_of_a_checklist(self):
-        rows = stream("answer-0", checks="checklists.evenhand.summary", document="d")
-        engine = ScriptedJudge(lambda request: sheet(*["Yes"] * len(request.items)))
-        [scores], overall = checked(engine, checklist=None, checklist_field="checks", instances=rows)
-        assert len(scores["items"]) == 10
-        assert overall["score_name"] == "summary"
-
     @pytest.mark.parametrize(
         ("given", "error", "message"),
         [
@@ -179,10 +133,6 @@ class TestRows:
         with pytest.raises(error, match=message):
             checked(engine, checklist=None, checklist_field="checks", instances=stream("answer-0", checks=given))
         assert engine.requests == []
-
-    def test_a_missing_field_is_named(self):
-        with pytest.raises(InvalidInputError, match=r"instance 0 has no field 'cheks'.*Did you mean 'checks'"):
-            checked(scripted(), checklist=None, checklist_field="cheks", instances=stream("answer-0", checks=["A?"]))
 
 
 @pytest.mark.parametrize(
@@ -210,13 +160,6 @@ class TestRows:
 def test_settings_that_cannot_be_are_refused_when_the_metric_is_built(settings, message):
     with pytest.raises(Exception, match=message):
         ChecklistJudge(checklist=QUESTIONS, **settings)
-
-
-def test_the_metric_is_written_and_read_again():
-    for given in (QUESTIONS, WEIGHTED, "checklists.evenhand.summary", EvenhandChecklist(name="x", items=["A?"])):
-        metric = ChecklistJudge(checklist=given, inference_engine="engines.evenhand.baseline")
-        again = fetch_artifact(json.loads(metric.to_json()))[0]
-        assert again.judged_by([{}]) == metric.judged_by([{}])
 
 
 def recipe(metric, rows, **more):

@@ -12,8 +12,7 @@ from evenhand.errors import ArtifactError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
-from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
-from evenhand.unitxt.loading import UndefinedScoreWarning, load_criteria_artifact
+from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
@@ -50,14 +49,6 @@ def content_judge(messages):
     return LABELS[min(number % 4 + step, 3)]
 
 
-@script
-def mumbling_judge(messages):
-    """Names no option for every fourth response."""
-    if len(messages) == 1:
-        return "Hard to say."
-    return "It depends on taste." if number_of(messages) % 4 == 0 else "Excellent"
-
-
 def run(metric, count=12, task_data=None, **recipe):
     rows = task_data or [{"question": f"question {index}"} for index in range(count)]
     fields = dict.fromkeys(rows[0], str)
@@ -92,40 +83,6 @@ def direct(name="content_judge", **settings):
     )
 
 
-def test_a_biased_order_is_averaged_out_by_default():
-    scores = instance_scores(run(direct()))
-    # answer-3 is "Bad" (0) in both orders; answer-0 is "Excellent" (1), then "Acceptable" (0.75)
-    assert scores[0]["answer_relevance"] == pytest.approx((1 + 0.75) / 2)
-    assert scores[0]["answer_relevance_positional_bias"] is True
-    assert scores[0]["answer_relevance_selected_option"] == "Excellent"
-    assert scores[0]["answer_relevance_positional_bias_selected_option"] == "Acceptable"
-    assert scores[1]["answer_relevance_positional_bias"] is False
-
-
-def test_positional_bias_rate_by_hand():
-    # of the answers 0, 3, 6, 9 the ones that are not already "Bad" (3 is 3 % 4 == 3) flip: 0, 6, 9
-    scores = global_scores(run(direct()))
-    assert scores["answer_relevance_positional_bias"] == pytest.approx(3 / 12)
-    low, high = (scores[f"answer_relevance_positional_bias_ci_{bound}"] for bound in ("low", "high"))
-    assert 0 < low < 3 / 12 < high < 1
-
-
-def test_a_reply_that_names_no_option_is_unscored_and_counted():
-    results = run(direct("mumbling_judge", max_reasks=0))
-    scores = instance_scores(results)
-    assert [math.isnan(score["answer_relevance"]) for score in scores] == [index % 4 == 0 for index in range(12)]
-    assert scores[0]["answer_relevance_unscored_reason"] == "no_match"
-    assert scores[0]["answer_relevance_selected_option"] is None
-    overall = global_scores(results)
-    assert overall["answer_relevance"] == 1.0
-    assert overall["answer_relevance_num_unscored"] == 3
-    assert overall["answer_relevance_parse_rate"] == pytest.approx(18 / 24)
-    assert overall["answer_relevance_score_if_unscored_0"] == pytest.approx(9 / 12)
-    assert overall["answer_relevance_score_if_unscored_1"] == 1.0
-    assert overall["answer_relevance_unscored_votes_no_match"] == 6
-    assert overall["answer_relevance_ci_low"] < 1.0
-
-
 def test_criteria_field_gives_each_row_its_own_criterion():
     rows = [
         {"question": "q", "criterion": RELEVANCE},
@@ -155,22 +112,6 @@ def test_a_row_may_only_name_a_criterion():
         )
 
 
-def test_a_missing_prediction_is_unscored_and_nobody_is_asked():
-    stream = [
-        {"prediction": prediction, "references": [], "task_data": {"question": "q"}}
-        for prediction in ("answer-0", None)
-    ]
-    instances, overall = direct(journal=None, on_position_bias="first").compute(stream)
-    assert len(SENT) == 4
-    assert math.isnan(instances[1]["answer_relevance"])
-    assert instances[1]["answer_relevance_unscored_reason"] == "missing_response"
-    assert (overall["answer_relevance"], overall["answer_relevance_num_unscored"]) == (1.0, 1)
-    assert (overall["answer_relevance_score_if_unscored_0"], overall["answer_relevance_score_if_unscored_1"]) == (
-        0.5,
-        1,
-    )
-
-
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_missing_prediction_stays_missing_where_a_recipe_makes_a_text_of_it(missing):
     """The postprocessors of unitxt's tasks turn None into the text "None"."""
@@ -188,20 +129,6 @@ def test_a_missing_prediction_stays_missing_where_a_recipe_makes_a_text_of_it(mi
     results = evaluate(predictions=["a", missing], data=data)
     assert results.instance_scores[1]["relevance_unscored_reason"] == "missing_response"
     assert results.global_scores["relevance_num_unscored"] == 1
-
-
-def test_a_criterion_without_values_selects_but_does_not_score():
-    criterion = CriteriaWithOptions(
-        name="tone",
-        description="Which tone?",
-        options=[CriteriaOption(name="Warm", description=""), CriteriaOption(name="Cold", description="")],
-    )
-    with pytest.warns(UndefinedScoreWarning, match="option_map"):
-        instances, overall = direct("first_label_judge", criteria=criterion, check_positional_bias=False).compute(
-            [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
-        )
-    assert instances[0]["tone_selected_option"] == "Warm"
-    assert math.isnan(overall["tone"])
 
 
 TONE = Criterion(

@@ -8,7 +8,6 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import GradeScore
@@ -46,27 +45,6 @@ def chooser_by_plan(messages):
     name, rotation = re.fullmatch(r"case (\w), candidate (\d)", first).groups()
     chosen = PLAN[name][int(rotation)]
     return reply_for(None if chosen is None else place_of(messages, f"case {name}, candidate {chosen}"))
-
-
-@script
-def chooser_of_the_best(messages):
-    """The highest quality, wherever it stands."""
-    shown = shown_candidates(messages[0]["content"])
-    return reply_for(max(range(len(shown)), key=lambda place: int(re.search(r"quality (\d+)", shown[place])[1])))
-
-
-@script
-def chooser_of_the_last_place(messages):
-    return reply_for(len(shown_candidates(messages[0]["content"])) - 1)
-
-
-@script
-def chooser_of_intruders(messages):
-    """The candidate whose case is not that of most others; of their own candidates number 0."""
-    shown = shown_candidates(messages[0]["content"])
-    cases = [re.match(r"case (\w)", text)[1] for text in shown]
-    odd = [place for place, case in enumerate(cases) if cases.count(case) == 1]
-    return reply_for(odd[0] if odd else [text[-1] for text in shown].index("0"))
 
 
 def run(metric, predictions):
@@ -137,57 +115,6 @@ def test_three_candidates_by_hand():
     assert scores["places_of_3_chi_square"] == pytest.approx(14 / 11)
     assert scores["places_of_3_chi_square_p_value"] == pytest.approx(math.exp(-7 / 11))  # two degrees of freedom
     assert 0 < scores["places_of_3_p_value"] <= 1
-
-
-def test_of_one_mind_1_and_of_one_place_0_exactly_from_2_to_12():
-    predictions = [[f"quality {(5 * number) % 13} of {size}" for number in range(size)] for size in range(2, 13)]
-    best, one_by_one = run(grade_score("chooser_of_the_best"), predictions)
-    assert {score["grade_score"] for score in one_by_one} == {1.0}
-    assert {score["chance_corrected_grade_score"] for score in one_by_one} == {1.0}
-    assert (best["grade_score"], best["llm_score"], best["choice_score"]) == (1.0, 1.0, 1.0)
-    stuck, one_by_one = run(grade_score("chooser_of_the_last_place"), predictions)
-    assert {score["grade_score"] for score in one_by_one} == {0.0}
-    assert (stuck["grade_score"], stuck["llm_score"]) == (0.0, 0.0)
-    for size in range(2, 13):
-        assert best[f"place_1_of_{size}"] == 1
-        assert stuck[f"place_{size}_of_{size}"] == size
-
-
-def test_an_unrelated_option_that_is_always_taken_and_one_that_never_is():
-    predictions = [planned("A"), planned("E"), planned("B")]
-    scores, instances = run(grade_score("chooser_of_intruders", unrelated_option=True), predictions)
-    for own, instance in zip("AEB", instances, strict=True):
-        assert re.match(r"case [AEB]", instance["unrelated_option"])
-        assert instance["unrelated_option"][5] != own
-        assert set(instance["with_unrelated_selections"]) == {"unrelated_option"}
-        assert instance["with_unrelated_candidates"][-1] == len(PLAN[own]) + 1
-    assert scores["unrelated_chosen"] == scores["unrelated_ever_chosen"] == 1.0
-    assert scores["grade_score"] == scores["with_unrelated_grade_score"] == 1.0
-    assert scores["unrelated_difference"] == 0.0
-    assert scores["unrelated_difference_ci_low"] < 0 < scores["unrelated_difference_ci_high"]
-    assert scores["calls"] + scores["with_unrelated_calls"] == len(SENT) == (3 + 4 + 3) + (4 + 5 + 4)
-    # The last place: no option is ever preferred, 1 of N + 1 choices is the unrelated one.
-    scores, _ = run(grade_score("chooser_of_the_last_place", unrelated_option=True), predictions)
-    assert scores["unrelated_chosen"] == pytest.approx(3 / 13)
-    assert scores["with_unrelated_grade_score"] == 0.0
-
-
-def test_a_panel_has_one_grade_score_a_judge():
-    texts = [f"quality {n}" for n in range(3)]
-    panel = [
-        ScriptedInferenceEngine(script="chooser_of_the_best"),
-        SimulatedEngine(quality_by_response=dict.fromkeys(texts, 0.0), position_preference=50.0, name="sim"),
-    ]
-    scores, instances = run(grade_score(inference_engine=panel), [texts] * 2)
-    judges = [
-        name.removeprefix("grade_score_") for name in scores if re.fullmatch(r"grade_score_(?!.*ci_|.*run).+", name)
-    ]
-    assert judges == ["scripted", "sim"]
-    assert scores["grade_score_scripted"] == scores["score"] == 1.0
-    assert scores["score_name"] == "grade_score_scripted"
-    assert scores["score_ci_low"] == scores["grade_score_scripted_ci_low"] < 1.0
-    assert scores["grade_score_sim"] == instances[0]["grade_score_sim"] == 0.0
-    assert "grade_score" not in scores
 
 
 @pytest.mark.parametrize(

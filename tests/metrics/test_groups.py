@@ -2,15 +2,8 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from unitxt import evaluate, load_dataset
-from unitxt.benchmark import Benchmark
-from unitxt.card import TaskCard
-from unitxt.loaders import LoadFromDictionary
-from unitxt.standard import DatasetRecipe
-from unitxt.task import Task
 
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.metrics import register
@@ -128,39 +121,3 @@ def test_every_evaluation_judges_anew_and_keeps_nothing():
         assert same(results[0]["score"]["groups"]["all"]["x"], results[0]["score"]["global"])
     assert votes[0] != votes[1]
     assert calls[0] == calls[1]
-
-
-def test_equal_rows_have_votes_of_their_own():
-    metric, _ = judge("direct")
-    rows = [{"question": "the same", "kind": "ab"[row % 2]} for row in range(8)]
-    results = evaluated(metric, rows, ["the same"] * 8, group_by=["kind"])
-    for value, scores in results[0]["score"]["groups"]["kind"].items():
-        own = [row["score"]["instance"]["score"] for row in members(results, "kind", value)]
-        assert scores["score"] == pytest.approx(sum(own) / len(own))
-
-
-def test_groups_within_the_parts_of_a_benchmark():
-    metric, predictions = judge("direct")
-
-    def part(first, last):
-        task = Task(
-            input_fields=dict.fromkeys(ROWS[0], Any),
-            reference_fields={},
-            prediction_type=str,
-            metrics=[metric],
-            default_template="templates.empty",
-        )
-        loader = LoadFromDictionary(data={"test": ROWS[first:last]}, data_classification_policy=["public"])
-        return DatasetRecipe(card=TaskCard(loader=loader, task=task), group_by=["kind", "all"])
-
-    data = load_dataset(Benchmark(subsets={"early": part(0, 6), "late": part(6, 12)}), split="test")
-    results = evaluate(predictions=predictions, data=data)
-    assert len(ASKED) == 12 * 4
-    for subset, scores in results.subsets_scores.items():
-        if subset not in {"early", "late"}:
-            continue
-        assert scores["groups"]["all"]["x"]["score"] == scores["score"]
-        for value, group in scores["groups"]["kind"].items():
-            own = [row for row in results if row["subset"] == [subset] and row["task_data"]["kind"] == value]
-            read = [row["score"]["instance"]["score"] for row in own]
-            assert group["score"] == pytest.approx(sum(read) / len(read))

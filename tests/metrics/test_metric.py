@@ -46,10 +46,3 @@ def test_what_is_judged_keeps_what_was_overridden():
         assert copied.judged_rubric().na_strategy == "zero"
     for copied in copies(ChecklistJudge(checklist=checklist, inference_engine=engine)):
         assert copied.checklist.description == "Mine."
-
-
-def test_an_id_stays_an_id():
-    given = {"rubric": "rubrics.evenhand.safety", "inference_engine": "engines.evenhand.simulated[seed=3]"}
-    assert RubricJudge(**given).to_dict() == {"__type__": "rubric_judge", **given}
-    plain = fetched("engines.evenhand.simulated")
-    assert RubricJudge(**{**given, "inference_engine": plain}).to_dict()["inference_engine"] == plain.__id__

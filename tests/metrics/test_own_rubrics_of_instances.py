@@ -4,13 +4,12 @@ import math
 
 import pytest
 
-import evenhand
 from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import RubricJudge
-from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW, TREE
+from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
+from tests.modes.test_own_rubrics import OTHER, says
 from tests.support.judges import ScriptedJudge
-from tests.tables.test_own_rubrics import OTHER, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -45,14 +44,6 @@ def test_each_instance_is_scored_by_its_own_rubric():
     assert (overall[f"{main}_num_unscored"], overall[f"{main}_score_if_unscored_0"]) == (1, 0.0)
 
 
-def test_a_nested_rubric_of_all_instances():
-    met = {"a": "Yes", "b1": "No", "b21": "Yes", "b22": "No"}
-    judge = metric(ScriptedJudge(lambda asked: met[asked.question.criterion.name]), rubric=TREE)
-    instances, overall = compute(judge, ("x", {}))
-    assert (instances[0]["score"], overall["score"]) == (0.7, 0.7)
-    assert overall["rubric_a"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -64,8 +55,3 @@ def test_what_contradicts_rubrics_of_instances_is_refused(settings, message):
     with pytest.raises(InvalidInputError) as caught:
         metric(rubric_field="rubrics", **settings)
     assert message in str(caught.value)
-
-
-def test_a_rubric_of_another_tool_is_an_artifact_that_says_the_same():
-    rubric = evenhand.load(TREE)
-    assert evenhand.load(metric(rubric=TREE).rubric) == rubric

@@ -1,7 +1,6 @@
 """Pairwise judging inside unitxt: recipes, names of scores, and the numbers beside unitxt's own judge."""
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from unitxt.task import Task
 
 from evenhand.catalog import entry_ids
 from evenhand.data.plain import context_mapping
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
-from evenhand.metrics.judge_metrics import PairwiseJudge, check_system_names
+from evenhand.metrics.judge_metrics import PairwiseJudge
 from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -54,18 +52,6 @@ def fair_judge(messages):
     return named(messages, 0 if first >= second else 1)
 
 
-@script
-def grading_judge(messages):
-    """Much better from a difference of 3, slightly from 1."""
-    if len(messages) == 1:
-        return "They differ in quality."
-    first, second = qualities(messages)
-    if first == second:
-        return "Both are equally good"
-    better = "Response A" if first > second else "Response B"
-    return f"{better} is {'much' if abs(first - second) >= 3 else 'slightly'} better"
-
-
 def responses(row, count=3):
     """Texts whose qualities differ from row to row and from system to system."""
     return [f"quality {(row * (2 * system + 3) + 5 * system) % 7} of {row}.{system}" for system in range(count)]
@@ -88,10 +74,6 @@ def run(metric, predictions, task_data=None):
 
 def instance_scores(results):
     return [result["score"]["instance"] for result in results]
-
-
-def global_scores(results):
-    return results[0]["score"]["global"]
 
 
 def pairwise(name="fair_judge", **settings):
@@ -129,54 +111,6 @@ def test_the_result_of_one_instance_by_hand():
     assert scores["x_positional_bias_assessments"] == ["They differ in quality."] * 2
     assert len(scores["x_summaries"]) == 2
     assert (scores["score"], scores["score_name"]) == (0.25, "x_winrate")
-
-
-@pytest.mark.parametrize(("policy", "expected"), [(None, 0.25), ("average", 0.25), ("abstain", 0.0), ("first", 0.5)])
-def test_policies_for_orders_that_disagree(policy, expected):
-    # instance 0: qualities 3, 3, 6; instance 1: 4, 4, 4, where the first shown always wins
-    given = [
-        ["quality 3 of a", "quality 3 of b", "quality 6 of c"],
-        ["quality 4 of a", "quality 4 of b", "quality 4 of c"],
-    ]
-    results = run(pairwise(on_position_bias=policy), given)
-    first = instance_scores(results)[0]
-    assert first["1_winrate"] == expected
-    shared = global_scores(results)
-    # system 1 over both instances: ties ½ of three contests and a loss; abstaining leaves the loss; else 3 wins of 4
-    by_hand = {None: 1.5 / 4, "average": 1.5 / 4, "abstain": 0.0, "first": 3 / 4}
-    assert shared["1_winrate"] == pytest.approx(by_hand[policy])
-    if policy == "abstain":
-        assert shared["unscored_contests_inconsistent"] == 4
-        assert math.isnan(instance_scores(results)[1]["1_winrate"])
-        assert instance_scores(results)[1]["1_ranking"] is None
-    assert shared["positional_bias"] == pytest.approx(4 / 6)
-    assert shared["position_consistency"] == pytest.approx(2 / 6)
-    assert shared["first_shown_preference"] == 1.0
-    # four of four: 2 / 2⁴
-    assert shared["first_shown_preference_p_value"] == pytest.approx(0.125)
-
-
-def test_a_graded_scale_and_its_weighted_reduction():
-    # 1 is much better than 2 (6 against 2), slightly better than 3 (6 against 5); 3 is much better than 2
-    given = [
-        ["quality 6 of a", "quality 2 of b", "quality 5 of c"],
-        ["quality 4 of a", "quality 4 of b", "quality 5 of c"],
-    ]
-    results = run(pairwise("grading_judge", scale="graded", reduction="weighted_win_rate"), given)
-    first, second = instance_scores(results)
-    assert first["1_contest_grades"] == [2, 1]
-    assert first["1_contest_scores"] == [1, 1]
-    assert first["2_contest_grades"] == [-2, -2]
-    assert second["1_contest_grades"] == [0, -1]
-    # 1 on the first instance: 3 of 3 battles; on the second: 1 of 2, then 0 of 1
-    assert (first["1_winrate"], second["1_winrate"]) == pytest.approx((1.0, 1 / 3))
-    assert global_scores(results)["1_winrate"] == pytest.approx(4 / 6)
-    # 3: 2 of 3 battles, then 2 of 2
-    assert global_scores(results)["3_winrate"] == pytest.approx((2 + 2) / (3 + 2))
-    plain = run(pairwise("grading_judge", scale="graded"), given)
-    # unweighted: two wins; then a tie and a loss
-    assert global_scores(plain)["1_winrate"] == pytest.approx(2.5 / 4)
-    assert global_scores(plain)["num_ties"] == 1
 
 
 def test_predictions_that_became_texts_on_the_way_are_read_back():
@@ -236,28 +170,6 @@ def test_predictions_that_cannot_be_compared(predictions, message):
     assert not SENT
 
 
-@pytest.mark.parametrize(
-    ("rule", "weights", "score"),
-    [
-        (None, None, 1.0),
-        ("mean", None, 2 / 3),
-        ("weighted_mode", [1.0, 1.0, 2.0], 0.5),
-        ("weighted_mean", [1.0, 2.0, 5.0], 3 / 8),
-    ],
-)
-def test_a_panel_votes_by_its_rule(rule, weights, score):
-    # log-odds of 40: a choice is certain; two judges prefer "good", one "bad"
-    tastes = [{"good": 40.0, "bad": 0.0}] * 2 + [{"good": 0.0, "bad": 40.0}]
-    panel = [SimulatedEngine(quality_by_response=taste, name=f"judge {place}") for place, taste in enumerate(tastes)]
-    metric = pairwise(inference_engine=panel, aggregation=rule, judge_weights=weights)
-    results = run(metric, [{"a": "good", "b": "bad"}])
-    (scores,) = instance_scores(results)
-    assert scores["a_contest_scores"] == pytest.approx([score])
-    assert scores["b_contest_scores"] == pytest.approx([1 - score])
-    assert scores["a_positional_bias"] == [False]
-    assert global_scores(results)["calls"] == 3 * 2 * 2
-
-
 def criteria_of_unitxt():
     folder = Path(unitxt.__file__).parent / "catalog" / "metrics" / "llm_as_judge" / "pairwise" / "criteria"
     return sorted(f"metrics.llm_as_judge.pairwise.criteria.{path.stem}" for path in folder.glob("*.json"))
@@ -273,14 +185,6 @@ def test_all_criteria_of_unitxt_and_our_own_are_judged_as_they_are():
         metric = pairwise(criteria=identifier, context_fields=None)
         (scores,) = instance_scores(run(metric, [["quality 3 of a", "quality 5 of b"]], rows))
         assert (scores["1_winrate"], scores["2_winrate"]) == (0.0, 1.0)
-
-
-def test_names_that_contain_one_another_collide_only_when_their_scores_would():
-    check_system_names(["a", "a_winrate", "a b", "a.b", "tie", "1", "score", "num"])
-    with pytest.raises(InvalidInputError, match="the system 'a_positional_bias' and the system 'a' would both"):
-        check_system_names(["a", "a_positional_bias"])
-    with pytest.raises(InvalidInputError, match="both have a score"):
-        check_system_names(["x_positional_bias", "x"])
 
 
 @pytest.mark.parametrize("missing", [float("nan"), np.float32("nan"), pandas.NA], ids=repr)

@@ -1,18 +1,15 @@
 """Rubrics inside unitxt: scores worked by hand, both ways of asking, recipes, panels and examples."""
 
-import copy
 import json
 import math
 
 import pytest
 
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import RubricJudge
 from evenhand.statistics import mean_intervals
-from evenhand.unitxt.bases import fetch_artifact
 from tests.support.judges import ScriptedJudge
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -111,31 +108,6 @@ def test_the_scores_by_hand():
     assert not [name for name, value in overall.items() if isinstance(value, float) and math.isnan(value)]
 
 
-def test_expected_values_are_weighed_when_they_are_asked_for():
-    # a judge that means Fair, with accuracy 0.8: 0.8·½ + 0.1·1 + 0.1·0
-    judge = SimulatedEngine(quality={"r": 0.5}, accuracy=0.8)
-    rubric = Rubric(name="r", criteria=(CLEAR,))
-    instances, _ = compute(metric(judge, rubric=rubric, scoring="expected"), ["r"])
-    assert instances[0]["r_clear"] == pytest.approx(0.5)
-    skewed = Rubric(
-        name="r",
-        criteria=(CLEAR.model_copy(update={"options": (*CLEAR.options[1:], Option(label="Good", value=0.9))}),),
-    )
-    instances, _ = compute(metric(judge, rubric=skewed, scoring="expected"), ["r"])
-    assert instances[0]["score"] == pytest.approx(0.8 * 0.5 + 0.1 * 0.9)
-
-
-def test_the_length_penalty():
-    engine = ScriptedJudge(lambda request: "Good" if request.question.criterion.name == "clear" else "No")
-    long = "word " * 15
-    judge = metric(engine, length_penalty={"free_budget": 10, "max_cap": 20, "penalty_at_cap": 0.4, "exponent": 1})
-    instances, overall = compute(judge, ["short", long])
-    # half-way between budget and cap: 0.4 · ½
-    assert [each["good_answer_length_penalty"] for each in instances] == pytest.approx([0.0, 0.2])
-    assert [each["score"] for each in instances] == pytest.approx([0.75, 0.55])
-    assert overall["good_answer_length_penalty"] == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
@@ -173,47 +145,3 @@ def test_scores_that_would_share_a_name_are_refused():
         criteria = tuple(CLEAR.model_copy(update={"name": name}) for name in names)
         with pytest.raises(InvalidCriterionError, match="rename the criterion"):
             metric(rubric=Rubric(name="r", criteria=criteria))
-
-
-def test_it_is_copied_and_written_as_unitxt_does():
-    built = RubricJudge(inference_engine="engines.evenhand.baseline", rubric=RUBRIC, na_strategy="zero")
-    for again in (copy.deepcopy(built), fetch_artifact(json.loads(built.to_json()))[0]):
-        assert again.judged_rubric() == built.judged_rubric()
-    kept = RubricJudge(inference_engine="engines.evenhand.baseline", rubric="rubrics.evenhand.summarization")
-    assert json.loads(kept.to_json())["rubric"] == "rubrics.evenhand.summarization"
-
-
-@pytest.mark.slow
-def test_a_panel_of_three_with_five_draws_finds_the_truth():
-    """With many draws the median of each judge is what it means, so the score is that of the true qualities."""
-    truth = {f"response {number}": (number % 3) / 2 for number in range(45)}
-    panel = [SimulatedEngine(quality=truth, accuracy=0.85, seed=seed) for seed in range(3)]
-    rubric = Rubric(name="r", criteria=(CLEAR, CITES.model_copy(update={"name": "firm"})))
-    judge = RubricJudge(
-        inference_engine=panel, rubric=rubric, samples=5, context_fields=[], progress=False, journal=None
-    )
-    instances, overall = compute(judge, list(truth))
-    assert overall["r_calls"] == 45 * 2 * 3 * 5
-    # clear: the option of the quality; firm: a quality of ½ is as near to Yes as to No
-    clear = [each["r_clear_selected_option"] for each in instances]
-    right = [{0.0: "Bad", 0.5: "Fair", 1.0: "Good"}[quality] for quality in truth.values()]
-    assert sum(one == other for one, other in zip(clear, right, strict=True)) >= 43
-    assert overall["r_clear"] == pytest.approx(0.5, abs=0.03)
-    for name in (
-        "krippendorff_alpha",
-        "agreement",
-        "effective_judges",
-        "judge_mean_simulated-0",
-        "judge_stability_simulated-1",
-        "change_without_simulated-2",
-        "cohen_kappa_simulated-0_vs_simulated-1",
-        "num_votes_planned",
-    ):
-        assert f"r_clear_{name}" in overall
-    # two draws of one judge: 0.85² + 2·0.075² = 0.734
-    assert (
-        overall["r_clear_judge_stability_simulated-1_ci_low"]
-        < 0.734
-        < overall["r_clear_judge_stability_simulated-1_ci_high"]
-    )
-    assert overall["r_clear_num_votes_left_out"] == 0

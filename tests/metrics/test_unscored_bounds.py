@@ -13,11 +13,9 @@ from evenhand.metrics.judge_metrics import (
     BestOfJudge,
     ChecklistJudge,
     DirectJudge,
-    GradeScore,
     PairwiseJudge,
     RubricJudge,
 )
-from evenhand.metrics.recorded import VoteAggregation
 from tests.support.checklists import sheet
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import ScriptedInferenceEngine, script
@@ -122,30 +120,3 @@ def test_a_recipe_warns_where_much_is_unscored_and_only_there(mode, caplog):
         r"16 of 40 votes unscored \(8 rows affected\), (8|16) verdicts unscored \(40 % of \w+ affected\)", messages[0]
     )
     assert "lie between 0.60 and 1.00" in messages[0]
-
-
-@pytest.mark.parametrize("unscored", [True, False])
-def test_recorded_votes_warn_too(unscored, caplog):
-    votes = [[1, 1]] * 12 + ([[None, None]] if unscored else [[0, 0]]) * 8
-    found = evaluated(VoteAggregation(), votes)
-    assert found["votes"] == (1.0 if unscored else 0.6)
-    assert len(warned(caplog)) == unscored
-    assert all("lie between 0.60 and 1.00" in message for message in warned(caplog))
-
-
-@pytest.mark.parametrize("ending", ["reads", "refuses"])
-def test_a_grade_score_has_no_bounds_and_says_how_many_choices_are_unscored(ending, caplog):
-    engine = ScriptedInferenceEngine(script=f"unscored_chooser_{ending}")
-    metric = GradeScore(inference_engine=engine, criteria=BETTER, max_reasks=0, progress=False, journal=None)
-    found = evaluated(metric, PAIRS)
-    assert found["grade_score"] == 1.0  # the same candidate in both rotations, wherever it is read
-    # 8 instances of 20 in two rotations
-    said = ["The score 'grade_score': 16 of 40 votes unscored (8 rows affected), 8 verdicts unscored. A Grade Score is"]
-    assert [message[: len(said[0])] for message in warned(caplog)] == (said if ending == "refuses" else [])
-
-
-def test_3_of_800_unscored_are_no_warning(caplog):
-    votes = [[1], [0]] * 398 + [[1], [None], [None], [None]]
-    found = evaluated(VoteAggregation(), votes)
-    assert found["votes_num_unscored"] == 3
-    assert warned(caplog) == []

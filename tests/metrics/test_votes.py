@@ -15,7 +15,7 @@ from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation.verdict import RULES
-from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.errors import InvalidInputError
 from evenhand.metrics import register
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.raters import aggregate_votes
@@ -107,50 +107,6 @@ def test_against_the_truth_beside_other_libraries():
     matrix = together["clear_confusion_matrix"]
     counts = [[matrix[row][column] for column in LEVELS.labels] for row in LEVELS.labels]
     assert counts == confusion_matrix(truth, judged, labels=range(5)).tolist()
-
-
-def test_nothing_is_dropped_silently():
-    #      verdict   reference
-    # 0    Safe      Safe
-    # 1    Unsafe    Safe
-    # 2    NA        NA
-    # 3    unscored  Safe
-    # 4    Safe      none
-    votes = [[True, True], [False, None], ["N/A", "N/A"], [None, None], [True, None]]
-    references = [["Safe"], ["safe"], ["N/A"], [True], []]
-    instances, together = scores(VoteAggregation(criteria=SAFE), votes, references)
-    assert together["safe_confusion_matrix"] == {
-        "Safe": {"Safe": 1, "Unsafe": 1, "N/A": 0, "unscored": 1},
-        "Unsafe": {"Safe": 0, "Unsafe": 0, "N/A": 0, "unscored": 0},
-        "N/A": {"Safe": 0, "Unsafe": 0, "N/A": 1, "unscored": 0},
-        "unscored": {"Safe": 1, "Unsafe": 0, "N/A": 0, "unscored": 0},
-    }
-    counts = {
-        "num_references": 4,
-        "num_compared": 3,
-        "num_unscored": 1,
-        "num_na": 1,
-        "num_votes": 10,
-        "num_abstentions": 4,
-        "num_na_votes": 2,
-    }
-    assert {name: together[f"safe_{name}"] for name in counts} == counts
-    assert together["safe_accuracy"] == pytest.approx(2 / 3)
-    assert (together["safe_accuracy_if_unscored_0"], together["safe_accuracy_if_unscored_1"]) == (2 / 4, 3 / 4)
-    assert together["score"] == pytest.approx(2 / 3)  # Safe, Unsafe, Safe; neither NA nor the unscored instance
-    assert instances[3]["safe_match"] is None
-    assert instances[4]["safe_reference"] is None
-    assert instances[2]["safe_na"]
-
-
-def test_settings_are_checked_when_the_metric_is_built():
-    with pytest.raises(UnknownRuleError, match="Did you mean 'median'"):
-        VoteAggregation(scale="ordinal", rule="medain")
-    with pytest.raises(UnknownRuleError, match="scale is 'ordnial'"):
-        VoteAggregation(scale="ordnial")
-    for rule in ("majority", "weighted"):
-        with pytest.raises(InvalidInputError, match="finite and >= 0"):
-            VoteAggregation(rule=rule, judge_weights={"ann": -1})
 
 
 def test_a_vote_or_a_reference_that_is_no_option_is_named():

@@ -6,7 +6,6 @@ from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 
 CHOICE = comparison_criterion("better", "Which is better?")
-TIES = comparison_criterion("better", "Which is better?", allow_ties=True)
 GRADED = comparison_criterion("better", "Which is better?", graded=True)
 
 

@@ -5,7 +5,6 @@ import pytest
 
 from evenhand.errors import InvalidInputError
 from evenhand.modes.grade_scores import GradeMode, grade, unrelated_effect
-from evenhand.numbers import Missing
 from evenhand.options import RunOptions
 from evenhand.statistics import grade_score_chance
 from evenhand.votes import Vote
@@ -31,58 +30,6 @@ def graded(rows, **more):
 
 
 class TestGrade:
-    def test_places_and_candidates_of_each_instance(self):
-        # In rotation r candidate c stands at the place c - r (mod 3): 0 at 0, 0 at 2, 1 at 2.
-        one = graded([[0, 0, 1]]).instances[0]
-        assert (one.places, one.chosen) == ((1, 0, 2), (2, 1, 0))
-        assert (one.asked, one.answered, one.n_options) == (3, 3, 3)
-        # H = log 3 - 2/3 log 2 = 0.6365; L = H / log 3 = 0.5794; C = 2/3; G = 2 L C / (L + C) = 0.6200.
-        assert one.llm_score == pytest.approx(0.5794, abs=5e-5)
-        assert one.choice_score == pytest.approx(2 / 3)
-        assert one.grade_score == pytest.approx(0.6200, abs=5e-5)
-
-    def test_refusals_are_an_outcome_of_their_own(self):
-        result = graded([[1, None, 1], [0, 1, 2]])
-        assert [one.grade_score for one in result.instances] == [1.0, 0.0]
-        assert result.answered.estimate == pytest.approx(5 / 6)
-        assert {reason: share.estimate for reason, share in result.unanswered.items()} == {
-            "refusal": pytest.approx(1 / 6)
-        }
-        assert result.grade_score.estimate == pytest.approx(0.5)
-        assert result.parse_rate.estimate == pytest.approx(5 / 6)
-
-    def test_one_answer_is_no_score(self):
-        result = graded([[1, None, None], [None, None]])
-        assert [one.unscored_reason for one in result.instances] == ["refusal", "refusal"]
-        for missing in (result.grade_score, result.chance_corrected, result.llm_score, result.chance):
-            assert missing == Missing("no instance has two rotations answered")
-        assert result.num_scored == 0
-        assert result.answered.estimate == pytest.approx(1 / 5)
-        assert result.histograms[0].places == Missing("no option was chosen")
-        assert result.histograms[1].places.counts == (0, 1, 0)
-
-    def test_nothing_asked_at_all(self):
-        result = grade([[], []], "j")
-        assert result.num_missing_response == 2
-        assert result.answered == Missing("nothing was asked")
-        assert not result.grade_score
-        assert result.histograms == ()
-        effect = unrelated_effect(result, result)
-        assert effect.chosen == Missing("no option was chosen")
-        assert effect.difference == Missing("no instance is scored in both runs")
-
-    def test_draws_are_sets_of_rotations_of_their_own_and_averaged_in_their_instance(self):
-        # Draw 0 always candidate 2 (G = 1), draw 1 always the first place (G = 0): 1/2. Pooled they would be neither.
-        twice = votes_of([2, 2, 2]) + votes_of([0, 1, 2], sample=1)
-        result = grade([twice, votes_of([1, 1, 1]) + votes_of([1, 1, 1], sample=1)], "j")
-        assert [one.grade_score for one in result.instances] == [0.5, 1.0]
-        assert result.grade_score.estimate == 0.75
-        assert result.grade_score.n == 2
-        assert result.instances[0].asked == 6
-        # The histogram adds up the draws: places 1+3, 1, 1 of the one, 2, 2, 2 of the other.
-        assert result.histograms[0].places.counts == (6, 3, 3)
-        assert result.histograms[0].places.n_instances == 2
-
     def test_instances_of_several_sizes_and_chance(self):
         # 2 options: E = 1/2, corrected 1, -1, -1; 4 options with G = 3/4: E = 0.571.
         result = graded([[0, 0], [0, 1, 1, 1], [0, 1], [1, 0], [2, 2, 2, 2]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +12,9 @@ import pandas as pd
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import EvenhandError, InvalidInputError
-from evenhand.modes.known import find_mode
+from evenhand.errors import InvalidInputError
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level
 from evenhand.results.measures import known, measure
@@ -133,10 +130,6 @@ def test_a_mode_whose_options_are_not_the_responses_is_refused(dry_run):
         evenhand.run_mode(rows, RankingMode, JUDGE, response_fields=["a", "b", "c"], dry_run=dry_run, **QUIET)
 
 
-def test_what_would_be_asked_is_estimated_without_a_call():
-    assert toned(dry_run=True).votes == 11 * 2
-
-
 def test_a_recipe_takes_it_by_its_kind():
     evenhand.register()
     fetched, _ = fetch_artifact("metrics.evenhand.mode[mode=tone, inference_engine=engines.evenhand.simulated[seed=2]]")
@@ -152,91 +145,3 @@ def test_a_recipe_takes_it_by_its_kind():
     assert together["tone"] == together["score"] == pytest.approx(sum(each["tone"] for each in instances) / 6)
     assert together["tone_ci_low"] < together["tone"] < together["tone_ci_high"]
     assert sum(value for name, value in together.items() if name.startswith("tone_num_")) == 6
-
-
-def test_what_has_many_measures_has_a_row_for_each_and_what_has_no_score_is_not_compared():
-    rows = [{"a": f"Good day {row}.", "b": f"No {row}."} for row in range(4)]
-    criterion = "criteria.evenhand.pairwise.overall_quality"
-    found = evenhand.run_mode(
-        rows, "best_of", JUDGE, response_fields=["a", "b"], criteria=criterion, context_fields=[], **QUIET
-    )
-    (table,) = found.text_tables()
-    shares = {name: own.rate.estimate for name, own in found.measures[""].candidates.items()}
-    assert table.headers == ("measure [95%]", "")
-    written = {row[0]: row[1] for row in table.rows}
-    assert {name: float(written[f"{name} selection rate"].split()[0]) for name in "ab"} == pytest.approx(
-        shares, abs=0.01
-    )
-    assert all(len(line) < 80 for line in str(found).splitlines() if "selection rate" in line)
-    with pytest.raises(InvalidInputError, match="have no 'score', by which two results are compared"):
-        found.compare(found)
-
-
-def test_its_scores_keep_their_names_in_a_recipe():
-    """Also where a recipe's results hold the votes and the run under these names."""
-
-    @dataclass(frozen=True)
-    class NamedMeasures:
-        runs: int = measure("count", name="run")
-
-    class NamedMode(ToneMode):
-        kind: ClassVar = "named"
-
-        def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
-            return {**super().record(about, result), "votes": len(result.votes)}
-
-        def measures(self, subjects, results, level):
-            return NamedMeasures(runs=len(results))
-
-    metric = evenhand.ModeJudge(mode=NamedMode.kind, inference_engine=JUDGE, **QUIET)
-    mapped = metric.map_stream([EvaluationInput("Good day.", [], {})])
-    assert metric.annotate_scores(metric.reduce_one(mapped[0]))["named_votes"] == 2
-    assert metric.reduce(mapped)["named_run"] == 1
-
-
-def test_the_shell_has_it(tmp_path, capsys):
-    data, out = tmp_path / "rows.jsonl", tmp_path / "tones.parquet"
-    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    shared = ["--engine", "engines.evenhand.simulated", "--response-fields", "a", "--journal", "none", "--no-progress"]
-    given = ["judge", str(data), "--mode", f"{__name__}:ToneMode", "--mode-options", "wanted=harsh", *shared]
-    assert main([*given, "--out", str(out)]) == 0
-    assert "tone, by" in capsys.readouterr().out
-    assert evenhand.open(out).mode.wanted == "harsh"
-    assert main(["judge", str(data), "--mode", "tones", *shared]) == 2
-    assert "'tone'" in capsys.readouterr().err
-    assert main(["judge", str(data), "--mode", ":ToneMode", *shared]) == 2
-    assert "--mode is ':ToneMode', which cannot be imported" in capsys.readouterr().err
-
-
-def test_what_does_not_exist_is_named():
-    with pytest.raises(InvalidInputError, match=r"there is no option 'want'.*wanted"):
-        toned(mode_options={"want": "harsh"})
-    with pytest.raises(InvalidInputError, match="the mode is 'ton'"):
-        find_mode("ton")
-    with pytest.raises(InvalidInputError, match=r"evenhand\.winrates"):
-        evenhand.run_mode(ROWS, "winrates", JUDGE)
-
-
-class Counting(SimulatedEngine):
-    """A judge that knows how often it was asked."""
-
-    asked: ClassVar[int] = 0
-
-    async def complete(self, request):
-        type(self).asked += 1
-        return await super().complete(request)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stop_early": True, "samples": 3}, "stop_early does not go with the best of N"),
-        ({"response_fields": "a"}, "about the responses of two or more"),
-        ({"aggregation": "mean"}, "aggregation is 'mean', which does not fit"),
-    ],
-)
-def test_what_the_best_of_several_cannot_be_is_refused_before_anything_is_asked(options, message):
-    given = {"criteria": "criteria.evenhand.pairwise.helpfulness", "context_fields": [], "response_fields": ["a", "b"]}
-    with pytest.raises(EvenhandError, match=message):
-        evenhand.run_mode(ROWS, "best_of", Counting(seed=1), **{**given, **QUIET, **options})
-    assert Counting.asked == 0

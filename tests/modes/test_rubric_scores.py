@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.rubric_score import LengthPenalty
 from evenhand.aggregation.verdict import aggregate
-from evenhand.criteria import Criterion, Option, Rubric, Section, yes_no_criterion
-from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.modes.rubric import length_penalty_of, rubric_as_judged, rubric_result, summarize_rubric
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.modes.rubric import rubric_as_judged, rubric_result, summarize_rubric
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 LEVELS = Criterion(
@@ -49,12 +47,6 @@ def test_the_na_strategies(strategy, expected):
     assert result.unpenalized.na == ("cites",)
 
 
-def test_a_fault_that_does_not_apply_fails_at_its_worst():
-    rubric = rubric_as_judged(RUBRIC, na_strategy="fail")
-    # clear 3·1, cites 1·1, rude at Yes: −2·1; over 3 + 1
-    assert rubric_result([GOOD, YES, NA], rubric).score == pytest.approx((3 + 1 - 2) / 4)
-
-
 def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_option():
     result = rubric_result([UNSCORED, YES, YES], RUBRIC)
     # (1 − 2) / 1 is below 0
@@ -64,63 +56,6 @@ def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_opt
     assert result.bounds == (0.0, 0.5)
     # a fault is worst where it is there: (3 + 1 − 2) / 4, and best where it is not: (3 + 1) / 4
     assert rubric_result([GOOD, YES, UNSCORED], RUBRIC).bounds == (0.5, 1.0)
-
-
-def test_votes_that_were_not_read_bound_a_scored_criterion_too():
-    votes = [Vote(judge_id=judge, order=(0, 1, 2, 3), selected_index=index) for judge, index in [("a", 0), ("b", 1)]]
-    lost = Vote(judge_id="c", order=(0, 1, 2, 3), unscored_reason="empty")
-    verdict = aggregate([*votes, lost], LEVELS)
-    # the mean of 1 and ½ is ¾, which ties to the worse option: Fair
-    assert verdict.value == 0.5
-    result = rubric_result([verdict, YES, NO], RUBRIC)
-    assert result.score == pytest.approx((3 * 0.5 + 1) / 4)
-    # with ¼: 7/12, nearest to ½; with 1: 5/6, nearest to 1
-    assert result.bounds == pytest.approx(((3 * 0.5 + 1) / 4, 1.0))
-    expected = rubric_result([verdict, YES, NO], RUBRIC, expected=True)
-    assert expected.score == pytest.approx((3 * 0.75 + 1) / 4)
-    assert expected.bounds == pytest.approx(((3 * 7 / 12 + 1) / 4, (3 * 5 / 6 + 1) / 4))
-
-
-def test_nothing_read_and_nothing_applicable_are_different():
-    unscored, beside, missing = (
-        rubric_result(verdicts, RUBRIC) for verdicts in ([UNSCORED] * 3, [NA, NA, UNSCORED], [MISSING_RESPONSE] * 3)
-    )
-    assert (unscored.score, unscored.unscored_reason, unscored.bounds) == (None, "no_match", (0.0, 1.0))
-    assert beside.unscored_reason == "no_match"
-    assert (missing.unscored_reason, missing.bounds) == ("missing_response", (0.0, 1.0))
-    rubric = Rubric(name="r", criteria=(LEVELS, CITES))
-    apart = rubric_result([NA, NA], rubric)
-    assert (apart.score, apart.unscored_reason, apart.bounds, apart.na) == (None, None, None, True)
-
-
-def test_a_vote_that_was_not_read_beside_one_for_na_could_have_made_the_criterion_apply():
-    not_applicable = Vote(judge_id="a", order=(0, 1, 2), selected_index=2, selected_label="N/A", na=True)
-    unscored = Vote(judge_id="b", order=(0, 1, 2), unscored_reason="no_match")
-    beside = aggregate([not_applicable, unscored], CITES)
-    result = rubric_result([FAIR, beside, NO], RUBRIC)
-    # as it is, cites is left out; had b said No or Yes, cites would be No or Yes
-    assert result.score == pytest.approx(1.5 / 3)
-    assert result.bounds == pytest.approx(((1.5 + 0) / 4, (1.5 + 1) / 4))
-    alone = rubric_result([beside], Rubric(name="r", criteria=(CITES,)))
-    assert (alone.score, alone.na, alone.bounds) == (None, True, (0.0, 1.0))
-
-
-def test_a_criterion_without_values_has_no_part_in_score_and_bounds():
-    kind = Criterion(name="kind", description="?", options=(Option(label="a"), Option(label="b")), scale="nominal")
-    rubric = Rubric(name="r", criteria=(CITES, kind))
-    chosen = Verdict(selected_index=0, selected_label="a", unscored_reason="no_value")
-    result = rubric_result([YES, chosen], rubric)
-    assert (result.score, result.bounds, result.unpenalized.unscored) == (1.0, (1.0, 1.0), ("kind",))
-    assert (result.incomplete, rubric_result([YES, UNSCORED], rubric).incomplete) == (False, True)
-    assert summarize_rubric([result], rubric).num_incomplete == 0
-
-
-def test_the_length_penalty_is_taken_off_and_never_below_nothing():
-    result = rubric_result([FAIR, YES, NO], RUBRIC, length_penalty=0.125)
-    assert result.score == pytest.approx((1.5 + 1) / 4 - 0.125)
-    assert result.raw_score == pytest.approx(2.5 - 0.125)
-    harsh = rubric_result([BAD, NO, YES], RUBRIC, length_penalty=0.5)
-    assert (harsh.score, harsh.raw_score) == (0.0, pytest.approx(0.75 - 2 - 0.5))
 
 
 def test_the_summary_by_hand():
@@ -167,36 +102,6 @@ def test_every_way_of_filling_the_gaps_lies_within_the_bounds(verdicts, strategy
             assert low - 1e-12 <= filled.score <= high + 1e-12
 
 
-def test_na_options_are_offered_where_there_is_none():
-    judged = rubric_as_judged(RUBRIC)
-    assert [criterion.labels[-1] for criterion in judged.criteria] == ["N/A"] * 3
-    assert judged.criteria[:2] == RUBRIC.criteria[:2]
-    assert rubric_as_judged(RUBRIC, auto_na_option=False) == RUBRIC
-
-
-def test_wrong_settings_of_a_rubric():
-    with pytest.raises(UnknownRuleError, match=r"na_strategy is 'skipp'.*Did you mean 'skip'"):
-        rubric_as_judged(RUBRIC, na_strategy="skipp")
-    with pytest.raises(InvalidCriterionError, match="na_partial 2"):
-        rubric_as_judged(RUBRIC, na_partial=2)
-    with pytest.raises(InvalidInputError, match="na_partial is '1'"):
-        rubric_as_judged(RUBRIC, na_partial="1")
-
-
-def test_a_length_penalty_from_its_fields():
-    assert length_penalty_of(None) is None
-    penalty = length_penalty_of({"free_budget": 10, "max_cap": 20})
-    assert penalty == length_penalty_of(penalty) == LengthPenalty(free_budget=10, max_cap=20)
-    for given_, message in [
-        ({"free_bugdet": 10}, "no field 'free_bugdet'. Did you mean 'free_budget'"),
-        ({"max_cap": "20"}, "max_cap='20'; it is a number"),
-        ({"sections": "thinking"}, "no part is known to be thinking"),
-        (0.5, "length_penalty is 0.5; give its fields"),
-    ]:
-        with pytest.raises(InvalidInputError, match=message):
-            length_penalty_of(given_)
-
-
 def test_orders_that_disagree_are_averaged_and_not_rounded_to_one_of_them():
     def said(order, index):
         return Vote(judge_id="j", order=order, selected_index=index)
@@ -234,36 +139,3 @@ def test_points_are_clipped_at_the_mean_only():
     harmed = summarize_rubric(results, POINTS)  # the mean is −0.3
     assert (harmed.score.estimate, harmed.score_if_unscored_0, harmed.score_if_unscored_1) == (0.0, 0.0, 0.0)
     assert harmed.raw_score.estimate == (10 - 16) / 2
-
-
-def test_unscored_points_have_bounds_below_0():
-    result = rubric_result([YES, UNSCORED, UNSCORED], POINTS)
-    # 4 / 4 of what was read; (4 − 20) / 10 at worst and (4 + 6) / 10 at best
-    assert (result.score, result.bounds) == (1.0, (-1.6, 1.0))
-    summary = summarize_rubric([result] * 4, POINTS)
-    assert (summary.score.estimate, summary.score_if_unscored_0, summary.score_if_unscored_1) == (1.0, 0.0, 1.0)
-    assert (summary.unscored_bounds.low, summary.unscored_bounds.high) == (0.0, 1.0)
-
-
-def test_a_penalty_takes_points_below_0():
-    assert rubric_result([NO, NO, NO], POINTS, length_penalty=0.25).score == -0.25
-
-
-def test_a_rubric_is_judged_as_a_tree_and_clipped_as_it_was_written():
-    sections = (Section(name="facts", weight=2),)
-    criteria = (CITES.model_copy(update={"section": "facts"}), LEVELS)
-    nested = Rubric(name="answer", criteria=criteria, sections=sections)
-    assert rubric_as_judged(nested, na_strategy="fail").sections == sections
-    assert rubric_as_judged(POINTS).clip == "mean"
-    # facts 1, of weight 2; clear ½, of weight 3
-    assert rubric_result([YES, FAIR], rubric_as_judged(nested)).score == pytest.approx((2 + 1.5) / 5)
-
-
-def test_responses_with_rubrics_of_their_own_have_one_mean():
-    other = Rubric(name="other", criteria=(RUDE.model_copy(update={"weight": 3}),), clip="mean")
-    results = [rubric_result([YES, NO, NO], POINTS), rubric_result([YES], other)]
-    summary = summarize_rubric(results, POINTS, other)
-    assert (summary.score.estimate, summary.raw_score.estimate) == (pytest.approx(0.7), pytest.approx(3.5))
-    assert (dict(summary.criteria), summary.num_instances) == ({}, 2)
-    with pytest.raises(InvalidInputError, match="judge the rows with the one and with the other apart"):
-        summarize_rubric(results, POINTS, RUBRIC)

@@ -8,8 +8,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.modes.rubric import rubric_result, summarize_rubric, with_spread
 from evenhand.numbers import Missing
-from evenhand.results.measures import measures_of
-from evenhand.votes import EarlyStop, Verdict, Vote
+from evenhand.votes import EarlyStop, Vote
 
 RUBRIC = Rubric(name="answer", criteria=(yes_no_criterion("right", "…"), yes_no_criterion("polite", "…")))
 RULES = VoteRules()
@@ -48,22 +47,6 @@ def test_criteria_that_move_together_move_the_score():
     assert found.draw_variance == pytest.approx(1 / 4)
 
 
-def test_what_length_takes_leaves_no_draw_below_0():
-    # draws 1 and 0, of which length takes 1/2: 1/2 and 0, since none is below 0
-    votes = drawn([YES, NO], [YES, NO])
-    verdicts = [RULES.aggregate(own, criterion) for own, criterion in zip(votes, RUBRIC.criteria, strict=True)]
-    found = with_spread(rubric_result(verdicts, RUBRIC, length_penalty=0.5), RUBRIC, RULES)
-    assert found.spread == pytest.approx(1 / 4)
-    assert found.draw_variance == pytest.approx(1 / 8)
-
-
-def test_judges_are_apart_and_a_draw_that_is_not_read_whole_is_none():
-    steady, torn = drawn([YES, YES], [NO, NO]), drawn([YES, NO], [YES, NO], judge="b")
-    assert result(steady, torn).spread == pytest.approx((0 + 0.5) / 2)  # judges differ by nothing that is drawn
-    assert result(drawn([YES, UNSCORED, NO], [YES, NO, NO])).spread == pytest.approx(0.5)  # of 1 and 0
-    assert result(drawn([YES, UNSCORED], [YES, NO])).spread is None
-
-
 def test_one_draw_and_draws_that_could_stop_have_no_spread():
     assert result(drawn([YES], [NO])).spread is None
     early = drawn([YES, YES], [NO, NO], early_stop=EarlyStop(planned=5, confidence=0.95))
@@ -77,20 +60,3 @@ def test_the_summary_is_the_mean_over_responses():
     found = summarize_rubric([result(drawn([YES, NO], [NO, YES])), result(drawn([YES, NO], [YES, NO]))], RUBRIC)
     assert found.overall_spread.estimate == pytest.approx(0.25)  # of 0 and 1/2
     assert found.overall_draw_deviation.estimate == pytest.approx(0.5)  # variances 0 and 1/2, mean 1/4
-
-
-def test_where_much_is_unscored_the_weighted_sum_has_bounds_as_its_score_has():
-    rubric = Rubric(
-        name="answer", criteria=(yes_no_criterion("right", "…", weight=2), yes_no_criterion("polite", "…", weight=1))
-    )
-    met, unscored = Verdict(selected_index=0, value=1.0, aggregated_value=1.0), Verdict(unscored_reason="empty")
-    assert rubric_result([met, unscored], rubric, length_penalty=0.25).raw_bounds == (2 - 0.25, 3 - 0.25)
-    results = [rubric_result(each, rubric) for each in [[met, met]] * 3 + [[unscored, unscored]]]
-    found = {each.name: each.bounds for each in measures_of(summarize_rubric(results, rubric)) if each.bounds}
-    assert {name: (bounds.low, bounds.high) for name, bounds in found.items()} == {
-        "": (3 / 4, 1),
-        "raw_score": (9 / 4, 3),
-    }
-    whole = summarize_rubric(results[:3], rubric)
-    assert whole.raw_unscored_bounds is None
-    assert not any(each.bounds for each in measures_of(whole))

@@ -27,13 +27,6 @@ def both(first, second, **more):
 
 
 class TestSelect:
-    def test_orders_that_agree(self):
-        selection = select(both(1, 1), NAMES)
-        assert (selection.selected, selection.shares) == ("b", (0.0, 1.0, 0.0))
-        assert selection.position_consistent is True
-        assert selection.agreement == 1.0
-        assert selection.unscored_reason is None
-
     def test_orders_that_disagree_share_the_instance(self):
         selection = select(both(0, 2), NAMES)
         assert selection.shares == (0.5, 0.0, 0.5)
@@ -42,50 +35,6 @@ class TestSelect:
         assert selection.position_consistent is False
         assert selection.scored
         assert selection.agreement == 0.5
-
-    def test_a_tie_of_several_votes_has_the_agreement_of_those_ahead(self):
-        selection = select([*both(0, 2), *both(2, 1, sample=1), *both(1, 0, sample=2)], NAMES)  # two of six each
-        assert (selection.selected, selection.agreement) == (None, pytest.approx(1 / 3))
-        summary = summarize_selections([selection, select(both(1, 1), NAMES)])
-        assert summary.votes.agreement.estimate == pytest.approx(2 / 3)
-
-    def test_orders_that_disagree_abstain(self):
-        selection = select(both(0, 2), NAMES, on_position_bias="abstain")
-        assert (selection.shares, selection.selected, selection.unscored_reason) == (None, None, "inconsistent")
-        assert selection.bounds == ((0.0, 1.0),) * 3
-
-    def test_the_first_order_alone(self):
-        selection = select(both(0, 2), NAMES, on_position_bias="first")
-        assert (selection.selected, selection.position_consistent) == ("a", False)
-        unscored = select(both(None, 2), NAMES, on_position_bias="first")
-        assert (unscored.shares, unscored.unscored_reason) == (None, "refusal")
-
-    def test_a_lone_order(self):
-        # Averaged over what was answered; of the votes asked, half may have been for anybody.
-        selection = select(both(0, None), NAMES)
-        assert (selection.selected, selection.shares) == ("a", (1.0, 0.0, 0.0))
-        assert selection.bounds == ((0.5, 1.0), (0.0, 0.5), (0.0, 0.5))
-        assert selection.position_consistent is None
-        assert selection.agreement == 0.5
-        alone = select(both(0, None), NAMES, on_position_bias="abstain")
-        assert (alone.shares, alone.unscored_reason) == (None, "refusal")
-
-    def test_draws_are_averaged_within_their_order(self):
-        # Given: a, a, b; turned: c thrice. a: (2/3 + 0) / 2, b: (1/3 + 0) / 2, c: 1/2.
-        votes = [vote(option, GIVEN, sample=n) for n, option in enumerate((0, 0, 1))]
-        votes += [vote(2, TURNED, sample=n) for n in range(3)]
-        selection = select(votes, NAMES)
-        assert selection.shares == pytest.approx((1 / 3, 1 / 6, 1 / 2))
-        assert selection.selected == "c"
-        assert selection.position_consistent is False
-
-    def test_panels(self):
-        votes = [vote(0, judge="x", weight=3.0), vote(1, judge="y"), vote(1, judge="z")]
-        assert select(votes, NAMES).selected == "b"
-        weighted = select(votes, NAMES, aggregation="weighted_mode")
-        assert (weighted.selected, weighted.shares) == ("a", pytest.approx((0.6, 0.4, 0)))
-        assert select(votes, NAMES, aggregation="unanimous").selected is None
-        assert select(votes[1:], NAMES, aggregation="unanimous").selected == "b"
 
     @given(
         st.lists(st.tuples(st.sampled_from([0, 1, 2, None]), st.sampled_from("xy"), st.integers(0, 1)), min_size=1),

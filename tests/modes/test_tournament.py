@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from evenhand.aggregation.verdict import VoteRules
-from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import InvalidInputError
 from evenhand.judging.grid import parse_design
 from evenhand.modes.contest import Contest, presented_contests, winrates
 from evenhand.modes.mode import Subject
@@ -55,12 +53,6 @@ def run_options(**options):
     return RunOptions(**{**QUIET, **options})
 
 
-def estimated(rows, judges=1, design="all", **options):
-    panel = [ContentJudge(f"judge {number}") for number in range(judges)]
-    found = WinratesMode(run_options(**options), parse_design(design)).estimate(rows, panel)
-    return found.votes, found.calls
-
-
 def hold(rows, design="all", judge=None, **options):
     mode = WinratesMode(run_options(**options), parse_design(design))
     return [held for contests in mode.judge(rows, [judge or ContentJudge()]) for held in contests]
@@ -85,37 +77,6 @@ def test_every_pair_is_asked_in_both_orders_and_no_name_is_shown():
     assert all(held.verdict.position_consistent for held in contests)
 
 
-def test_the_estimate_counts_votes_and_calls():
-    rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "u", "b": "v", "c": "w"})
-    # 1 + 3 contests; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
-    assert estimated(rows, judges=2, samples=3) == (48, 96)
-    assert estimated(rows, flow="one_step") == estimated(rows, flow="verdict_only", generate_summaries=True) == (8, 8)
-    assert estimated(rows, generate_summaries=True) == (8, 24)
-    assert estimated(rows, check_positional_bias=False) == (4, 8)
-    # 3 instances × 2 pairs (one of five sits out) × 2 rounds, × 2 orders
-    rows = rows_of(*[{name: f"{name}{row}" for name in "abcde"} for row in range(3)])
-    assert estimated(rows, design="swiss:2") == (24, 48)
-    assert len(hold(rows, "swiss:2")) == 12
-
-
-def test_the_votes_on_all_questions_come_to_the_contests_of_a_tournament():
-    """The mode as any other is asked, subject by subject, says what it says of a design in which all pairs meet."""
-    rows = rows_of(THREE, {"brief-1B": None, "gpt-4.1": "xx", "wordy model: tie": ""})
-    mode = WinratesMode(run_options())
-    votes = mode.ask(rows, [ContentJudge()])
-    assert [len(cast) for cast in votes] == [3, 1]
-    found = [mode.result(about, cast) for about, cast in zip(rows, votes, strict=True)]
-    assert [each for contests in found for each in contests] == list(hold(rows))
-
-
-def test_a_baseline_design_asks_for_nothing_else():
-    contests = hold(rows_of(THREE), "baseline:wordy model: tie")
-    assert {(held.first, held.second) for held in contests} == {
-        ("brief-1B", "wordy model: tie"),
-        ("gpt-4.1", "wordy model: tie"),
-    }
-
-
 def test_a_swiss_design_pairs_by_the_rounds_before():
     lengths = {"a": "x", "b": "xx", "c": "xxx", "d": "xxxx"}
     contests = hold(rows_of(*[lengths] * 12), "swiss:3")
@@ -133,29 +94,6 @@ def test_a_swiss_design_pairs_by_the_rounds_before():
         assert leaders in met | then
     # "d" wins every contest: nothing but its winrate of 1 is possible
     assert winrates(contests, "abcd")["d"] == 1.0
-
-
-def test_the_rounds_of_a_swiss_design_share_one_budget():
-    rows = rows_of(*[{name: f"{name}{row}" for name in "abcd"} for row in range(4)])
-    # a round takes 4 instances × 2 pairs × 2 orders × 2 steps = 32 calls
-    judge = ContentJudge()
-    contests = hold(rows, "swiss:3", judge=judge, max_calls=40, max_reasks=0)
-    assert len(judge.requests) == 40
-    assert {held.unscored_reason for held in contests if held.round == 2} == {"budget"}
-    assert all(held.score is not None for held in contests if held.round == 0)
-
-
-def test_what_cannot_be_compared_is_an_error_before_any_call():
-    judge = ContentJudge()
-    with pytest.raises(InvalidInputError, match="instance 1"):
-        hold(rows_of({"a": "x", "b": "y"}, {"a": "x", "c": "y"}), judge=judge)
-    with pytest.raises(InvalidInputError, match="names a system that the predictions do not"):
-        hold(rows_of({"a": "x", "b": "y"}), "baseline:c", judge=judge)
-    with pytest.raises(InvalidInputError, match="pairwise"):
-        hold(rows_of({"a": "x", "b": "y"}, criterion=yes_no_criterion("x", "y")), judge=judge)
-    with pytest.raises(InvalidInputError, match="same instance number"):
-        hold([*rows_of({"a": "x", "b": "y"})] * 2, judge=judge)
-    assert not judge.requests
 
 
 WORDS = st.text("xyz ", max_size=6)

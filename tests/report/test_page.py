@@ -15,7 +15,7 @@ from evenhand.cli import main
 from evenhand.data.fields import LeftOutContextWarning
 from evenhand.errors import InvalidInputError
 from evenhand.labels.people import Label, Labels
-from evenhand.report.page import _pieces, _with_labels, pack
+from evenhand.report.page import _with_labels
 from evenhand.votes import Completion
 from tests.golden import runs
 from tests.support.judges import ScriptedJudge
@@ -74,24 +74,6 @@ def judged(rows, systems=("alder", "birch"), **faults):
     return evenhand.judge(runs.rows(rows), runs.RELEVANCE, runs.judge_of(**faults), **how)
 
 
-def test_the_first_sentence_is_that_of_the_differences_table(direct, tmp_path):
-    """The leader, the next one, the difference, its interval and p are those of the table of differences."""
-    found = judged(24, runs.SYSTEMS)
-    scores = sorted((each.value.estimate, *each.of) for each in found.findings() if each.name == "relevance")
-    (_, second), (_, first) = scores[-2:]
-    (table,) = [each for each in found.text_tables() if each.kind == "differences"]
-    ((difference, p),) = [row[1:3] for row in table.rows if set(row[0].split(" – ")) == {first, second}]
-    (sentence,) = answers_of(page_of(found, tmp_path))
-    limits = sorted(re.findall(r"\d\.\d+", difference))
-    assert sorted(re.findall(r"\d\.\d+", sentence.partition(", p ")[0])) == limits
-    p_value = p if p[0] == "<" else f"= {p}"
-    if float(p.strip("< ")) <= 0.05:
-        assert sentence.startswith(f"{first} leads on relevance over {second} by ")
-    else:
-        assert sentence.startswith(f"No difference was found in relevance between {first} and {second}: ")
-    assert sentence.endswith(html.escape(f", p {p_value}."))
-
-
 def baseline():
     return evenhand.judge(demo.load_rows(), runs.RELEVANCE, BASELINE, response_fields=["alder", "birch"], **runs.QUIET)
 
@@ -116,19 +98,6 @@ def test_the_first_sentence_says_what_was_found(tmp_path, make, beginning):
     notes = text.partition('class="facts warn"')[2].partition("</dl>")[0]
     assert text.index('id="headlines"') < text.index('class="notes"') < text.index('id="pictures"')
     assert 0 < notes.count("<dt>") <= 5
-
-
-def test_a_second_run_says_what_rose_or_fell(direct, tmp_path):
-    one = direct.filter(criterion="relevance")
-    other = one.rescore(on_position_bias="first")
-    text = page_of(one, tmp_path, other=other)
-    changes = {each.of: each for each in one.compare(other).findings() if each.name == "relevance.change"}
-    sentences = answers_of(text)
-    assert len(sentences) == len(changes)
-    for (system,), change in changes.items():
-        (sentence,) = [each for each in sentences if system in each]
-        estimate = change.value.estimate
-        assert "No change was found" in sentence or f"{'rose' if estimate > 0 else 'fell'} by" in sentence
 
 
 def test_the_demo_shows_its_three_parts_on_one_page_with_rows_by_their_ids(tmp_path, capsys):
@@ -166,34 +135,6 @@ def test_verdicts_are_laid_beside_labels_that_are_given(direct):
     assert found["3/alder/relevance"].gold is None
 
 
-def test_both_of_two_runs_are_laid_beside_labels_that_are_given(direct, tmp_path):
-    one = direct.filter(system="alder", criterion="relevance")
-    gold = [{"instance": row, "system": "alder", "criterion": "relevance", "label": "Off topic"} for row in range(3)]
-    other = one.rescore(on_position_bias="first")
-    one.to_html(tmp_path / "page.html", other=other, gold=gold, design="random")
-    text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    index = json.loads(text.partition('id="index">')[2].partition("</script>")[0])
-    for run in (-2, -1):
-        labels = [index["lists"]["labels"][each[run][6]] for each in index["verdicts"] if each[run][6] is not None]
-        assert labels[:3] == ["Off topic"] * 3
-
-
-def test_prompts_are_held_in_pieces_that_make_the_whole_again(direct):
-    views = {view.name: view for view in direct.verdict_views()}
-    packed = pack([views.values()])
-    for number, (name, _, _, _, _, place, _) in enumerate(packed.index["verdicts"]):
-        part = packed.parts[place]
-        for vote, own in zip(views[name].votes, part["verdicts"][number][-1][0], strict=True):
-            sent = {
-                stage: ["".join(part["texts"][each] for each in part["messages"][message][1]) for message in messages]
-                for stage, *messages in own[-1]
-            }
-            assert sent == {stage: [content for _, content in given] for stage, given in vote.prompts.items()}
-    assert "".join(_pieces("<a-12345678>\nx</a-12345678>\n")) == "<a-12345678>\nx</a-12345678>\n"
-    left = pack([views.values()], leave_out=["prompts"])
-    assert not any(own[-1] for part in left.parts for each in part["verdicts"].values() for own in each[-1][0])
-
-
 def test_the_page_allows_nothing_but_its_own_style_and_script(direct, tmp_path):
     direct.to_html(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -217,22 +158,6 @@ def test_equal_results_give_equal_pages(direct, tmp_path):
     for name, result in (("one", direct), ("two", evenhand.open(tmp_path / "run.parquet"))):
         result.to_html(tmp_path / f"{name}.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
-
-
-def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses(tmp_path):
-    rows = [{"id": f"p-{place}", "alder": f"{row['alder']} ({place})"} for place, row in enumerate(runs.rows(4))]
-    changed = [{**row, "alder": row["alder"].upper()} if row["id"] == "p-1" else row for row in reversed(rows)]
-    how = {"response_fields": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
-    one, other = (evenhand.judge(data, runs.RELEVANCE, runs.judge_of(), **how) for data in (rows, changed))
-    text = page_of(one, tmp_path, other=other)
-    index, part = (json.loads(re.search(rf'id="{name}">(.*?)</script>', text)[1]) for name in ("index", "part-0"))
-    assert [each[0] for each in index["verdicts"]] == [f"{place}/alder/relevance" for place in range(4)]
-    responses = [[(part["texts"][str(own[1])], own[2]) for own in part["verdicts"][str(n)][2]] for n in range(4)]
-    same = [[(row["alder"], None)] for row in rows]
-    same[1] = [(rows[1]["alder"], 0), (rows[1]["alder"].upper(), 1)]
-    assert responses == same
-    twice = pack([[view, view] for view in list(one.verdict_views())[:1]])
-    assert [each[0] for each in twice.index["verdicts"]] == ["0/alder/relevance", "0/alder/relevance (2)"]
 
 
 def test_replies_of_the_journal_that_cannot_be_read_are_counted_with_the_way_to_ask_again(tmp_path):

@@ -1,15 +1,11 @@
 """What pictures show is what results say: numbers are read back from matplotlib's artists, texts from the SVG."""
 
-import math
-import sys
 import warnings
 from functools import cache
 from xml.etree import ElementTree
 
-import matplotlib
 import pytest
 
-import evenhand
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
@@ -20,10 +16,9 @@ from evenhand.report.pictures import Curve, Mark, Marks, Matrix, Picture, Shares
 from evenhand.results.measures import Finding
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
-from evenhand.statistics.intervals import Interval, UnscoredBounds
+from evenhand.statistics.intervals import Interval
 from evenhand.votes import Vote
 from tests.golden import runs
-from tests.support.judges import ScriptedJudge
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -96,34 +91,6 @@ def test_the_numbers_drawn_are_those_of_the_result(results, kind, expected):
         assert f"{mark.name}: {mark.text}" in picture.description
 
 
-def test_the_matrix_holds_the_winrates_against_each_other():
-    table, picture = winrates(), only(winrates(), "matrix")
-    order = [entry.system for entry in table.ranking.systems]
-    (panel,) = picture.panels
-    assert list(panel.names) == list(panel.columns) == order
-    texts = [each.get_text() for each in drawn(picture.figure().axes[0], "cell")]
-    by_hand = [table.matrix.loc[row, column] for row in order for column in order if row != column]
-    assert [float(text) for text in texts if text] == pytest.approx(by_hand, abs=0.005)
-    assert set(texts) - {""} <= set(texts_in_svg(picture))
-
-
-def test_where_too_much_is_unscored_bounds_are_drawn_and_no_mean():
-    leading = UnscoredBounds(low=0.25, high=0.5, interval_low=0.125, interval_high=0.75, share=0.25)
-    score = Interval(0.4, 0.3, 0.5, 0.95, "beta", 8)
-    mark = Mark.of(Finding("score", ("a",), score, "score", bounds=leading), "a")
-    nothing_known = Interval(0.5, -math.inf, math.inf, 0.95, "cluster_t", 1)
-    open_ended = Mark.of(Finding("score", ("b",), nothing_known, "score"), "b")
-    missing = Mark.of(Finding("score", ("c",), Missing("nothing was read"), "score"), "c")
-    picture = Picture("scores", "t", "c", [Marks("score", [mark, open_ended, missing])])
-    assert mark.text == "0.25–0.50 [0.12, 0.75], 25 % of rows affected"
-    assert in_figure(picture) == ([0.5], [(0.125, 0.75), (0.0, 1.0)])  # an open limit goes to the end, with an arrow
-    (axes,) = picture.figure().axes
-    assert {"<", ">"} <= {each.get_marker() for each in axes.lines}
-    (bar,) = drawn(axes, "bounds")
-    assert (bar.get_x(), bar.get_width(), bar.get_hatch()) == (0.25, 0.25, "/////")
-    assert {"0.25–0.50 [0.12, 0.75],", "25 % of rows affected", "– (nothing was read)"} <= set(texts_in_svg(picture))
-
-
 def test_verdicts_against_gold_are_counted():
     picture = only(winrates(), "gold")
     (panel,) = picture.panels
@@ -181,54 +148,6 @@ def test_calibration_is_that_of_the_probabilities_of_what_was_selected():
     assert all(line.endswith("] (2)") for line in listed[1:])
 
 
-def test_reports_on_judges_and_panels_have_pictures_of_their_agreement():
-    report = evenhand.reliability(
-        runs.rows(6),
-        runs.RELEVANCE,
-        runs.panel()[:2],
-        response_fields="alder",
-        context_fields=["question"],
-        gold_fields="alder_relevance",
-        resamples=100,
-        **runs.QUIET,
-    )
-    (agreement,) = [each for each in pictures_of(report) if each.kind == "agreement"]
-    shown = {(mark.heading, mark.name): mark.estimate for panel in agreement.panels for mark in panel.rows}
-    one = report.results[0]
-    assert shown[f"verdicts as people, {one.criterion}", one.judge_id] == one.people.accuracy.estimate
-    panel = runs.direct_panel()
-    found = panel.panel("alder", "relevance")
-    shown = {(mark.heading, mark.name): mark.estimate for each in only(panel, "agreement").panels for mark in each.rows}
-    assert shown["Krippendorff's alpha, relevance", "alder"] == found.alpha.estimate
-    pair = found.pairs[0]
-    assert shown["Cohen's kappa, relevance", f"alder, {pair.first} – {pair.second}"] == pair.kappa.estimate
-
-
-def test_of_many_items_those_that_pass_the_least_are_shown_and_the_caption_says_so():
-    items = [{"name": f"item-{number}", "question": f"Is it above {number}?"} for number in range(60)]
-
-    def reads(request):
-        above = int(request.question.criterion.description.split()[-1].rstrip("?"))
-        return "Yes" if int(request.question.responses[0]) > above else "No"
-
-    table = evenhand.checklist(
-        [{"answer": "5"}, {"answer": "30"}],
-        {"name": "many", "items": items},
-        ScriptedJudge(reads),
-        response_fields="answer",
-        mode="item",
-        journal=None,
-        progress=False,
-    )
-    picture = only(table, "items")
-    (panel,) = picture.panels
-    assert len(panel.rows) == 50
-    assert {f"item-{number}" for number in range(5, 60)} >= {
-        mark.name for mark in panel.rows
-    }  # the first five pass always
-    assert "Shown are the 50 of 60 items that pass the least." in picture.caption
-
-
 HOSTILE = (
     "</text><script>alert(1)</script>",
     "a\x1b[2J\u202e\x00b",
@@ -265,18 +184,6 @@ def test_what_names_hold_is_shown_and_not_obeyed():
     assert "n" * 80 in picture.description  # the whole of what was shortened
 
 
-def test_every_text_lies_within_the_picture():
-    for picture in (*pictures_of(direct()), *pictures_of(winrates()), *pictures_of(checklist())):
-        figure = picture.figure()
-        width, height = figure.get_size_inches() * figure.dpi
-        for axes in figure.axes:
-            box = axes.get_tightbbox()
-            assert box.x0 >= 0
-            assert box.y0 >= 0
-            assert box.x1 <= width
-            assert box.y1 <= height
-
-
 def test_a_kind_that_a_result_has_not_is_refused_with_those_that_it_has(tmp_path):
     with pytest.raises(InvalidInputError, match="'items'; it has the pictures 'scores', 'levels', 'flips'"):
         direct().plot("items")
@@ -304,19 +211,6 @@ def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys)
     assert ">birch</text>" in written  # texts stay texts
     assert "n = 24 rows" in written
     assert figure._repr_png_().startswith(b"\x89PNG")
-
-
-def test_settings_of_matplotlib_are_neither_used_nor_changed(tmp_path):
-    plain = only(winrates(), "matrix").svg()
-    before, had = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
-    own = {"font.size": 30, "axes.facecolor": "black", "text.color": "white", "savefig.dpi": 10}
-    with matplotlib.rc_context(own):
-        figure = winrates().plot("matrix", tmp_path / "matrix.png")
-        assert only(winrates(), "matrix").svg() == plain
-        assert {name: matplotlib.rcParams[name] for name in own} == own
-    assert dict(matplotlib.rcParams) == before
-    assert ("matplotlib.pyplot" in sys.modules) == had
-    assert figure.get_figwidth() == pytest.approx(3.5)  # inches: a column
 
 
 def test_what_holds_no_score_has_no_picture():

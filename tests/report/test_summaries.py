@@ -136,8 +136,3 @@ def test_a_step_of_github_has_the_summary_and_heeds_no_command_in_a_name(judged,
     token = first.removeprefix("::stop-commands::")
     assert (middle, last) == (["::error::bought"], f"::{token}::")
     assert token not in summaries.unheeded("")
-
-
-def test_a_format_that_there_is_not_is_refused():
-    with pytest.raises(InvalidInputError, match="Did you mean 'junit'"):
-        summaries.check_format("junit5")

@@ -1,19 +1,17 @@
 """Two results on the same rows: tests worked by hand and by scipy, which verdicts changed, and how that is printed."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import evenhand
-from evenhand.results.compare import MCNEMAR, MOST_CHANGES, compare
+from evenhand.results.compare import MCNEMAR, compare
 from evenhand.results.made_by import ConfoundedComparisonWarning
 from evenhand.statistics.intervals import IntervalLevel
 from tests.support.judges import ScriptedJudge
 
 QUIET = {"journal": None, "progress": False, "check_positional_bias": False, "max_reasks": 0}
-QUALITY = "criteria.evenhand.pairwise.overall_quality"
 POLITE = evenhand.Criterion(
     name="polite",
     description="How polite?",
@@ -93,89 +91,3 @@ def test_the_verdicts_that_changed_are_named_by_their_rows_the_greatest_change_f
     printed = found.to_markdown()
     assert "Verdicts that changed: 2 of 4 questions that both answered" in printed
     assert "| r | answer | polite | very → rude | 5.00 | 1.00 |" in printed
-
-
-def test_of_many_changes_the_greatest_are_printed_and_the_others_counted():
-    names = [f"row-{number}" for number in range(MOST_CHANGES + 3)]
-    found = assessed(dict.fromkeys(names, "very")).compare(assessed(dict.fromkeys(names, "rude")))
-    assert len(found.changes) == MOST_CHANGES + 3
-    table = found.text_tables()[-1]
-    assert len(table.rows) == MOST_CHANGES
-    assert table.notes == ("Shown are the 10 greatest; 3 more are in changes.",)
-
-
-def test_the_items_of_a_checklist_are_compared_one_by_one():
-    def checked(answers):
-        rows = [{"id": name, "answer": text} for name, text in answers.items()]
-
-        def reads(request):
-            return request.question.responses[0].split()[int("second" in request.question.criterion.description)]
-
-        items = {
-            "name": "list",
-            "items": [{"name": "one", "question": "the first?"}, {"name": "two", "question": "the second?"}],
-        }
-        how = {"mode": "item", "id_field": "id", **QUIET}
-        return evenhand.checklist(rows, items, ScriptedJudge(reads), response_fields="answer", **how)
-
-    before = {str(number): "Yes Yes" for number in range(6)}
-    after = {str(number): "No Yes" if number < 5 else "Yes No" for number in range(6)}
-    found = checked(before).compare(checked(after))
-    one, two = found.items["answer", "one"], found.items["answer", "two"]
-    assert (one.higher, one.lower, two.higher, two.lower) == (0, 5, 0, 1)
-    # five of five one way: 2 / 2^5, the smaller of two: doubled; one of one: 1
-    assert (one.test, one.p_value, two.p_value) == (MCNEMAR, pytest.approx(2 * 2 / 2**5), 1.0)
-    assert found.groups["answer",].difference.estimate == pytest.approx(-0.5)  # each response lost one of two
-    assert [table.kind for table in found.text_tables()] == ["groups", "items", "changes"]
-    assert {(each.row, each.about["item"], each.before, each.after) for each in found.changes} == {
-        *((str(number), "one", "Yes", "No") for number in range(5)),
-        ("5", "two", "Yes", "No"),
-    }
-
-
-def test_what_names_and_labels_hold_is_shown_and_not_obeyed():
-    hostile = {"<b>\x1b[2J|": "very", "q": "so-so"}
-    found = assessed(hostile).compare(assessed(dict.fromkeys(hostile, "rude")))
-    for text in (str(found), found.to_markdown(), found.to_html()):
-        assert "\x1b[2J" not in text
-        assert r"\x1b" in text
-    assert "<b>" not in found.to_html()
-
-
-def test_a_comparison_of_contests_says_who_was_better_before():
-    rows = [{"a": f"a{number}", "b": f"b{number}"} for number in range(4)]
-    first, second = (
-        evenhand.winrates(rows, QUALITY, judge, response_fields=["a", "b"], context_fields=[], flow="one_step", **QUIET)
-        for judge in (ScriptedJudge(lambda request: "Response A"), ScriptedJudge(lambda request: "Response B"))
-    )
-    found = first.compare(second)
-    assert {(each.before, each.after, each.size) for each in found.changes} == {("a", "b", 1.0)}
-    assert (found.groups["a", "b"].lower, found.groups["a", "b"].test) == (4, MCNEMAR)
-    assert np.isclose(found.groups["a", "b"].p_value, 2 / 2**4)
-
-
-def test_contests_are_joined_whichever_system_was_named_first():
-    rows = [{"id": str(number), "a": f"a{number}", "b": f"b{number}", "c": f"c{number}"} for number in range(4)]
-
-    def ranked(systems, best):
-        def reads(request):
-            shown = request.question.responses
-            return "Response A" if min(shown, key=lambda text: (text[0] != best, text)) == shown[0] else "Response B"
-
-        how = {"context_fields": [], "flow": "one_step", "id_field": "id", "resamples": 20, **QUIET}
-        return evenhand.winrates(rows, QUALITY, ScriptedJudge(reads), response_fields=systems, **how)
-
-    before = ranked(["a", "b", "c"], "a")
-    straight, turned = before.compare(ranked(["a", "b", "c"], "b")), before.compare(ranked(["b", "c", "a"], "b"))
-    assert turned.groups == straight.groups
-    assert turned.groups["a", "b"].difference.estimate == -1  # a won them all, and now b does
-    assert [(each.row, each.before, each.after, each.size) for each in turned.changes] == [
-        (each.row, each.before, each.after, each.size) for each in straight.changes
-    ]
-    assert turned.n_questions == 12
-    same = before.compare(ranked(["c", "b", "a"], "a"))
-    assert {(group.difference.estimate, group.n_unmatched) for group in same.groups.values()} == {(0.0, 0)}
-    assert same.changes == ()
-    assert same.notes == (
-        "Made in the same way, of the same responses: what differs is what judges say when asked again.",
-    )

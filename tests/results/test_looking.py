@@ -1,17 +1,11 @@
 """Verdicts to be looked at: chosen, sorted, and a row whole; what is chosen has no scores."""
 
-import csv
-import html
-import io
-import re
 from dataclasses import replace
 
 import pytest
-from markdown_it import MarkdownIt
 
 import evenhand
 from evenhand import SimulatedEngine
-from evenhand.errors import InvalidInputError
 from evenhand.results.looking import VerdictList
 
 ROWS = [
@@ -60,41 +54,6 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert len(judged.verdict_list().filter(lambda view: view.instance == 2, unscored=False)) == 2
 
 
-def test_sorted_the_greatest_comes_first_and_what_has_no_number_last(judged):
-    spreads = [view.spread for view in judged.sort("spread")]
-    assert spreads[-1] is None
-    assert spreads[:-1] == sorted(spreads[:-1], reverse=True)
-    lengths = [view.row for view in judged.sort("length", ascending=True).filter(system="old")]
-    assert lengths == sorted(lengths, key=lambda row: len(next(each["old"] for each in ROWS if each["id"] == row)))
-    by_hand = judged.sort(lambda view: -view.instance)
-    assert [view.instance for view in by_hand] == sorted(view.instance for view in by_hand)
-    assert [view.name for view in judged.sort("name", ascending=True).head(2)] == sorted(
-        view.name for view in judged.verdict_views()
-    )[:2]
-
-
-def test_a_list_is_made_when_it_is_looked_at(judged):
-    made = []
-    found = VerdictList("Verdicts", lambda: (made.append(view) or view for view in judged.verdict_views()))
-    first = found.head(2)
-    assert not made
-    assert len(list(first)) == 2
-    assert len(made) == 2
-
-
-def test_a_list_has_no_scores_and_prints_as_a_table(judged):
-    found = judged.disagreements()
-    assert not {"findings", "summaries", "compare", "rescore"} & set(dir(found))
-    assert str(found).startswith(f"Verdicts, votes differ: {len(found)} question")
-    rows = list(csv.DictReader(io.StringIO(judged.verdict_list().to_csv("all"))))
-    assert [row["verdict"] for row in rows] == [view.name for view in judged.verdict_views()]
-    assert rows[0]["votes"] == "12"  # two judges, two orders, three draws
-    frame = judged.verdict_list().to_pandas()
-    assert frame["response.old"].dropna().tolist() == [row["old"] for row in ROWS]
-    assert frame["row"].tolist() == [view.row for view in judged.verdict_views()]
-    assert found[:1][0] == found[0]
-
-
 def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judged):
     row = judged["p-17"]
     shown = row.to_terminal(width=100)
@@ -111,44 +70,3 @@ def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judge
     assert max(map(len, judged.row("p-17").to_terminal(width=60).splitlines())) <= 60
     assert "(missing)" in str(judged["p-18"])
     assert "nobody was asked" in str(judged["p-18"])
-
-
-def test_a_row_in_markdown_and_in_a_notebook_is_shown_and_not_obeyed(judged):
-    row = judged["p-18"]
-    rendered = MarkdownIt("commonmark").render(row.to_markdown())
-    assert not re.search("<(img|a|b|script|h[1-6])[ >]", rendered)
-    assert rendered.count("<pre>") == 1
-    assert "# not a head" in html.unescape(rendered)
-    shown = judged["p-17"]._repr_html_()
-    assert "How many &lt;b&gt;legs" in shown
-    assert shown.count("<mark>") == sum(vote.read_at is not None for view in judged["p-17"] for vote in view.votes)
-    assert "\x1b" not in shown
-
-
-def test_an_entry_s_name_goes_before_a_row_s(judged):
-    assert judged["0/new/relevance"] is judged.judgements[0]
-    assert judged["p-17"].row == "p-17"
-    assert len(judged.row("p-17")) == 2
-    assert [view.name for view in judged.verdict_list()["0/new/relevance"]] == ["0/new/relevance"]
-    without = evenhand.judge(
-        ROWS, RELEVANCE, SimulatedEngine(), response_fields="old", context_fields="question", journal=None
-    )
-    assert without.row(2).row == without["2"].row == "2"
-    ids = [{**row, "id": f"{place}/old/relevance"} for place, row in enumerate(reversed(ROWS))]
-    same = evenhand.judge(ids, RELEVANCE, SimulatedEngine(), response_fields=["old"], **HOW)
-    assert same["0/old/relevance"] is same.judgements[0]  # and the row of this id by its own method
-    assert same.row("0/old/relevance").row == "0/old/relevance"
-
-
-def test_what_is_mistyped_is_told(judged):
-    for wrong, said in (
-        (lambda: judged["p-177"], "no entry 'p-177'.*Did you mean 'p-17'"),
-        (lambda: judged.row("p-177"), "no row 'p-177'.*Did you mean 'p-17'"),
-        (lambda: judged.sort("spred"), "by is 'spred'. Did you mean 'spread'"),
-        (lambda: judged.unscored("refused"), "reason is 'refused'. Did you mean 'refusal'"),
-        (lambda: judged.head(-1), "n is -1"),
-        (lambda: judged.verdict_list().filter(sytem="new"), "no 'sytem'. Did you mean 'system'"),
-        (lambda: judged.verdict_list()["p-177"], "no verdict and no row 'p-177'"),
-    ):
-        with pytest.raises(InvalidInputError, match=said):
-            wrong()

@@ -1,15 +1,12 @@
 """Measures: declared once, and shown as unitxt's scores, as cells of a table, and as plain JSON."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evenhand.numbers import Missing
-from evenhand.results.measures import Column, Measure, as_json, measure, measures_of, measures_table, plain, scores_of
-from evenhand.results.render import TextTable
+from evenhand.results.measures import as_json, measure, plain, scores_of
 from evenhand.statistics import Interval
 from evenhand.votes import Usage
 
@@ -79,77 +76,9 @@ def test_unitxt_scores_are_named_after_what_they_are_about():
     }
 
 
-def test_what_is_missing_is_left_out_unless_the_score_must_be_there():
-    scores = scores_of(EMPTY, "main", with_intervals=False)
-    assert math.isnan(scores.pop("main"))
-    assert math.isnan(scores.pop("main_lowest"))
-    assert scores == {
-        "main_count": 0,
-        "main_calls": 0,
-        "main_cached_calls": 0,
-        "main_prompt_tokens": 0,
-        "main_completion_tokens": 0,
-    }
-
-
-def test_only_some_fields_and_no_prefix():
-    assert scores_of(FULL, only={"lowest", "count"}) == {"lowest": 0.375, "count": 1200}
-
-
-def test_a_measure_knows_its_reason_and_how_it_is_written():
-    missing = {each.name: each.value for each in measures_of(EMPTY)}
-    assert missing["bias"] == Missing("nothing was read twice")
-    assert [str(each) for each in measures_of(FULL)][:4] == ["0.50 [0.25, ∞]", "25 % [0, 50]", "0.38", "1,200"]
-    assert Measure("p", 0.0421, "p_value").estimate == 0.0421
-    assert Measure("p", Missing("no test")).estimate is None
-    assert str(Measure("difference", 0.25, "difference")) == "+0.25"
-
-
-def test_a_table_has_a_row_a_result_and_no_column_about_which_nothing_is_known():
-    columns = [
-        Column("score", "score"),
-        Column("bias", "bias", optional=True),
-        Column("lowest", "lowest", optional=True),
-        Column("how", lambda result: result.note),
-    ]
-    both = measures_table("t", ("name",), {("a",): EMPTY, ("b",): FULL}, columns)
-    assert both.headers == ("name", "score", "bias", "lowest", "how")
-    assert both.rows[0] == ("a", "–", "–", "–", "not a measure")
-    none = measures_table("t", ("name",), {("a",): EMPTY}, columns)
-    assert none.headers == ("name", "score", "how")
-
-
 def test_the_plain_form_is_json_without_nan_and_infinity():
     text = json.dumps(plain(FULL), allow_nan=False)
     assert json.loads(text)["score"]["high"] is None
     assert json.loads(json.dumps(plain(EMPTY), allow_nan=False))["score"] is None
     assert plain(EMPTY, reasons=True)["score"] == {"reason": EMPTY.score.reason}
     assert as_json({"low": -math.inf, "at": [math.nan]}) == '{"low": null, "at": [null]}'
-
-
-def test_a_table_as_latex_and_csv_shows_names_as_they_are():
-    table = TextTable(title="50 % of a_b", headers=("system", "n"), rows=(("x & y, \\z", "∞"),), notes=("p < 0.1",))
-    latex = table.to_latex()
-    assert r"\caption{50 \% of a\_b}" in latex
-    assert r"x \& y, \textbackslash{}z & $\infty$ \\" in latex
-    assert r"p \textless{} 0.1" in latex
-    assert list(csv.reader(io.StringIO(table.to_csv()))) == [["system", "n"], ["x & y, \\z", "∞"]]
-
-
-@dataclass(frozen=True)
-class Whole:
-    parts: dict = measure("score", name="")
-    votes: object = measure("score", name="", only={"bias"})
-
-
-def test_a_result_of_results_has_their_measures_under_their_names():
-    whole = Whole({"a": FULL, "b": EMPTY}, FULL)
-    scores, of_a = scores_of(whole), scores_of(FULL, "a")
-    assert {name: scores[name] for name in of_a} == of_a
-    assert (scores["bias"], scores["bias_ci_high"]) == (0.25, 0.5)
-    assert "count" not in scores
-
-
-def test_a_column_may_leave_out_the_limits():
-    table = measures_table("t", (), [((), FULL), ((), FULL)], [Column("bias", "bias", limits=False)])
-    assert table.rows == (("25 %",), ("25 %",))

@@ -3,11 +3,8 @@
 import json
 import tracemalloc
 from collections import Counter, deque
-from itertools import accumulate
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import evenhand
 from evenhand.errors import InvalidInputError
@@ -120,44 +117,6 @@ def test_parts_are_filtered_as_one_result_is(kind, tmp_path):
         assert in_order(few.records()) == in_order(some.records())
     with pytest.raises(InvalidInputError, match="none is left"):
         parts.filter(instance=99)
-
-
-def test_a_system_alone_and_other_rules_are_those_of_one_result(tmp_path):
-    whole, parts = whole_of("systems"), in_parts(whole_of("systems"), (5, 3, 4), tmp_path)
-    assert str(parts.filter(system="other")) == str(whole.filter(system="other"))
-    changed, other = (each.rescore(on_position_bias="abstain") for each in (whole, parts))
-    assert str(other) == str(changed) != str(parts)
-    assert other.findings() == changed.findings()
-    assert other.filter(id=["p-1", "p-9"]).findings() == changed.filter(id=["p-1", "p-9"]).findings()
-    with pytest.raises(InvalidInputError, match="is left for only one of"):
-        parts.filter(lambda about: about["system"] == "other" or about["instance"] > 2)
-
-
-def test_what_else_results_do_works_on_parts(tmp_path):
-    whole, parts = whole_of("judgements"), in_parts(whole_of("judgements"), (5, 3, 4), tmp_path)
-    assert [parts[3], parts[-1], parts[2:7], parts[7:2:-2]] == [whole[3], whole[-1], whole[2:7], whole[7:2:-2]]
-    assert parts["7/response/relevance"] == whole["7/response/relevance"]
-    assert str(parts["p-7"]) == str(whole["p-7"])
-    assert str(parts.by("lang")) == str(whole.by("lang"))
-    assert str(parts.correct(design="random")) == str(whole.correct(design="random"))
-    conditions = ("relevance.low >= 0.1", "unscored <= 10 %")
-    assert str(parts.check(*conditions)) == str(whole.check(*conditions))
-    assert str(parts.compare(whole)) == str(whole.compare(whole))
-    assert str(whole.compare(parts)) == str(whole.compare(whole))
-    assert [view.name for view in parts.verdict_views()] == [view.name for view in whole.verdict_views()]
-    assert list(parts) == list(whole)
-
-
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(["systems", "panel", "expected"]), st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_where_parts_end_changes_nothing(tmp_path_factory, kind, sizes):
-    ends = [min(end, 12) for end in accumulate(sizes)]
-    whole = part_of(whole_of(kind), 0, ends[-1])
-    cut = [end - start for start, end in zip([0, *ends], ends, strict=False) if end > start]
-    parts = in_parts(whole, cut, tmp_path_factory.mktemp("parts"))
-    assert str(parts) == str(whole)
-    assert parts.findings() == whole.findings()
-    assert parts.spending == whole.spending
 
 
 def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):

@@ -8,25 +8,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from evenhand.errors import InvalidInputError
 from evenhand.results.render import PrintedTables, TextTable
-
-
-def test_names_in_angle_brackets_are_shown_and_not_obeyed():
-    table = TextTable(
-        title="On <b>clarity</b>",
-        headers=("option", "judge | <script>"),
-        rows=(("<!-- no", "1 < 2"),),
-        notes=("The label '<img src=x>' wins (p < 0.001).",),
-    )
-    markdown = table.to_markdown()
-    assert "**On &lt;b>clarity&lt;/b>**" in markdown
-    assert r"| option | judge \| &lt;script> |" in markdown
-    assert "| &lt;!-- no | 1 < 2 |" in markdown
-    assert "The label '&lt;img src=x>' wins (p < 0.001)." in markdown
-    assert not {"<b>", "<script>", "<img"} & set(table.to_html().split())
-    assert "&lt;script&gt;" in table.to_html()
-
 
 NAMES = [
     "![i](http://x/y.png)",
@@ -119,13 +101,6 @@ def test_latex_joins_no_signs_and_takes_no_name_for_an_argument():
     assert "?{}` & `{}`q'{}'" in latex
 
 
-def test_latex_has_the_signs_of_our_own_tables_where_its_fonts_have_none():
-    latex = TextTable("t", ("before → after", "n ± s"), (("≥ 3", "≤ 4"),)).to_latex()
-    assert latex.isascii()
-    assert r"before $\rightarrow$ after & n $\pm$ s" in latex
-    assert r"$\geq$ 3 & $\leq$ 4" in latex
-
-
 class Several(PrintedTables):
     def text_tables(self):
         scores = TextTable("Scores", ("system", "n"), (("a", "1"), ("b", "2")), ("A note.",), "scores")
@@ -140,24 +115,6 @@ class Several(PrintedTables):
 
     def closing_notes(self):
         return ("In closing.",)
-
-
-def test_a_kind_chooses_a_table():
-    found = Several()
-    assert list(csv.reader(io.StringIO(found.to_csv("scores")))) == [["system", "n"], ["a", "1"], ["b", "2"]]
-    assert found.to_markdown("scores") == found.text_tables()[0].to_markdown()
-    assert "In closing." in found.to_markdown()
-    assert "**Large**" not in found.to_markdown()
-    assert found.to_markdown("matrix").startswith("**Large**")
-    assert found.to_latex("measures-2").count(r"\begin{table}") == 1
-    assert found.to_html(kind="measures").count("<table>") == 1
-    assert found.to_terminal("measures", width=40).startswith("More")
-    assert str(found) == found.to_terminal()
-
-
-def test_an_unknown_kind_names_those_that_there_are():
-    with pytest.raises(InvalidInputError, match=r"'socres'.*Did you mean 'scores'.*'measures', 'measures-2', 'matrix'"):
-        Several().to_csv("socres")
 
 
 def test_what_a_notebook_shows_runs_nothing_loads_nothing_and_styles_nothing_else():

@@ -1,9 +1,6 @@
 """Results as files and as sequences: nothing that a vote says is lost, and other tools can read them."""
 
-import dataclasses
 import json
-import math
-import pickle
 import stat
 
 import pandas as pd
@@ -14,16 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.criteria import yes_no_criterion
 from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
-from evenhand.results.saved import read, write
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
-from evenhand.statistics import Interval
-from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
+from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 from tests.support.judges import ScriptedJudge
 
@@ -52,9 +47,6 @@ def judged():
 
 texts = st.none() | st.text(max_size=8).map(lambda text: text.encode("utf-8", "replace").decode())
 numbers = st.none() | st.floats(0, 1)
-
-
-MATCHES = (Match(index=1, kind="near"), Match(index=None, kind="none", reason="empty"))
 
 
 @st.composite
@@ -118,64 +110,6 @@ def test_other_tools_read_the_parquet_file(judged, tmp_path):
     assert asked.selected_label.fillna("").tolist() == [vote.selected_label or "" for vote in cast]
     assert asked.calls.sum() == sum(vote.usage.calls for vote in cast)
     assert set(frame.system) == {"alder", "birch"}
-
-
-def test_a_file_of_many_parts_is_one_result_and_its_prompts_are_read_when_asked_for(judged, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.results.vote_columns.VOTES_IN_A_PART", 5)
-    path, again = tmp_path / "result.parquet", tmp_path / "again.parquet"
-    judged.save(path)
-    assert pyarrow.parquet.read_metadata(path).num_row_groups > 3
-    opened = evenhand.open(path)
-    assert pickle.loads(pickle.dumps(opened)) == opened == judged
-    opened.save(again)
-    path.unlink()  # what was opened stands by itself
-    assert evenhand.open(again) == judged
-    assert opened[-1].verdict.votes[0].prompts == judged[-1].verdict.votes[0].prompts
-
-
-def test_votes_with_and_without_prompts_stand_in_one_file(tmp_path):
-    sent = Prompts({"verdict": [{"role": "user", "content": "Is it?"}]})
-    votes = [Vote(judge_id="j", order=(0, 1), prompts=sent if number % 3 else None) for number in range(6)]
-    cells = [Cell({"instance": 0}, tuple(votes))]
-    path = tmp_path / "votes.parquet"
-    write(path, "judgements", {"parameters": {}}, cells)
-    assert read(path).cells == cells
-
-
-def test_some_of_it_is_a_result_of_its_own(judged):
-    alone = judged.filter(system="alder", instance=[0, 2, 3])
-    assert alone.systems == ("alder",)
-    assert [item.instance for item in alone] == [0, 2, 3] * 2
-    assert alone.parameters["n"] == 3
-    scores = [item.verdict.aggregated_value for item in alone if item.criterion == "relevance"]
-    known = [score for score in scores if score is not None]
-    assert alone.summaries["alder", "relevance"].score.estimate == pytest.approx(sum(known) / len(known))
-    assert judged.filter(lambda about: about["cluster"] != "d0").parameters["n"] == 4
-    with pytest.raises(InvalidInputError, match=r"no column 'sytem'.*'system'"):
-        judged.filter(sytem="alder")
-    with pytest.raises(InvalidInputError, match="of 24 questions none is left"):
-        judged.filter(system="cedar")
-
-
-def test_what_is_left_out_is_in_no_table_and_pairs_stay_pairs(judged):
-    alone = judged.filter(criterion="relevance")
-    assert [criterion.name for criterion in alone.criteria] == ["relevance"]
-    assert alone.summaries == {cell: found for cell, found in judged.summaries.items() if cell[1] == "relevance"}
-    assert "correctness" not in str(alone)
-    with pytest.raises(InvalidInputError, match=r"row 1 is left for only one of .*'alder'.*keep a row for all of them"):
-        judged.filter(lambda about: (about["instance"], about["system"]) != (1, "birch"))
-
-
-def test_a_rubric_keeps_all_its_criteria():
-    criteria = tuple(yes_no_criterion(name, "Is it?") for name in ("kind", "short"))
-    told = ScriptedJudge(lambda _: "Yes")
-    rubric = Rubric(name="reply", criteria=criteria)
-    table = judge(
-        [{"response": "r"}, {"response": "s"}], rubric, told, flow="verdict_only", journal=None, progress=False
-    )
-    assert table.filter(instance=1).rubric_scores["response"].num_instances == 1
-    with pytest.raises(InvalidInputError, match=r"\['short'\] of the rubric are left out; keep all"):
-        table.filter(criterion="kind")
 
 
 def test_what_is_no_result_is_refused_with_the_next_step(judged, tmp_path):
@@ -263,17 +197,6 @@ def test_what_is_saved_is_json_that_every_reader_accepts(kind, tmp_path):
     assert evenhand.open(tmp_path / "saved.jsonl") == evenhand.open(tmp_path / "saved.parquet") == table
 
 
-def test_a_report_with_infinite_limits_is_such_json_and_comes_back_whole(tmp_path):
-    report = evenhand.reliability(FEW, BETTER, **ASKED, response_fields=["a", "b"])
-    report = dataclasses.replace(
-        report,
-        results=(dataclasses.replace(report.results[0], spread=Interval(0.0, -math.inf, math.inf, 0.95, "", 2)),),
-    )
-    report.save(tmp_path / "report.json")
-    json.loads((tmp_path / "report.json").read_text(), parse_constant=pytest.fail)
-    assert evenhand.ReliabilityReport.load(tmp_path / "report.json") == report
-
-
 def scored(values, **more):
     """A result in which a response is "Yes", "No" or not read, by what it says."""
     held = [{"response": text, "doc": f"d{number // 2}"} for number, text in enumerate(values)]
@@ -294,26 +217,3 @@ def test_two_results_are_compared_on_the_rows_that_they_share():
     assert (found.n_compared, found.n_set_aside, found.n_unmatched) == (4, 2, 1)
     assert "+0.25" in str(one.compare(other))
     assert one.compare(one).groups[named].difference.estimate == 0.0
-
-
-def test_what_belongs_together_is_compared_together():
-    values = ["Yes", "Yes", "No", "No"] * 6
-    changed = ["No" if number % 4 < 2 and number < 16 else text for number, text in enumerate(values)]
-    apart, together = (
-        next(iter(scored(values, cluster_field=field).compare(scored(changed, cluster_field=field)).groups.values()))
-        for field in (False, "doc")
-    )
-    assert apart.difference.estimate == together.difference.estimate == pytest.approx(-8 / 24)
-    # four clusters of two changed, all one way: 2 / 2^4; eight rows: 2 / 2^8
-    assert (together.p_value, apart.p_value) == pytest.approx((2 / 2**4, 2 / 2**8))
-    known, unknown = scored(values, cluster_field="doc"), scored(changed, cluster_field=False)
-    for one, other in ((known, unknown), (unknown, known)):  # whoever knows what belongs together
-        [found] = one.compare(other).groups.values()
-        assert found.p_value == pytest.approx(2 / 2**4)
-
-
-def test_results_that_cannot_be_compared_are_refused(judged):
-    with pytest.raises(InvalidInputError, match="no row in common"):
-        scored(["Yes"]).compare(judged)
-    with pytest.raises(InvalidInputError, match="give another result"):
-        judged.compare("judged.parquet")

@@ -199,9 +199,7 @@ def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
         limits = Limits(progress=False, max_failure_rate=1.0)
         run_votes(questions(5), [judge], grid=ONCE, flow=flow, limits=limits)
         assert estimate.calls <= server.seen <= estimate.requests
-    assert estimate.requests == 5 * (2 + max_reasks) * (
-        1 + 4 * 2 + 6
-    )  # six features and parameters may be refused, one by one
+    assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 6)  # six things may be refused, one by one
     assert estimate_run(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
     assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from evenhand.statistics.contests import Contests, cycle_rate, win_rate_intervals, win_rates
+from evenhand.statistics.contests import Contests, cycle_rate, win_rates
 from evenhand.statistics.strengths import fit_strengths
 
 
@@ -46,13 +46,6 @@ def test_win_rates_by_hand():
     assert a.win_rate.n == 2
 
 
-def test_interval_by_hand():
-    # 3 of 4: s² = 4/3 · (3 · (1/4)² + (3/4)²) / 4² = 1/16; on the logit scale 3.182446 · (1/4) / (3/16) = 4.243261
-    (rate,) = win_rate_intervals(np.array([[1], [1], [1], [0.0]]), np.ones((4, 1)))
-    assert rate.low == pytest.approx(1 / (1 + np.exp(-(np.log(3) - 4.243261))), abs=1e-6)
-    assert rate.high == pytest.approx(1 / (1 + np.exp(-(np.log(3) + 4.243261))), abs=1e-6)
-
-
 def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     generator = np.random.default_rng(6)
     contests = Contests.of(
@@ -61,20 +54,6 @@ def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     own, rate = fit_strengths(contests, ties="half").strengths[0].log_strength, win_rates(contests)[0].win_rate
     shares = expit([2 * own.low, 2 * own.estimate, 2 * own.high])
     assert (rate.low, rate.estimate, rate.high) == pytest.approx(shares, abs=1e-6)
-
-
-@pytest.mark.parametrize("score", [1.0, 0.0, 0.5])
-def test_without_any_spread_the_interval_still_has_a_width(score):
-    (rate,) = win_rate_intervals(np.full((12, 1), score), np.ones((12, 1)))
-    assert rate.method == "bounded_beta"
-    assert 0.05 < rate.high - rate.low < 0.6
-
-
-def test_a_tie_breaks_a_circle_and_an_unscored_contest_the_triple():
-    tied = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 0.5], cluster=[0, 0, 0])
-    assert cycle_rate(tied).rate == 0.0
-    gap = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, np.nan], cluster=[0, 0, 0])
-    assert (cycle_rate(gap).triples, cycle_rate(gap).rate, cycle_rate(gap).prompt_rate) == (0, None, None)
 
 
 @settings(max_examples=25, deadline=None)

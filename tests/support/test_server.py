@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from tests.support.server import Fault, JudgeServer, JudgeServerProcess, Reply
+from tests.support.server import Fault, JudgeServer
 
 
 def post(base_url, body, key="none"):
@@ -29,83 +29,11 @@ def content(reply):
     return reply["choices"][0]["message"]["content"]
 
 
-def test_the_default_judge_names_an_offered_label_and_repeats_itself():
-    with JudgeServer(labels=["Good", "Bad", "Awful"]) as server:
-        replies = [content(post(server.base_url, ask(f"Good or Bad, case {case}?"))) for case in range(30)]
-        again = [content(post(server.base_url, ask(f"Good or Bad, case {case}?"))) for case in range(30)]
-    assert set(replies) == {"Good", "Bad"}
-    assert replies == again
-    assert server.seen == server.finished == 60
-
-
-def test_the_default_judge_fills_a_schema():
-    schema = {"type": "object", "properties": {"reasons": {"type": "string"}, "verdict": {"enum": ["Yes", "No"]}}}
-    with JudgeServer() as server:
-        body = ask(response_format={"type": "json_schema", "json_schema": {"name": "v", "schema": schema}})
-        filled = json.loads(content(post(server.base_url, body)))
-    assert list(filled) == ["reasons", "verdict"]
-    assert filled["verdict"] in {"Yes", "No"}
-
-
-def test_faults_hit_the_requests_they_name():
-    faults = [
-        Fault("status", status=429, retry_after=2, times=1),
-        Fault("none", on=[2]),
-        Fault("truncate", match="long"),
-        Fault("content_filter", on=[4]),
-    ]
-    with JudgeServer(reply="Good answer.", faults=faults) as server:
-        with pytest.raises(urllib.error.HTTPError) as error:
-            post(server.base_url, ask(), key="secret")
-        assert (error.value.code, error.value.headers["Retry-After"]) == (429, "2")
-        assert b"secret" in error.value.read()
-        error.value.close()
-        assert content(post(server.base_url, ask())) is None
-        truncated = post(server.base_url, ask("a long one"))["choices"][0]
-        assert (truncated["message"]["content"], truncated["finish_reason"]) == ("Good a", "length")
-        assert post(server.base_url, ask())["choices"][0]["finish_reason"] == "content_filter"
-    assert [seen.status for seen in server.requests] == [429, 200, 200, 200]
-    assert server.requests[0].headers["Authorization"] == "Bearer secret"
-
-
 @pytest.mark.parametrize(("kind", "error"), [("cut", ConnectionError), ("cut_body", http.client.IncompleteRead)])
 def test_a_cut_connection_is_not_a_finished_request(kind, error):
     with JudgeServer(faults=[Fault(kind)]) as server, pytest.raises(error):
         post(server.base_url, ask())
     assert (server.seen, server.finished) == (1, 0)
-
-
-def test_logprobs_come_in_the_openai_format():
-    reply = Reply("Yes", logprobs=[("Yes", -0.25, {"Yes": -0.25, "No": -1.5, "yes": -4.0})])
-    with JudgeServer(reply=lambda body: reply) as server:
-        choice = post(server.base_url, ask(logprobs=True, top_logprobs=2))["choices"][0]
-    token = choice["logprobs"]["content"][0]
-    assert (token["token"], token["logprob"]) == ("Yes", -0.25)
-    assert [(top["token"], top["logprob"]) for top in token["top_logprobs"]] == [("Yes", -0.25), ("No", -1.5)]
-
-
-def test_a_server_in_its_own_process_keeps_the_same_record():
-    with JudgeServerProcess(text="Good") as server:
-        assert content(post(server.base_url, ask())) == "Good"
-        assert server.stats() == {"seen": 1, "finished": 1, "in_flight": 0, "max_in_flight": 1}
-        assert server.requests()[0]["body"] == ask()
-
-
-@pytest.mark.parametrize(
-    ("kind", "refused", "told"),
-    [
-        ("unsupported_logprobs", {"logprobs": True, "top_logprobs": 1}, "does not support logprobs"),
-        ("too_many_logprobs", {"logprobs": True, "top_logprobs": 6}, "less than or equal to 5"),
-    ],
-)
-def test_log_probabilities_can_be_refused(kind, refused, told):
-    with JudgeServer(reply="Good", faults=[Fault(kind)]) as server:
-        assert content(post(server.base_url, ask())) == "Good"
-        with pytest.raises(urllib.error.HTTPError) as refusal:
-            post(server.base_url, ask(**refused))
-        assert refusal.value.code == 400
-        assert told in refusal.value.read().decode()
-    assert [seen.status for seen in server.requests] == [200, 400]
 
 
 def raw(base_url, body):

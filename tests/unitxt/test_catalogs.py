@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.catalog import catalog_path
 from evenhand.metrics import register
 from evenhand.parsing import match_closest_option
 from evenhand.unitxt.bases import fetch_artifact
@@ -17,7 +16,6 @@ from evenhand.unitxt.loading import (
     load_comparison,
     load_criterion,
     load_rubric,
-    register_catalog,
 )
 
 ROOT = Path(__file__).resolve().parents[2] / "catalog"
@@ -36,11 +34,6 @@ def identifier(path):
 @pytest.fixture(autouse=True, scope="module")
 def _registered():
     register()
-
-
-def test_the_catalog_is_found_and_registered_once():
-    assert catalog_path() == ROOT
-    assert register_catalog() == register_catalog() == ROOT
 
 
 def test_it_holds_what_is_promised():
@@ -70,15 +63,6 @@ def test_entry_is_sound(path):
 )
 def test_engines_that_need_settings_build_with_them(reference):
     assert fetch_artifact(reference)[0].to_judge().judge_id
-
-
-def test_a_faulty_entry_is_named(tmp_path):
-    path = tmp_path / "entry.json"
-    path.write_text(json.dumps({"__type__": "criteria", "name": "x", "description": "y"}), encoding="utf-8")
-    assert check_entry(path) == "has no __description__"
-    described = {"__description__": "d", "__tags__": {"mode": "direct"}}
-    path.write_text(json.dumps({"__type__": "no_such_type", **described}), encoding="utf-8")
-    assert "cannot be built" in check_entry(path)
 
 
 def expect_understood(criterion):

@@ -3,12 +3,10 @@
 import pytest
 
 from evenhand.criteria import Criterion, Option
-from evenhand.data.plain import context_mapping
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.metrics import register
 from evenhand.question import comparison_criterion
-from evenhand.unitxt.bases import Criteria, CriteriaWithOptions
-from evenhand.unitxt.criteria_artifacts import to_artifact
+from evenhand.unitxt.bases import CriteriaWithOptions
 from evenhand.unitxt.loading import (
     UndefinedScoreWarning,
     load,
@@ -73,21 +71,6 @@ def test_a_criterion_comes_back_from_its_own_json(form, criterion, tmp_path):
     assert load(given) == criterion
 
 
-def test_unitxts_form_needs_no_types():
-    bare_options = [{"name": "Polite"}, {"name": "Rude", "description": "Could offend."}]
-    typed = load_criterion({**TYPED, "options": bare_options})
-    assert typed.options == (
-        Option(label="Polite", value=1.0),
-        Option(label="Rude", value=0.0, description="Could offend."),
-    )
-    assert typed.scale == "ordinal"
-    # without any type it is unitxt's own kind, whose scale two different values make binary
-    untyped = {**without(TYPED, "__type__"), "options": bare_options}
-    assert load_criterion(untyped).scale == "binary"
-    assert load_criterion({**untyped, "scale": "nominal"}).scale == "nominal"
-    assert load({"name": "tone", "description": "Which is more polite?"}).scale == "pairwise"
-
-
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
@@ -149,13 +132,6 @@ def test_a_frozen_criterion_survives_as_an_artifact(criterion):
     assert load(artifact.to_json()) == criterion
 
 
-def test_a_pairwise_criterion_becomes_unitxts_kind_without_options():
-    artifact = to_artifact(comparison_criterion("better", "Which?", context_fields={"task": "question"}))
-    assert isinstance(artifact, Criteria)
-    assert not isinstance(artifact, CriteriaWithOptions)
-    assert (artifact.name, artifact.description, artifact.context_fields) == ("better", "Which?", {"task": "question"})
-
-
 @pytest.mark.parametrize(
     "reference",
     [
@@ -185,11 +161,3 @@ def test_a_criterion_without_values_is_warned_about_once(reference):
         with pytest.warns(UndefinedScoreWarning, match="gives no value to") as caught:
             assert not read(reference).has_values
         assert len(caught) == 1
-
-
-def test_context_fields_come_in_unitxts_forms():
-    assert context_mapping(None) == {}
-    assert context_mapping("question") == {"question": "question"}
-    assert context_mapping({"shown": "question"}) == {"shown": "question"}
-    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name, a list of them"):
-        context_mapping(3)

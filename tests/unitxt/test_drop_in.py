@@ -25,10 +25,8 @@ from evenhand.unitxt.bases import (
     Criteria,
     CriteriaOption,
     CriteriaWithOptions,
-    fetch_artifact,
     register_local_catalog,
 )
-from tests.support.judges import ScriptedJudge, chooses
 from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -278,24 +276,11 @@ def test_what_unitxts_judges_take_is_taken():
     assert not [name for name in scores if "_ci_" in name]
 
 
-def test_an_engine_that_no_recipe_can_copy_is_named():
-    with pytest.raises(UnitxtError, match="no artifact of unitxt"):
-        evaluated(evenhand.DirectJudge(criteria=USEFUL, inference_engine=ScriptedJudge(chooses("Yes"))), ROWS, ANSWERS)
-
-
 def test_a_second_metric_without_a_prefix_is_told_of_once(caplog):
     evaluated([judge(), judge()], ROWS, ANSWERS)
     told = [record.message for record in caplog.records if "score_prefix" in record.message]
     assert len(told) == 1
     assert "is_useful" in told[0]
-
-
-def test_a_metric_saved_to_a_catalog_judges_as_before(tmp_path):
-    add_to_catalog(judge(), "metrics.test_judge", catalog_path=str(tmp_path), overwrite=True, verbose=False)
-    register_local_catalog(str(tmp_path))
-    fetched, _ = fetch_artifact("metrics.test_judge")
-    own, again = (evaluated(metric, ROWS, ANSWERS)[0]["score"]["global"] for metric in (judge(), fetched))
-    assert own == again
 
 
 def benchmark(kind):

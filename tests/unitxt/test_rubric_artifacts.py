@@ -1,4 +1,4 @@
-"""Rubrics as artifacts: what unitxt holds is what the frozen value says, and nothing else is ever built."""
+"""Rubrics and checklists as artifacts: unitxt holds what the frozen value says, and builds nothing else."""
 
 import copy
 import json
@@ -6,13 +6,14 @@ import json
 import pytest
 
 from evenhand.catalog import catalog_path
-from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidCriterionError
 from evenhand.metrics import register
 from evenhand.unitxt.bases import Artifact, fetch_artifact
-from evenhand.unitxt.criteria_artifacts import EvenhandRubric, to_artifact
-from evenhand.unitxt.loading import load_rubric
+from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, EvenhandRubric, to_artifact
+from evenhand.unitxt.loading import load_checklist, load_rubric
 
+SHOWN = {"prediction_field": "reply", "context_fields": {"shown": "question"}}
 RUBRIC = Rubric(
     name="reply",
     na_strategy="fail",
@@ -24,12 +25,21 @@ RUBRIC = Rubric(
             scale="nominal",
             section="form",
             weight=-1,
-            prediction_field="reply",
-            context_fields={"shown": "question"},
             options=(Option(label="Letter", value=1), Option(label="Note", value=0), Option(label="None", na=True)),
+            **SHOWN,
         ),
     ),
 )
+CHECKLIST = Checklist(
+    name="reply",
+    description="For replies.",
+    items=(
+        ChecklistItem(question="Is it polite?", weight=0),
+        ChecklistItem(question="Is it short?", name="short", category="form", na=True, prerequisites=("1",)),
+    ),
+    **SHOWN,
+)
+KINDS = [(RUBRIC, EvenhandRubric, load_rubric), (CHECKLIST, EvenhandChecklist, load_checklist)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -37,32 +47,25 @@ def _registered():
     register()
 
 
-@pytest.mark.parametrize("form", ["value", "dict", "text", "path", "artifact", "artifact's dict", "artifact's text"])
-def test_a_rubric_is_the_same_in_every_form(form, tmp_path):
+@pytest.mark.parametrize(("value", "kind", "load"), KINDS, ids=["rubric", "checklist"])
+def test_a_value_is_the_same_in_every_form(value, kind, load, tmp_path):
     path = tmp_path / "own.json"
-    path.write_text(RUBRIC.model_dump_json(), encoding="utf-8")
-    artifact = to_artifact(RUBRIC)
-    given = {
-        "value": RUBRIC,
-        "dict": RUBRIC.model_dump(),
-        "text": RUBRIC.model_dump_json(),
-        "path": path,
-        "artifact": artifact,
-        "artifact's dict": artifact.to_dict(),
-        "artifact's text": artifact.to_json(),
-    }[form]
-    assert load_rubric(given) == RUBRIC
-    assert isinstance(artifact, EvenhandRubric)
-
-
-def test_unitxt_copies_and_writes_the_artifact():
-    artifact = to_artifact(RUBRIC)
+    path.write_text(value.model_dump_json(), encoding="utf-8")
+    artifact = to_artifact(value)
+    assert isinstance(artifact, kind)
+    own = [value, value.model_dump(), value.model_dump_json(), path]
+    for form in [*own, artifact, artifact.to_dict(), artifact.to_json()]:
+        assert load(form) == value
     for same in (copy.deepcopy(artifact), fetch_artifact(json.loads(artifact.to_json()))[0]):
-        assert load_rubric(same) == RUBRIC
+        assert load(same) == value
         assert same.to_json() == artifact.to_json()
 
 
 def test_an_artifact_is_checked_when_it_is_made_and_when_it_is_read():
+    with pytest.raises(InvalidCriterionError, match=r"the checklist 'x' has the items \[\]; give a list"):
+        EvenhandChecklist(name="x", items=[])
+    with pytest.raises(InvalidCriterionError, match="go in a circle"):
+        EvenhandChecklist(name="x", items=[{"question": "Is it short?", "prerequisites": [1]}])
     with pytest.raises(InvalidCriterionError, match="the rubric 'x' has the criteria"):
         EvenhandRubric(name="x", criteria=[])
     artifact = EvenhandRubric(name="x", criteria=["Is polite."])

@@ -7,8 +7,6 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.errors import ArtifactError
 from evenhand.unitxt.loading import load_comparison, load_criterion
 
-POLITE = yes_no_criterion("is_it_polite", "Is it polite?")
-
 
 @pytest.mark.parametrize(
     ("sentence", "name"),
@@ -43,9 +41,3 @@ def test_a_sentence_says_what_makes_a_response_better():
 def test_what_is_no_sentence_stays_what_it_was(reference, message):
     with pytest.raises(ArtifactError, match=message):
         evenhand.load(reference)
-
-
-def test_a_file_whose_path_has_spaces_is_read(tmp_path):
-    path = tmp_path / "my criterion"
-    path.write_text(POLITE.model_dump_json())
-    assert load_criterion(str(path)) == POLITE

@@ -83,7 +83,7 @@ Correct a judge's score by a few labels of people:
 
 A server of yours is --engine http://localhost:8000/v1 --model NAME; --dry-run prints calls and cost first.
 evenhand --help lists all verbs, evenhand VERB --help its options, evenhand catalog list what to judge by."""
-"""What is shown where no verb is given: the five commonest jobs."""
+"""The text that is shown without a verb: the five commonest jobs."""
 
 EPILOGUE: Final = (
     "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "

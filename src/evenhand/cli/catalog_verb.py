@@ -100,7 +100,7 @@ def _put(found: Imported, out: Path | None) -> None:
 
 
 def _json(data: object, indent: int | None = None) -> str:
-    """JSON that a terminal shows as it is: what it would obey or not show is escaped as JSON does it."""
+    """Format JSON so that a terminal shows it as it is: signs that it would obey are escaped as JSON does it."""
     text = json.dumps(data, ensure_ascii=False, indent=indent)
     return text if visible(text) == text else json.dumps(data, indent=indent).replace("\x7f", r"\u007f")
 
@@ -112,7 +112,7 @@ def _entry(entries: Mapping[str, Path], identifier: str) -> Path:
 
 
 def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path]:
-    """The one entry of an id, or the file of an entry to be."""
+    """Return the one entry of an id, or the file of a future entry."""
     path = expanded(given)
     return {given: path if given not in entries and path.exists() else _entry(entries, given)}
 
@@ -130,7 +130,7 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
 
 
 def _fault(path: Path) -> str | None:
-    """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
+    """Return the fault of an entry, or of a criterion, rubric or checklist that a user wrote; None for no fault."""
     from evenhand.data.plain import read_document  # noqa: PLC0415 - as above
     from evenhand.unitxt.loading import check_entry, load  # noqa: PLC0415 - seconds of import
 
@@ -155,7 +155,7 @@ def run_unitxt(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True, s
 
 
 def wait_for(child: subprocess.Popen[bytes]) -> int:
-    """The exit code of a process that ends its runs itself: an interrupt is its own matter, and is passed on."""
+    """Return the exit code of a process that handles an interrupt itself: the interrupt is passed on."""
     while True:
         try:
             code = child.wait()

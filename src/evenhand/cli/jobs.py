@@ -3,8 +3,8 @@
 A run file is a job in YAML, JSON or TOML: ``job`` names the verb. A saved result holds the job that made it. What is
 set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment
 (``EVENHAND_RUN_MAX_CALLS=20``, written as in the shell); the file; the defaults. A value replaces the one of the place
-below whole. Of things of which one is chosen (criteria or a rubric), the choice of the higher place removes that of the
-lower. Paths in a file are relative to the file; all others to the current folder.
+below whole. Of alternatives (criteria or a rubric), the choice of the higher place removes that of the lower. Paths in
+a file are relative to the file; all others to the current folder.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Job(Options):
 
     Attributes:
         function: The Python function that it calls.
-        kind: What a saved file calls its result; empty for a report.
+        kind: The kind of its result in a saved file; empty for a report.
         written: The attribute with the entries of its result, and the name of one.
-        needed: What must be given though the function has a default.
-        one_of: Groups of options, of each of which exactly one must be given.
+        needed: Options that must be given though the function has a default.
+        one_of: Groups of options; exactly one option of each group must be given.
     """
 
     function: ClassVar[str]
@@ -149,7 +149,7 @@ class Job(Options):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What was said, in the order of the options."""
+        """The options that were given, in their order."""
         return {
             name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - {"job"}
         }
@@ -360,7 +360,7 @@ JOBS: Final[Mapping[str, type[Job]]] = {
         AgreementJob,
     )
 }
-"""What ``job`` of a run file may be."""
+"""The accepted values of ``job`` in a run file."""
 
 
 def _environment(model: type[Job]) -> dict[str, object]:
@@ -388,7 +388,7 @@ class RunFile:
         name: The file.
         text: Its text; empty for a saved result.
         options: Name -> value, with absolute paths.
-        left_out: What a result could not say of the run that made it.
+        left_out: Options of the run that the result could not record.
     """
 
     name: str

@@ -120,7 +120,7 @@ def _prune(path: Path, older_than: str | None, size: str | None) -> None:
 
 
 def _quantity(name: str, given: str | None, units: Mapping[str, float], example: str) -> float | None:
-    """A number with its unit, such as ``30d`` or ``1.5 GB``."""
+    """Parse a number with its unit, such as ``30d`` or ``1.5 GB``."""
     if given is None:
         return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", given)

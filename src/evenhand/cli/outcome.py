@@ -77,7 +77,7 @@ class Checks(Options):
 
     @property
     def _files(self) -> Sequence[tuple[str, str | None]]:
-        """The names of formats, and the file of each; None where it is printed."""
+        """The names of formats, and the file of each; None if it is printed."""
         return [(form, file if sign else None) for form, sign, file in (each.partition("=") for each in self.format)]
 
     def check_before_run(
@@ -175,14 +175,14 @@ NOTHING: Final = Checks()
 
 @dataclass(frozen=True)
 class JobOutput:
-    """What a job does with its result, checked before the first call.
+    """The actions of a job on its result, checked before the first call.
 
     Attributes:
         job: The job.
-        out: Where the result is written.
+        out: The path of the saved result.
         record: The run, as a result keeps it.
         labels: The arguments of :func:`evenhand.correct`; empty without labels.
-        checks: What is checked of it, and how it is printed.
+        checks: The conditions on it, and the way in which it is printed.
     """
 
     job: Job

@@ -99,7 +99,7 @@ def _level_asked(arguments: Sequence[str]) -> tuple[list[str], int]:
 
 
 def is_quiet() -> bool:
-    """Whether only results and errors are printed."""
+    """Return whether only results and errors are printed."""
     return LOGGER.getEffectiveLevel() >= logging.ERROR
 
 
@@ -167,7 +167,7 @@ def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out"
     Args:
         given: Where.
         read: The files that the run reads.
-        flag: What the place is called.
+        flag: The name of the flag.
 
     Raises:
         InvalidInputError: If it is a folder, lies in none, cannot be written, or is a file that the run reads.

@@ -37,7 +37,7 @@ _LONGEST: Final = 20
 
 
 def _switch(sentence: str) -> Parameter:
-    """An option that is given or not, and has no value."""
+    """Declare an option that is given or not, and has no value."""
     return Parameter(help=sentence, negative=(), show_default=False)
 
 
@@ -66,7 +66,7 @@ class FileContents(PrintedTables):
         return tuple(dict.fromkeys(str(name) for row in self.rows for name in row))
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """One row per column: how many cells are filled, and the first different values."""
+        """Return one row per column: the number of filled cells, and the first different values."""
         kind = "rows or labels" if "label" in self.columns else "rows"
         title = f"{self.path}: {kind}, {format_count(len(self.rows), 'row')}"
         rows = tuple(map(self._column, self.columns))
@@ -79,7 +79,7 @@ class FileContents(PrintedTables):
         return name, format_count(len(filled)), ", ".join(shown)
 
     def closing_notes(self) -> tuple[str, ...]:
-        """The verbs that take the file."""
+        """Name the verbs that take the file."""
         labels = (f"Verbs that take it as labels: {LABEL_VERBS}.",) if "label" in self.columns else ()
         return f"Verbs that take it: {ROW_VERBS}.", *labels
 

@@ -95,7 +95,7 @@ def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
 
 
 def _is_demo(data: object) -> bool:
-    """Whether the data are those that ship with evenhand."""
+    """Return whether the data are those that ship with evenhand."""
     from evenhand.results.made_by import DEMO  # noqa: PLC0415 - as above
 
     return isinstance(data, str) and data == DEMO and not Path(DEMO).exists()
@@ -120,7 +120,7 @@ def _limited(job: Job, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[st
 
 
 def _systems(job: Job, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> list[str]:
-    """Return the systems that will have scores; none where they are not known before the first call."""
+    """Return the systems that will have scores; none if they are not known before the first call."""
     if (column := how.get("systems_field")) is not None:
         return sorted(_names(rows, column))
     named = how.get("response_fields") if job.function in {"judge", "winrates", "checklist"} else None

@@ -1,1 +1,1 @@
-"""What answers a judge's requests: hosted models, unitxt engines, and judges without a model."""
+"""The engines that answer a judge's requests: hosted models, unitxt engines, and judges without a model."""

@@ -1,7 +1,7 @@
-"""The border between the judging logic and whatever answers it: one request, one completion.
+"""The interface between the judging logic and the engines that answer it: one request, one completion.
 
-What engines share stands here too: they are plain values; and those without a model run alike, and word a choice alike
-at each stage of the flow.
+The common parts of engines are here too: engines are plain values; engines without a model run alike, and word a choice
+alike at each stage of the flow.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class SheetItem:
     """One question of a sheet as it is shown.
 
     Attributes:
-        number: What the prompt and the reply call it, from 1.
-        question: What is asked.
+        number: Its number in the prompt and the reply, from 1.
+        question: The question.
         presentation: The question as shown.
     """
 
@@ -46,16 +46,16 @@ class Request:
 
     Attributes:
         messages: The conversation so far; the last message is the user's.
-        options: What the reply must name one of: the labels as shown, or their codes.
+        options: The answers that the reply may name: the labels as shown, or their codes.
         response_schema: A JSON schema that the reply should satisfy, where the engine can enforce one.
-        logprobs: How many of the likeliest tokens to return at each place; 0 for none.
-        sample: Which of the repeated draws of this request, from 0.
+        logprobs: The number of the likeliest tokens to return at each place; 0 for none.
+        sample: The number of the draw among repeated draws of this request, from 0.
         stage: The stage of the flow that asks.
         question: The question that is asked; None for a sheet.
         presentation: The question as shown in this order; None for a sheet.
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
-        shared: How many characters at the beginning of the first message requests about other rows have too.
+        shared: The number of characters at the start of the first message that requests about other rows share.
         again: Called before a request is sent again, with whether the attempt before it may have to be paid for. It
             raises if the request must not be sent.
     """
@@ -155,8 +155,8 @@ class Spoken:
     """A piece of a reply.
 
     Attributes:
-        text: What is said.
-        shares: Where the piece names an answer: how probable each answer was there. Empty where that is not known.
+        text: The text of the piece.
+        shares: If the piece names an answer: the probability of each answer there. Empty if that is not known.
     """
 
     text: str
@@ -210,10 +210,10 @@ def phrase(request: Request, answer: Spoken, reasons: str, *, model: str) -> Com
     """Return the reply that gives an answer, in the form that the request's stage expects.
 
     Args:
-        request: What was asked.
+        request: The request.
         answer: The answer chosen, as the judge is to name it.
-        reasons: What the choice rests on.
-        model: Who answers.
+        reasons: The reasons for the choice.
+        model: The model that answers.
     """
     if request.stage == "assessment":
         pieces = [Spoken(reasons)]
@@ -303,7 +303,7 @@ class FreeEngine(Engine):
 
     @property
     def concurrency(self) -> int:
-        """How many requests may wait: few, since it answers at once."""
+        """The number of requests that may wait: few, since it answers at once."""
         return 8
 
     def to_judge(self) -> Self:

@@ -15,8 +15,8 @@ same way: with a tie offered, a difference below 1/16 is one. The best of severa
 values count as evenly spaced from 1 down to 0 in the criterion's order, for this choice only; no score comes of it.
 
 It never reads the criterion's description, so it judges every criterion alike, and it never selects an NA option. It
-chooses in the question's own order, so its position bias is zero; equally good responses are told apart by a hash of
-their texts, so that neither system is preferred; of two that are the same text, the one shown first is taken where no
+chooses in the question's own order, so its position bias is zero; equally good responses are ordered by a hash of their
+texts, so that neither system is preferred; of two that are the same text, the one shown first is taken where no
 tie is offered. References are those of the question, and the context whose
 name says that it is one ("reference", "ground truth", "gold").
 """
@@ -121,8 +121,8 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
     """Return the option that the baseline selects, in the criterion's own order.
 
     Args:
-        question: What is asked.
-        first_shown: Which response is shown first. It only counts between two responses that are the same text where no
+        question: The question.
+        first_shown: The response shown first. It only counts between two responses that are the same text where no
             tie is offered: there the one shown first is taken, so that the two orders make a tie.
     """
     qualities = [quality(response_statistics(question, response)) for response in question.responses]
@@ -261,7 +261,7 @@ def text_statistics(response: str, references: tuple[str, ...], context: tuple[s
     Args:
         response: The text to describe.
         references: Known good answers; blank ones are ignored.
-        context: What the response answers.
+        context: The context of the response.
     """
     given = [reference for reference in references if tokenize(reference)]
     candidates = [_against_reference(response, reference, context) for reference in given]

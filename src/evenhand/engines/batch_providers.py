@@ -48,14 +48,14 @@ class Standing:
     """The state of a batch.
 
     Attributes:
-        status: As the provider names it.
-        ended: Nothing more comes of it.
+        status: The status as the provider names it.
+        ended: Whether the batch has ended.
         done: Requests that were answered, as far as the provider says.
-        failed: And that failed.
-        results: Where these are.
-        refused: Why the whole batch was refused; None where it was not.
-        refused_lines: Of these reasons those that are about one line, from 1.
-        unfinished: Why a request has no result, where it has none.
+        failed: Requests that failed.
+        results: The address or file of the results.
+        refused: The reason why the whole batch was refused; None if it was not.
+        refused_lines: The reasons that are about one line, by its number from 1.
+        unfinished: The reason why a request has no result.
     """
 
     status: str

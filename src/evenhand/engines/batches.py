@@ -90,10 +90,10 @@ class BatchRecord:
 
     Attributes:
         number: In this journal.
-        name: What the provider calls it.
+        name: The provider's name for it.
         identity: The engine's identity, as canonical JSON.
         engine: The engine that sent it: its class, and its options without secrets.
-        requests: How many it has.
+        requests: The number of its requests.
         sent_at: In seconds since the epoch.
     """
 
@@ -198,7 +198,7 @@ class BatchJudge:
     Its replies are recorded under the same keys as those of the judge that it stands for.
 
     Attributes:
-        engine: What is asked, of whom, and how batches are made.
+        engine: The model, its parameters, and the limits of batches.
         judge: The judge that it stands for.
     """
 
@@ -499,7 +499,7 @@ class BatchJudge:
         """Record the replies of a batch that has ended, answer those who wait, and send again what may yet pass.
 
         Returns:
-            Why it has no replies, or not all that there were; None where it has.
+            Why it has no replies, or not all that there were; None if it has.
         """
         requests = self._held.requests(record)
         if not requests:  # another process has read it meanwhile
@@ -538,8 +538,8 @@ class BatchJudge:
         """Read all results, in any order, and record replies as they are read; what came stays when it is tried again.
 
         Args:
-            standing: Where the results are.
-            requests: Of the batch, by key.
+            standing: The state of the batch, with the place of the results.
+            requests: The requests of the batch, by key.
             came: Per key the error that came, or None for a reply.
             unrecorded: Keys of replies that could not be recorded.
         """

@@ -1,4 +1,4 @@
-"""What a run may spend: an upper bound is reserved before a call leaves, and settled after it.
+"""The budget of a run: an upper bound is reserved before a call leaves, and settled after it.
 
 No tokenizer is asked: which one a server has is not known, and fetching one needs a network. A text has no more tokens
 than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too. It has
@@ -20,12 +20,12 @@ from evenhand.numbers import format_cost
 from evenhand.votes import Completion, Message
 
 TEMPLATE_TOKENS: Final = 64
-"""What a chat template may write around a conversation: a system prompt of the server's own is learnt from replies."""
+"""Tokens that a chat template may add to a conversation: a system prompt of the server is learnt from replies."""
 MESSAGE_TOKENS: Final = 16
 INSTRUCTION_TOKENS: Final = 1024
-"""What a further prompt of a conversation adds to the reply that it follows, until one was seen."""
+"""Tokens that a further prompt of a conversation adds to the reply before it, until one was seen."""
 MARGIN: Final = 2
-"""How many times as long as the longest seen the next reply without a token limit may be."""
+"""The factor by which the next reply without a token limit may be longer than the longest seen."""
 LONGEST_TOKEN: Final = 128
 """Bytes of the longest token in the vocabularies of OpenAI (r50k, cl100k, o200k) and Llama 3; SentencePiece trains none
 of more than 16 characters (``max_sentencepiece_length``)."""
@@ -153,7 +153,7 @@ class Budget:
         stopped: Nothing more is launched.
         limited: There is a limit to keep.
         begun: Votes that have begun and not ended.
-        waiting: How many of them wait for room, and hold nothing meanwhile.
+        waiting: The number of them that wait for room, and hold nothing meanwhile.
         turn: Held by the vote that may begin next.
     """
 
@@ -348,7 +348,7 @@ class Hold:
 
     Attributes:
         attempts: Requests sent.
-        lost: How many of these brought no reply and may have been billed.
+        lost: The number of these that brought no reply and may have been billed.
         at_risk: US dollars at most that these cost, and the reply beyond its cost, where that is limited.
     """
 

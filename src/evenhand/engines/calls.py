@@ -89,7 +89,7 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
     """Return why nothing is sent now to an engine that sends; None if calls may leave.
 
     Args:
-        judge_id: Who would be asked.
+        judge_id: The judge that would be asked.
         offline: Whether the run was told to send nothing.
     """
     if mock_mode():
@@ -107,7 +107,7 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
 
 
 def classifications_set(*names: str) -> tuple[str, ...] | None:
-    """Return what the environment lets an engine of one of these names see; None where it says nothing of it.
+    """Return what the environment lets an engine of one of these names see; None if it says nothing of it.
 
     Raises:
         InvalidInputError: If the variable does not hold lists of classifications by name.
@@ -156,8 +156,8 @@ def check_may_see(judge: JudgeEngine, classifications: Classifications, what: st
     """Check that a judge may be shown data of each of these classifications; see :func:`check_classified`.
 
     Args:
-        judge: Who is asked.
-        classifications: Of the data.
+        judge: The judge.
+        classifications: The classes of the data.
         what: Has them, in the message.
 
     Raises:
@@ -186,7 +186,7 @@ class JournalWriter:
     """Writes to a journal for all calls of a run on one event loop: one transaction for all writes of one turn.
 
     Attributes:
-        journal: Where replies go.
+        journal: The journal that records replies.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -232,7 +232,7 @@ class JournalWriter:
         """Return the reply that another asker got meanwhile, or None when the key is ours to ask for.
 
         Args:
-            key: What is asked for.
+            key: The key of the request.
             check: Called while waiting for another asker; what it raises ends the waiting.
 
         Raises:
@@ -363,7 +363,7 @@ class Calls:
     nor offline; what holds is read when the calls are made ready, in the thread of the caller.
 
     Attributes:
-        engine: What answers.
+        engine: The engine that answers.
         launched: Calls sent to the engine.
         budgeted: The engine's calls count in a budget.
         away: Why nothing more can be asked of the engine: its server stayed away.

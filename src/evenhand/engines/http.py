@@ -167,7 +167,7 @@ def lost_connection(
 
     Args:
         error: The failure.
-        message: Of the error returned.
+        message: The message of the error returned.
         unreached: The errors of a connection that was not made.
     """
     if any(getattr(source, "errno", None) in {errno.EMFILE, errno.ENFILE} for source in origins(error)):
@@ -222,11 +222,11 @@ class HttpConnection:
 
     Args:
         session: The pool.
-        address: Where it goes.
-        secrets: What no message may show.
+        address: The address of the server.
+        secrets: Texts that no message may show.
         keyless: No key is sent.
         most: The most bytes of a reply.
-        model: What the server calls the model, if the payload calls it otherwise.
+        model: The server's name for the model, if the payload has another.
         schema: Whether the server may be asked for structured output.
         unusable: The message of an error that every request ends in: there is no key.
     """

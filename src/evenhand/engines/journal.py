@@ -12,7 +12,7 @@ A claim belongs to an owner, the journal object of one process. It is dead when 
 host by its number and its start), or when its owner gives no sign of life for a minute: it hangs, or its host cannot be
 seen from here. A sign of life is a number that changes. Whoever waits counts the silence by its own clock, and only as
 long as it looks itself, so that no two clocks are ever compared, and what stood still with the others (a host that
-slept) takes nobody for dead.
+slept) takes no living owner for dead.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ BEAT_SECONDS: Final = 10.0
 SILENT_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.5
 LONGEST_LOOK_SECONDS: Final = 2.0
-"""Of the time between two looks, so much counts as silence at most."""
+"""The greatest part of the time between two looks that counts as silence."""
 
 _TAKE: Final = """INSERT INTO claim SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1)
     ON CONFLICT DO NOTHING"""
@@ -347,7 +347,7 @@ class Process:
     Attributes:
         host: Where process numbers mean the same: the boot and the process namespace on Linux, else the host's name.
         pid: The process number.
-        started: When it started, as the system counts; empty where that cannot be read.
+        started: When it started, as the system counts; empty if that cannot be read.
     """
 
     host: str
@@ -405,7 +405,7 @@ class Row(NamedTuple):
     Attributes:
         key: From :func:`request_key`.
         identity: The engine's, as canonical JSON.
-        request: As canonical JSON.
+        request: The request as canonical JSON.
         completion: The reply as JSON.
         recorded_at: Seconds since the epoch.
     """
@@ -519,9 +519,9 @@ class Journal:
     def exchange(self, rows: Sequence[Row] = (), claims: Sequence[str] = (), releases: Sequence[str] = ()) -> set[str]:
         """Record replies, claim keys and give up claims, all of it or nothing.
 
-        The first reply recorded under a key stays; claims on it are gone. A claim is had where there is no reply and
-        nobody alive has claimed the key; it ends when the reply is recorded, when it is given up, with this process, or
-        when :meth:`beat` was not called for a minute.
+        The first reply recorded under a key stays; claims on it are gone. A key can be claimed if there is no reply and
+        no living process has claimed it; the claim ends when the reply is recorded, when it is given up, with this
+        process, or when :meth:`beat` was not called for a minute.
 
         Args:
             rows: Replies to record.

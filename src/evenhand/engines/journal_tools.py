@@ -115,8 +115,8 @@ def prune(path: Path, *, older_than: float | None = None, size: int | None = Non
 
     Args:
         path: The journal.
-        older_than: Replies that are older than so many seconds go.
-        size: The oldest go until the file has so many bytes at most.
+        older_than: The age in seconds above which replies are removed.
+        size: The greatest size of the file in bytes; the oldest replies are removed until it is reached.
 
     Raises:
         InvalidInputError: If there is no journal, or neither limit is given.
@@ -192,7 +192,7 @@ def import_lines(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
 
     Args:
         path: The journal.
-        lines: What was exported.
+        lines: The exported lines.
 
     Returns:
         How many replies are new, and the numbers of the lines, from 1, that are none, or whose key is not that of what
@@ -228,7 +228,7 @@ class EngineStats:
 
     Attributes:
         identity: The engine's.
-        replies: How many.
+        replies: The number of replies.
         cost: US dollars that they cost, as far as that was told.
         tokens: Of prompts and replies, as far as they were told.
         first: When the oldest came, in seconds since the epoch.

@@ -73,7 +73,7 @@ class Gate:
     decrease). A Retry-After stops the whole gate until then.
 
     Args:
-        name: Of the judge, for messages.
+        name: The name of the judge, for messages.
         max_in_flight: The most calls in flight.
         requests_per_minute: None for no limit.
         tokens_per_minute: None for no limit. A call counts its estimate until it ends, and then what it used.
@@ -81,8 +81,8 @@ class Gate:
         clock: Seconds that only grow.
 
     Attributes:
-        limit: How many calls may be in flight now.
-        in_flight: How many are.
+        limit: The number of calls that may be in flight now.
+        in_flight: The number of calls in flight.
         answers: Answers so far.
         away: The server is away.
         ended: Makes the error that every caller gets instead of a place.
@@ -140,7 +140,7 @@ class Gate:
 
         Args:
             entered_at: By the clock.
-            tokens: How many more tokens the call used than were expected.
+            tokens: The number of tokens that the call used beyond the expected number.
         """
         self.in_flight -= 1
         if self._tokens is not None:
@@ -225,7 +225,7 @@ class Gate:
         )
 
     def end(self, error: Callable[[], Exception]) -> None:
-        """Let no one in any more; every caller that waits gets an error that this makes."""
+        """Close the gate; every caller that waits gets an error that this makes."""
         self.ended = self.ended or error
         self._over.set()
         self._stop_timer()

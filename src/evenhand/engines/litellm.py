@@ -255,7 +255,7 @@ class LiteLLMConnection:
 
     @property
     def supports_schema(self) -> bool:
-        """What litellm's table of models says."""
+        """Whether the model supports schemas, by litellm's table of models."""
         return bool(self._litellm.supports_response_schema(model=self._model))
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
@@ -271,7 +271,7 @@ class LiteLLMConnection:
                 max_retries=0,
                 drop_params=True,
             )
-        except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
+        except Exception as error:  # noqa: BLE001 - litellm passes on any error of its providers' clients
             failure = None if self._is_filtered(error) else self._failure(error)
         else:
             completion = read_completion(response.model_dump(), self._secrets)

@@ -48,7 +48,7 @@ class OpenAICompatibleEngine(BatchableEngine):
 
     @property
     def address(self) -> ServerAddress:
-        """Where the server is, and where its key is found."""
+        """The address of the server, and the source of its key."""
         return ServerAddress(str(self.base_url), self.api_key_env, self.headers_env)
 
     @property

@@ -55,7 +55,7 @@ ASSUMED_REPLY_TOKENS: Final = 256
 REFUSABLE: Final = 6
 """Changes of a request at most: no structured output, fewer log-probabilities, none, no cache marks, two parameters."""
 FEWER_LOGPROBS: Final = 5
-"""How many of the likeliest tokens are asked for after a server has refused more; some give no more."""
+"""The number of the likeliest tokens to ask for after a server has refused more; some give no more."""
 DROPPABLE: Final = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop")
 """Parameters that are left out once a model refuses them, as reasoning models do."""
 RESERVED_PARAMETERS: Final = frozenset(
@@ -153,7 +153,7 @@ class RemoteEngine(Engine):
 
     @property
     def most_reply_tokens(self) -> int | None:
-        """The token limit of a reply, by whichever name; None where there is none."""
+        """The token limit of a reply, by whichever name; None if there is none."""
         given = [self.max_tokens, self.extra.get("max_completion_tokens")]
         return max((limit for limit in given if isinstance(limit, int)), default=None)
 
@@ -205,7 +205,7 @@ class RemoteEngine(Engine):
 
     @property
     def endpoint(self) -> Mapping[str, Any]:
-        """What names the server in a judge's identity, without secrets."""
+        """The name of the server in a judge's identity, without secrets."""
         raise NotImplementedError
 
     def opened(self) -> AbstractAsyncContextManager[Connection]:
@@ -478,7 +478,7 @@ class RemoteJudge:
 
         Args:
             message: The server's answer to a request.
-            logprobs: How many log-probabilities the request asked for.
+            logprobs: The number of log-probabilities that the request asked for.
             schema: Whether it asked for structured output.
         """
         if logprobs and speaks_of("logprobs", message):
@@ -581,9 +581,9 @@ class RemoteJudge:
         was not counted is priced at the least that it can have been.
 
         Args:
-            completion: As it was read.
+            completion: The reply as it was read.
             messages: The prompt.
-            share: What a token costs, as a share of its price.
+            share: The cost of a token, as a share of its price.
         """
         prompt, prompt_counted = believed_tokens(completion.prompt_tokens, *(each["content"] for each in messages))
         reply, reply_counted = believed_tokens(completion.completion_tokens, completion.text, completion.reasoning)

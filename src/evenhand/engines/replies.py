@@ -31,7 +31,7 @@ from evenhand.votes import Completion, TokenLogprob
 FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
 TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
 GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
-"""What a gateway answers when nothing is behind it; the last three are Cloudflare's."""
+"""The statuses of a gateway without a server behind it; the last three are Cloudflare's."""
 CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
 GONE: Final = frozenset({"http_404", "http_410"})
 """The causes of failures that say that something is not, or no longer, there."""
@@ -42,7 +42,7 @@ MOST_ERROR_CHARACTERS: Final = 2**16
 
 MOST_TOKENS: Final = 10**12
 MOST_CHARACTERS: Final = 2**17
-"""Of a reply's text, about 30,000 tokens: finding a verdict in more takes seconds of work."""
+"""The longest text of a reply, about 30,000 tokens: finding a verdict in more takes seconds of work."""
 MANY_VALUES: Final = 2**16
 BYTES_PER_VALUE: Final = 8
 """JSON with more values than this in its bytes, on average, is none that a model's server writes."""
@@ -72,14 +72,14 @@ def decode_reply(body: bytes) -> object:
     """Decode the JSON of a reply's body.
 
     Args:
-        body: As it was sent.
+        body: The body as it was sent.
 
     Raises:
-        TransientEngineError: If it is none, or has a number of thousands of digits, or gives something that is read
-            twice: which of two ``choices`` or ``content`` is meant, nobody can tell (RFC 8259, section 4). What is not
-            read may stand twice, as tokens that print alike do.
-        ReplyTooLongError: If it is nested deeper than can be read, or is made of little but brackets and commas, of
-            which every byte becomes a value.
+        TransientEngineError: If it is not JSON, or has a number of thousands of digits, or repeats a field that is
+            read: which of two ``choices`` or ``content`` is meant is undefined (RFC 8259, section 4). A field that is
+            not read may be repeated, as tokens that print alike are.
+        ReplyTooLongError: If it is nested deeper than can be read, or is made of little but brackets and commas:
+            each of these bytes becomes a value.
     """
     if body.count(b",") + body.count(b"[") + body.count(b"{") > max(MANY_VALUES, len(body) // BYTES_PER_VALUE):
         raise ReplyTooLongError("the server's reply is JSON of more values than are read")
@@ -118,9 +118,9 @@ _OF_NAMES: Final = json.JSONDecoder(object_pairs_hook=_object)
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     """Read the first choice of a chat completion.
 
-    No content, and content of parts none of which is text, give ``text=None``. The reasoning trace of a thinking model
-    (``reasoning_content``, or ``reasoning`` as newer vLLM and OpenRouter call it) is kept beside the text. A refusal in
-    its own field is the text when there is no content.
+    No content, and content without a part that is text, give ``text=None``. The reasoning trace of a thinking model
+    (``reasoning_content``, or ``reasoning`` as newer vLLM and OpenRouter call it) is kept, too. A refusal in its
+    own field is the text when there is no content.
 
     Raises:
         TransientEngineError: If the reply has no choice with a message: servers under load send such bodies.
@@ -260,7 +260,7 @@ def filtered_completion(status: int, body: str) -> Completion | None:
     """Return a reply for a 400 or 403 by which some servers report that their content filter stopped a prompt."""
     folded = body.casefold()
     stopped = status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)
-    if status == 403:  # an account that is flagged is refused whatever it asks
+    if status == 403:  # an account that is flagged is refused for any prompt
         stopped = any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
     return Completion(text=None, finish_reason="content_filter") if stopped else None
 
@@ -271,7 +271,7 @@ REFUSED_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "fewer logprobs": ("top_logprobs", "greater than", "max", "at most", "less than", "<="),
     "cache marks": ("prompt_cache_key", "cache_control"),
 }
-"""What an error's message says when the server refuses a feature of a request."""
+"""Words of an error's message when the server refuses a feature of a request."""
 _UNSUPPORTED: Final = re.compile(
     r"unsupported[_ ](?:parameter|value)|not support|does not allow|not permitted|extra inputs|unrecognized|unexpected"
 )

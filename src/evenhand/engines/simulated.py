@@ -13,10 +13,10 @@ these probabilities:
 
 ``noise`` is the standard deviation of a normal error added to every s, drawn anew for each sample. With probability
 1 − ``accuracy`` another option than the one so chosen is taken, each equally often. In an assessment the judge takes,
-with probability |tanh(θ/2)|, the option shown first (shown last for θ < 0) whatever the response; that is the size at
-which two equally good responses are told apart by a comparison with the same θ. On a checklist of several items it
+with probability |tanh(θ/2)|, the option shown first (shown last for θ < 0), for any response; that is the difference
+that a comparison with the same θ makes between two equally good responses. On a checklist of several items it
 answers, with the same probability, the item shown first (shown last for θ < 0) with the option of the highest value,
-whatever the response; the other items keep their probabilities.
+for any response; the other items keep their probabilities.
 
 So the probabilities of every choice are known in closed form (with ``noise``, in a comparison of two by Gauss–Hermite
 quadrature, good to about 1e-6, and in a choice of the best by 4,096 fixed draws), and a reply is a draw from them,
@@ -189,7 +189,7 @@ class SimulatedEngine(FreeEngine):
         """Return the reply to one request, at once.
 
         Raises:
-            RejectedRequestError: As :meth:`complete`.
+            RejectedRequestError: The same as :meth:`complete`.
         """
         if request.stage in SHEET_STAGES:
             return self._sheet_reply(request)
@@ -248,7 +248,7 @@ class SimulatedEngine(FreeEngine):
         """Return P(option) in this order, if the reply names one; indices are the criterion's own. NA options get 0.
 
         Args:
-            question: What is asked.
+            question: The question.
             order: The permutation shown.
             place: Of an item of a checklist: where it is shown. None leaves the effect of its place out.
 

@@ -40,7 +40,7 @@ def evaluator(judge: Judge, *, input_name: str = "question") -> Evaluator:
 
 
 def details(result: Result) -> dict[str, Any]:
-    """What a result rests on, as plain JSON: why there is no score, its parts, and every vote."""
+    """Return the details of a result, as plain JSON: why there is no score, its parts, and every vote."""
     parts = _parts(result)
     votes = [
         {"part": name, **vote.model_dump(mode="json", include=VOTE)}

@@ -38,7 +38,7 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
         return len(self._inputs)
 
     def _build_data_dir(self) -> str:
-        """Nothing is stored in files."""
+        """Return no folder, as nothing is stored in files."""
         return ""
 
     def _info(self) -> evaluate.EvaluationModuleInfo:

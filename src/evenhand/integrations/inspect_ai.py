@@ -23,7 +23,7 @@ except ImportError as error:
     raise MissingDependencyError("inspect_ai is not installed: pip install 'evenhand[inspect]'") from error
 
 _inspects_loop: ContextVar[asyncio.AbstractEventLoop] = ContextVar("_inspects_loop")
-"""Where inspect's models answer: they are bound to the event loop of the evaluation."""
+"""The event loop of the evaluation, to which inspect's models are bound."""
 
 
 def scorer(judge: Judge, *, context: Callable[[TaskState], Mapping[str, Any]] | None = None) -> scorers.Scorer:
@@ -81,17 +81,17 @@ class InspectEngine:
         return self.model.config.max_connections or 10
 
     def identity(self) -> Mapping[str, Any]:
-        """The model, its server and its parameters."""
+        """Return the model, its server and its parameters."""
         parameters = self.model.config.model_dump(mode="json", exclude_none=True)
         return {"inspect_ai": self.judge_id, "endpoint": self.model.api.base_url, "sampling": parameters}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Nothing is held."""
+        """Hold nothing."""
         yield
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the model, in inspect's event loop."""
+        """Return the reply of the model, in inspect's event loop."""
         loop = _inspects_loop.get(None)
         if loop is None:
             raise InvalidInputError(f"the model {self.judge_id!r} of inspect answers within scorer(judge) only")

@@ -62,16 +62,16 @@ _READ_CPUS: Final = 0.5
 _COUNTED: Final = ("rows", "votes", "unscored", "calls")
 _LOOK_SECONDS: Final = 0.5
 _SHARED: Final = ("max_in_flight", "requests_per_minute", "tokens_per_minute")
-"""The limits of an engine of which each worker has an equal share."""
+"""The limits of an engine that workers share equally."""
 
 
 def judge(data: object, criteria: object, engine: object, **options: Any) -> Any:  # noqa: ANN401 - as there
     """Do what :func:`evenhand.judge` does, by workers on a cluster.
 
     Args:
-        data: As there, or a ``ray.data.Dataset``; Parquet files may lie anywhere that Ray reads (``s3://…``).
-        criteria: As there.
-        engine: As there.
+        data: The same as there, or a ``ray.data.Dataset``; Parquet files may lie anywhere that Ray reads (``s3://…``).
+        criteria: The same as there.
+        engine: The same as there.
         **options: As there. ``stream_to`` must be given: a folder that all machines share. ``address`` is that of a
             Ray cluster (None: the one that this process is connected to, or else one that is started on this machine),
             ``workers`` how many processes judge (None: one per CPU of the cluster). Each has an equal share of
@@ -157,13 +157,13 @@ def judge_on_ray(
 
 @dataclass(frozen=True)
 class _Order:
-    """What the reader and all workers are given.
+    """The instructions for the reader and all workers.
 
     Attributes:
         job: The function and its arguments; for workers with their share of the limits.
         data: The rows.
         limit: Take this many rows at most.
-        folder: Where parts and the workers' journals are written.
+        folder: The folder of the parts and the workers' journals.
         journal: The journal of the run, which workers only read; None for none.
         host: The machine of the driver.
         record: The run, as results keep it.
@@ -211,7 +211,7 @@ def _share(engine: object, workers: int) -> object:
 
 
 def _journal_of(stream: Stream) -> Path | None:
-    """Return the path of the run's journal, which exists then; None where none is needed."""
+    """Return the path of the run's journal, which exists then; None if none is needed."""
     setting = stream.job.options.journal
     if setting is None or all(judge.identity() is None for judge in stream.judges):
         return None
@@ -408,7 +408,7 @@ def _merge(order: _Order, *, remove: bool = False) -> None:
     """Put the replies of the workers' journals into the journal of the run.
 
     Args:
-        order: Of the run.
+        order: The instructions of the run.
         remove: Remove the workers' journals, to which no worker writes any more.
     """
     for path in sorted(order.journals.glob("*.sqlite3")):
@@ -424,7 +424,7 @@ def _merge(order: _Order, *, remove: bool = False) -> None:
 
 
 def _judge_blocks(ray: Any, order: _Order, workers: int | None) -> None:  # noqa: ANN401 - a module
-    """Have all blocks judged, and report the progress.
+    """Judge all blocks, and report the progress.
 
     A thread of its own takes what comes from Ray, which would end all workers at once if an interrupt met it.
 
@@ -506,7 +506,7 @@ def _most_workers(job: FunctionCall, workers: int) -> int:
 
 
 def _stop(order: _Order, tally: Mapping[str, int]) -> None:
-    """Have no new calls made, and wait for those under way."""
+    """Stop new calls, and wait for those under way."""
     order.journals.mkdir(parents=True, exist_ok=True)
     order.stop.touch()
     deadline = time.monotonic() + GRACE_SECONDS

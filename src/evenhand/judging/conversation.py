@@ -65,11 +65,11 @@ FIRST_STAGES: Final[Mapping[FlowName, FirstStage]] = {
     "verdict_only": "verdict",
 }
 TOP_LOGPROBS: Final = 20
-"""How many of the likeliest tokens are asked for with log-probabilities; servers give no more."""
+"""The number of the likeliest tokens to ask for with log-probabilities; servers give no more."""
 READ_AT_ONCE: Final = 2**14
 """Characters; reading more takes so long that the calls under way would notice."""
 UNREADABLE: Final = Match(index=None, kind="none", reason="no_match")
-"""What a reply says when the reader fails."""
+"""The match of a reply for which the reader fails."""
 _COUNTED: Final[Mapping[str, Any]] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
 """What a reply tells of its requests, which stands in the usage of its vote."""
 _VERDICT_FIRST: Final = "best_of_select"
@@ -78,7 +78,7 @@ _REASONS_FIELDS: Final = (
     *("assessment", "reasoning", "rationale", "explanation"),
     *("reasons", "reason", "justification"),
 )
-"""What judges call the field that the prompt calls assessment."""
+"""Judges' names for the field that the prompt calls assessment."""
 
 
 class Flow(FlowOptions):
@@ -138,7 +138,7 @@ class Flow(FlowOptions):
 
 
 class Caller(Protocol):
-    """Where a conversation sends its requests: a judge's calls, or a count of what they would be."""
+    """The receiver of a conversation's requests: a judge's calls, or a count of the calls to make."""
 
     @property
     def judge_id(self) -> str:

@@ -32,7 +32,7 @@ EXPECTED_REPLY_TOKENS: Mapping[Stage, int] = {
     "sheet_reask": 0,
 }
 EXPECTED_ITEM_TOKENS = {True: 60, False: 15}
-"""Of one entry of a sheet, with reasons and without."""
+"""Tokens of one entry of a sheet, with reasons and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class RunEstimate:
     Attributes:
         votes: Votes in the grid.
         calls: Calls that would be made, without re-asks and retries.
-        requests: Requests at most, with every re-ask that is allowed and every retry; None where an engine does not say
+        requests: Requests at most, with every re-ask that is allowed and every retry; None if an engine does not say
             how often it tries (the engines of unitxt).
         cached: Calls that the journal already answers, or will by the time that they are made: equal requests are sent
             once.
-        prompt_tokens: Estimated at four characters a token.
-        completion_tokens: Estimated at 200 tokens an assessment, 60 a summary, 8 a selection, and for an entry of a
+        prompt_tokens: Estimated at four characters per token.
+        completion_tokens: Estimated at 200 tokens per assessment, 60 per summary, 8 per selection, and per entry of a
             sheet 60 with reasons and 15 without.
         cost: US dollars for the calls of the engines that know their price; None when none does.
     """

@@ -25,8 +25,8 @@ class ExamplePool:
     Attributes:
         cases: The cases.
         rows: Per case the rows that hold it.
-        number: How many each question is shown.
-        seed: Of the draws.
+        number: The number of cases per question.
+        seed: The seed of the draws.
     """
 
     cases: tuple[Example, ...]
@@ -116,10 +116,10 @@ def example_pool(
 
     Args:
         rows: With a response, its label, and the context fields of what is judged.
-        criterion: What the labels answer; they are labels of its options.
-        fields: Where they hold it.
-        number: How many cases a question is shown; None for one of each label that the rows have.
-        seed: Of the draws.
+        criterion: The criterion of the labels; they are labels of its options.
+        fields: The columns that hold the parts of an example.
+        number: The number of cases that a question is shown; None for one of each label that the rows have.
+        seed: The seed of the draws.
 
     Raises:
         InvalidInputError: If a label is no option, a field is missing, or no case is left.

@@ -1,4 +1,4 @@
-"""Which votes are asked for: judges × orders × samples for every question, as sheets and tasks one after the other.
+"""The votes that are asked for: judges × orders × samples for every question, as sheets and tasks one after the other.
 
 A design says which pairs of systems are compared on which instances. A pair names two systems by their positions, the
 lower one first: which of the two a judge is shown first is a matter of the orders.
@@ -38,7 +38,7 @@ def permutations(questions: Sequence[Question], grid: Grid, *, block: bool = Fal
 
     Args:
         questions: Of a run.
-        grid: How often each is put.
+        grid: The number of orders and samples per question.
         block: They are some of many, so that none of them need be shown in both orders where a share is.
     """
     rechecked: set[int] = set()
@@ -96,7 +96,7 @@ class Sheet:
         orders: Per order the permutation of each question. Where questions have different numbers of permutations,
             those that have fewer begin again: their votes are further draws in that order.
         offsets: Per order and question the number of draws in that order before.
-        behind: What the prompt says behind what is judged.
+        behind: The parts of the prompt after the response.
     """
 
     rows: tuple[int, ...]
@@ -155,7 +155,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
 
     Args:
         questions: Of a run.
-        grid: How often each is put.
+        grid: The number of orders and samples per question.
         block: They are some of many: see :func:`permutations`.
 
     Raises:
@@ -277,7 +277,7 @@ class Design:
 
     @property
     def rounds(self) -> int:
-        """How many runs follow one another; only ``swiss`` has several."""
+        """The number of consecutive runs; only ``swiss`` has several."""
         return self.count if self.kind == "swiss" and self.count is not None else 1
 
     def check_systems(self, systems: Sequence[str]) -> None:
@@ -374,10 +374,10 @@ def swiss_pairs(
     Args:
         design: The design.
         systems: The names.
-        instances: How many.
+        instances: The number of instances.
         round_number: From 0.
-        winrates: Of the rounds before, over all instances; None for a system without a scored contest. Equal winrates
-            (in the first round, all) stand in a seeded random order of their own on each instance.
+        winrates: The winrates of the rounds before, over all instances; None for a system without a scored
+            contest. Equal winrates (in the first round, all) stand in a seeded random order of their own on each instance.
         met: Per instance the pairs that have met there.
 
     Raises:

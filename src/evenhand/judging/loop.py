@@ -60,7 +60,7 @@ class Run:
     """One grid of votes.
 
     Attributes:
-        sheets: What is asked.
+        sheets: The sheets that are asked.
         votes: Per question a place for each vote: by judge, order and sample.
         total: The number of votes.
     """
@@ -171,7 +171,7 @@ class OpenPanel(Sequence[JudgeEngine]):
     Args:
         judges: The judges.
         limits: Budget and offline mode.
-        journal: Where replies are kept and found again; None keeps none.
+        journal: The journal that keeps replies; None keeps none.
         weights: One per judge; 1 each by default.
         progress: Counts the votes.
         budget: Replaces the limits on calls and cost.
@@ -385,7 +385,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         """Launch nothing more, and wait a while for the replies on their way, unless interrupted again.
 
         Args:
-            interrupt: Ends the run; None where a failure does.
+            interrupt: Ends the run; None if a failure does.
         """
         self._interrupted = True
         for function in (self.budget.stop, self._closed.set, self._asked.set):
@@ -448,7 +448,7 @@ def open_panel(
     them, which raise :class:`InterruptedJudgingError`.
 
     Raises:
-        InvalidInputError: As :class:`OpenPanel`.
+        InvalidInputError: The same as :class:`OpenPanel`.
     """
     gc.freeze()  # unitxt, datasets and litellm leave a heap whose every walk takes longer than dozens of calls
     try:

@@ -73,10 +73,10 @@ class Progress:
     Attributes:
         total: Votes to be cast.
         clock: Seconds, whose differences count.
-        line: Prints a line every ten seconds; None where a bar is drawn, or nothing.
+        line: Prints a line every ten seconds; None if a bar is drawn, or nothing.
         calls: Calls that were answered.
         tokens: Of prompts and replies.
-        cost: US dollars; None where no price is known.
+        cost: The cost in US dollars; None if no price is known.
         unscored: Unscored votes.
         done: Votes cast, and draws that were not needed.
     """

@@ -49,10 +49,10 @@ def ask(
     """Return the votes on each question: see :func:`run_votes`.
 
     Args:
-        questions: What is asked.
-        judges: Who is asked.
-        options: Of the run.
-        flow: How a judge is asked, as the mode has it.
+        questions: The questions.
+        judges: The judges.
+        options: The options of the run.
+        flow: The way in which a judge is asked, as the mode has it.
     """
     questions = as_asked(questions, options, flow)
     if options.samples > 1:
@@ -168,13 +168,13 @@ def run_votes(
     Questions of one instance that name the same sheet are asked in one call.
 
     Args:
-        questions: What is asked.
-        judges: Who is asked; a panel when there are several. An :class:`~evenhand.judging.loop.OpenPanel` has limits,
+        questions: The questions.
+        judges: The judges; a panel when there are several. An :class:`~evenhand.judging.loop.OpenPanel` has limits,
             journal and weights of its own.
         grid: Orders and samples.
-        flow: How a judge is asked.
+        flow: The way in which a judge is asked.
         limits: Budget, tolerated failures, progress bar.
-        journal: Where replies are kept and found again; None keeps none.
+        journal: The journal that keeps replies; None keeps none.
         weights: One per judge; 1 each by default.
 
     Raises:
@@ -223,11 +223,11 @@ class Shown(Protocol):
 
     @property
     def texts(self) -> Mapping[str, str | None]:
-        """What is judged."""
+        """The texts that are judged."""
 
     @property
     def contexts(self) -> Iterable[Mapping[str, str]]:
-        """What is shown beside it."""
+        """The contexts that are shown with them."""
 
 
 def fingerprint(
@@ -236,10 +236,10 @@ def fingerprint(
     """Return the fingerprint of a run, as its parameters repeat it: ``judge``, ``prompts``, and ``shown`` per row.
 
     Args:
-        judges: Who judges.
+        judges: The judges.
         asked: Questions as they are asked, of each kind one at least.
         examples: The judged cases from which prompts draw.
-        shown: What is judged.
+        shown: The judged rows.
     """
     templates = sorted({template for flow, question in asked for template in flow.templates(question)})
     described = []

@@ -100,7 +100,7 @@ class _Sheet(Conversation):
         """Return the vote on an item.
 
         Args:
-            item: Of the sheet.
+            item: The item of the sheet.
             weight: The judge's.
             bears: The vote bears what all calls consumed.
         """

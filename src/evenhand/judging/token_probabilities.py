@@ -1,4 +1,4 @@
-"""How probable each answer was at the token with which a judge gave its verdict."""
+"""The probability of each answer at the token with which a judge gave its verdict."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def option_probabilities(
 
     Args:
         logprobs: Per generated token.
-        answers: What the judge names the options by, as shown.
+        answers: The judge's names for the options, as shown.
         chosen: The index of the answer that was read from the reply.
         text: The reply. Its tokens may be written as the vocabulary writes them, be bytes of characters, and have
             hidden thinking before or special tokens around them.
         span: Character offsets of the verdict in ``text``.
 
     Returns:
-        One mass an answer, not normalised: their sum is the covered mass, at most 1. None where no such token can be
-        found, or two answers cannot be told apart by one word. None too where a number there is no log-probability
-        (none at all, NaN, above 0 by more than rounding, alternatives that sum to more than 1), where the generated
-        token has no probability, and where the tokens end before the reply does: what is left of such a list says
-        nothing about the answers that it lost.
+        One mass per answer, not normalised: their sum is the covered mass, at most 1. None if no such token can be
+        found, or one word does not distinguish two answers. None too if a number there is not a log-probability
+        (none at all, NaN, above 0 by more than rounding, alternatives that sum to more than 1), if the generated
+        token has no probability, and if the tokens end before the reply does: a list that is cut says nothing about
+        the answers that it lost.
 
     >>> from math import log
     >>> top = (("Yes", log(0.5)), (" yes", log(0.25)), ("No", log(0.125)))

@@ -1,1 +1,1 @@
-"""The ways of judging: what each asks, what the votes come to, and what many results say together."""
+"""The ways of judging: the questions of each, the results of the votes, and the measures of many results."""

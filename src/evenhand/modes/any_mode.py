@@ -27,7 +27,7 @@ from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 T = TypeVar("T")
 
 _MOST_COLUMNS = 10
-"""Of a table that can be read on a page."""
+"""The most columns of a table that can be read on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class JudgedSubject:
 
     Attributes:
         about: The subject, without its texts.
-        system: Whose response it is; empty where a subject holds those of several.
-        votes: On each question.
-        result: As the mode has it.
+        system: The system of its response; empty if a subject holds those of several.
+        votes: The votes on each question.
+        result: The result, as the mode has it.
     """
 
     about: Subject
@@ -167,7 +167,7 @@ class ModeAnalysis(Analysis):
 
     @property
     def _name(self) -> str:
-        """Of the score."""
+        """The name of the score."""
         one = self._criteria[0] if len(self._criteria) == 1 else None
         return self.mode.kind if one is None or one == NO_CRITERION else one.name
 

@@ -40,19 +40,19 @@ CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
         "grade": "best_of_grade",
     }
 )
-"""What the four ways of asking are called -> the prompt."""
+"""The name of each of the four ways of asking -> the prompt."""
 
 CHOICE_POSITION_RULES: Final = ("average", "abstain", "first")
 """What a disagreement between orders may count where the best of several is chosen, the default first."""
 
 CHOICE_PANEL_RULES: Final = ("mode", "weighted_mode", "unanimous")
-"""How a panel's choices become one, the default first."""
+"""The rules by which a panel's choices become one, the default first."""
 
 
 def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     """Return the prompt that a name of :data:`CHOICE_PROMPTS` stands for, or a text of the user's own.
 
-    None where the flow has its own prompt. A text is checked when the run begins
+    None if the flow has its own prompt. A text is checked when the run begins
     (:meth:`~evenhand.judging.conversation.Flow.check_prompt`).
 
     Raises:
@@ -140,7 +140,7 @@ def check_choice_rules(aggregation: object, on_position_bias: object) -> None:
 
     Args:
         aggregation: The panel rule, or None.
-        on_position_bias: What a disagreement between orders counts, or None.
+        on_position_bias: The value of a disagreement between orders, or None.
 
     Raises:
         UnknownRuleError: If a rule does not exist.
@@ -171,7 +171,7 @@ class Selection:
         missing: The candidates without a text.
         shares: One per candidate asked about, with the sum 1; None when unscored.
         selected: The candidate selected; None when unscored, and when none is ahead of the others.
-        position_consistent: Whether every judge chose the same candidate in all orders; None where no judge answered
+        position_consistent: Whether every judge chose the same candidate in all orders; None if no judge answered
             in two.
         agreement: The share of all votes for the candidate selected, or where candidates are tied for the one of them
             that most votes name; None when unscored.
@@ -274,11 +274,11 @@ def select(
     ``unanimous`` selects only where every judge is for the same candidate by itself.
 
     Args:
-        votes: All votes on the question; none where fewer than two candidates were left.
+        votes: All votes on the question; none if fewer than two candidates were left.
         names: The candidates asked about, in their own order.
         missing: The candidates without a text.
         aggregation: The panel rule.
-        on_position_bias: What a disagreement between orders counts.
+        on_position_bias: The value of a disagreement between orders.
 
     Raises:
         InvalidInputError: If draws could stop early, which biases their mean.
@@ -367,7 +367,7 @@ class CandidateRate:
         if_unscored_0: The mean share, every unscored vote and instance counted for the others.
         if_unscored_1: The same, counted for it.
         num_offered: Instances that offer it and another one.
-        num_selected: Instances in which it is the one selected.
+        num_selected: Instances in which it is selected.
         num_missing: Instances in which it has no text.
         unscored_bounds: The bounds of the rate, where too many votes are unscored for the mean to lead; else None.
     """
@@ -386,10 +386,10 @@ class SelectionSummary:
     """The summary of many selections.
 
     Attributes:
-        candidates: Name -> how often it is selected, in the order in which they first appear.
+        candidates: Name -> its selection rate, in the order of first appearance.
         num_instances: Instances.
-        num_unscored: Those that count in no rate.
-        num_undecided: Those that count, but in which no candidate is ahead.
+        num_unscored: Instances that count in no rate.
+        num_undecided: Instances that count, but have no candidate ahead.
         unscored_instances: Reason -> number of instances without a selection.
         first_shown_share: Share of the answers that name the candidate shown first.
         votes: Positional bias, agreement, parse rate, reasons, re-asks and usage. No spread: selections have no values.

@@ -81,10 +81,10 @@ class CheckedResponse:
     Attributes:
         instance: The row's index.
         system: The column that held the response.
-        checklist: Which of the table's checklists.
-        verdicts: On each item's own question, in the checklist's order.
+        checklist: The index of the checklist in the table.
+        verdicts: The verdict on each item's own question, in the checklist's order.
         gold: The answers that a person gave, in the same order; None for an item without one.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
@@ -391,8 +391,8 @@ def item_panels(
         results: One per response.
         rules: The rules that made the verdicts.
         samples: The most draws of each prompt that the run was to make.
-        level: Of the intervals.
-        seed: Of the intervals that are drawn.
+        level: The level of the intervals.
+        seed: The seed of the intervals that are drawn.
     """
     if not results or any(result.checklist != results[0].checklist for result in results):
         return {}

@@ -71,9 +71,9 @@ class ChecklistResult:
     """The result of one response by a checklist.
 
     Attributes:
-        checklist: As it was asked, with N/A where that was offered.
+        checklist: The checklist as it was asked, with N/A if that was offered.
         items: The result of each item, in the checklist's order.
-        scores: All scores, with what they rest on.
+        scores: All scores, with the counts behind them.
         asked_metric: The primary metric that was asked for.
         ends: The scores if every missing answer had been no, and yes.
     """
@@ -94,7 +94,7 @@ class ChecklistResult:
 
     @property
     def score(self) -> float | None:
-        """The primary score; None where there is none."""
+        """The primary score; None if there is none."""
         return self.scores.primary_score
 
     @property
@@ -108,12 +108,12 @@ class ChecklistResult:
 
     @property
     def answers(self) -> dict[str, Answer | None]:
-        """The name of each item -> ``yes``, ``no`` or ``na``; None where it is unanswered."""
+        """The name of each item -> ``yes``, ``no`` or ``na``; None if it is unanswered."""
         return {each.item.name: each.answer for each in self.items}
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The primary score if every missing answer had been no, and yes; None where no answer would give one."""
+        """The primary score if every missing answer had been no, and yes; None if no answer would give one."""
         return self.limits("primary_score")
 
     def limits(self, name: str) -> tuple[float, float] | None:
@@ -150,7 +150,7 @@ class ChecklistResult:
 
     @property
     def category_pass_rates(self) -> dict[str, float | None]:
-        """Category -> yes / answered; None where nothing is answered."""
+        """Category -> yes / answered; None if nothing is answered."""
         return category_pass_rates([each.answer for each in self.items], [each.item.category for each in self.items])
 
     @property
@@ -257,7 +257,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
         Args:
             about: The one response, and the checklist as it was :meth:`offered`. Its name tells the response from
-                others of the row; it is empty where there are none.
+                others of the row; it is empty if there are none.
         """
         checklist: Checklist = about.judged
         (name,) = about.texts
@@ -303,7 +303,7 @@ class ChecklistMode(Mode[ChecklistResult]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "checklist"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -328,22 +328,22 @@ class ItemReport:
     """One question over all responses that it was asked about.
 
     Attributes:
-        label: The item's name; its question where it has none, or names do not tell the questions apart.
+        label: The item's name; its question if it has none, or if names do not distinguish the questions.
         question: The question.
-        category: Of the item; empty for none.
-        weight: Of the item; None where it differs between checklists.
+        category: The category of the item; empty for none.
+        weight: The weight of the item; None if it differs between checklists.
         asked: Responses that it was asked about.
-        yes: How many met it.
-        no: How many did not.
-        na: To how many it does not apply.
-        unanswered: How many have no answer.
-        by_prerequisite: How many of the no are due to a prerequisite alone.
+        yes: The number of responses that met it.
+        no: The number of responses that did not.
+        na: The number of responses to which it does not apply.
+        unanswered: The number of responses without an answer to it.
+        by_prerequisite: The number of ``no`` that are due to a prerequisite alone.
         pass_rate: yes / (yes + no).
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
             :func:`~evenhand.statistics.correlation.item_rest_correlations`).
-        unscored_bounds_of: Score -> its bounds, where too many votes are unscored for the mean to lead.
-        unscored_counts: How many of the votes on it are unscored.
+        unscored_bounds_of: Score -> its bounds, if too many votes are unscored for the mean to lead.
+        unscored_counts: The unscored votes on it.
     """
 
     label: str
@@ -364,7 +364,7 @@ class ItemReport:
 
     @property
     def finding(self) -> str | None:
-        """``all pass``, ``all fail``, or why there is no discrimination; None where there is one."""
+        """``all pass``, ``all fail``, or why there is no discrimination; None if there is one."""
         return self.discrimination.reason if isinstance(self.discrimination, Missing) else None
 
 
@@ -377,7 +377,7 @@ class CategoryReport:
         pass_rate: yes / answered over all responses (micro: every answer counts the same, while the pass rate of the
             checklist is the mean over responses).
         answered: Answers yes or no.
-        unscored_bounds: The bounds of the pass rate, where too many votes are unscored for the mean to lead; else None.
+        unscored_bounds: The bounds of the pass rate, if too many votes are unscored for the mean to lead; else None.
     """
 
     category: str
@@ -391,29 +391,29 @@ class ChecklistReport(ReplyMeasures):
     """The report on the checklists of ``num_instances`` responses. Intervals are over responses.
 
     Attributes:
-        num_instances: Responses.
-        unscored_bounds_of: Score -> its bounds, where so much is unscored that they lead; the others are not named.
+        num_instances: The number of responses.
+        unscored_bounds_of: Score -> its bounds, for scores with too many unscored votes for the mean to lead.
         num_unscored: Responses without a primary score to which some item applies.
-        num_partial: Responses whose score rests on some of the items only, others being unanswered.
+        num_partial: Responses with some items unanswered, whose score uses the other items only.
         num_na: Responses to which no item applies.
-        primary_score: Its mean.
+        primary_score: The mean primary score.
         pass_rate: The mean of the responses' pass rates (the macro pass rate).
         micro_pass_rate: All yes / all answered.
-        weighted_score: Its mean.
-        normalized_score: Its mean.
-        scaled_score_1_5: Its mean, between 1 and 5.
+        weighted_score: The mean weighted score.
+        normalized_score: The mean normalized score.
+        scaled_score_1_5: The mean scaled score, between 1 and 5.
         answered_share: Items with an answer, NA being one, / all items.
-        positional_bias: Where items or options were shown in several orders, how often the answer was not the same.
+        positional_bias: The share of items shown in several orders whose answer was not always the same.
         agreement: The mean share of the votes on an item that equal its verdict, over items with more than one vote.
         spread: The mean standard deviation of repeated draws.
         score_if_unscored_0: The mean primary score if every missing answer had been no.
-        score_if_unscored_1: The same with yes.
+        score_if_unscored_1: The mean primary score if every missing answer had been yes.
         answered: Items answered yes or no.
         na: Items that do not apply.
         unanswered: Items without an answer.
         unanswered_reasons: Reason -> number of items.
-        items: One per question, in the order of first appearance.
-        categories: One per category, in the order of first appearance.
+        items: One report per question, in the order of first appearance.
+        categories: One report per category, in the order of first appearance.
     """
 
     primary_score: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
@@ -473,8 +473,8 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
 
     Args:
         results: One per response, with all its items and votes.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
-        seed: Of the draws for the intervals of discriminations.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        seed: The seed of the draws for the intervals of discriminations.
     """
     scored = _columns([[getattr(result.scores, name) for name in SCORES] for result in results], len(SCORES))
     scores = mean_intervals(scored, level=level)

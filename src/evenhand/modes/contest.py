@@ -33,11 +33,11 @@ class Contest:
         second: The second system.
         verdict: The aggregated votes; its values count for ``first``: 1 a win, 0 a loss, ½ a tie.
         graded: The verdict's values are grades of preference: 1 much better, ¾ slightly better, ½ equal, …
-        round: Of a Swiss design, from 0.
-        cluster: The cluster of the row; None where rows are independent.
-        prompt_id: The id of the prompt, where it has one.
-        lengths: Characters of the first system's response and of the second's; None where there is none.
-        gold: The system that a person preferred, or ``"tie"``, where there is such a label.
+        round: The round of a Swiss design, from 0.
+        cluster: The cluster of the row; None if rows are independent.
+        prompt_id: The id of the prompt, if it has one.
+        lengths: Characters of the first system's response and of the second's; None if there is none.
+        gold: The system that a person preferred, or ``"tie"``, if there is such a label.
         selections: What each judge selects in the order of the two systems, and in the swapped one, as
             :func:`evenhand.statistics.consistency.position_bias` takes it: 0 the first system, 1 the second, 2 a tie.
             Repeated draws are collapsed; of a grade the side counts.
@@ -66,9 +66,9 @@ class Contest:
         """Make a contest of its votes; see :func:`evenhand.aggregation.verdict.aggregate`.
 
         Args:
-            votes: On the two systems; none where a response is missing.
+            votes: The votes on the two systems; none if a response is missing.
             criterion: By which they are compared.
-            rules: How votes become a verdict.
+            rules: The rules by which votes become a verdict.
             **about: The instance, the systems, and what else is known of them.
         """
         graded = is_graded(criterion)
@@ -146,7 +146,7 @@ class Contest:
 
     @property
     def length_difference(self) -> float:
-        """The length of the first response less that of the second; NaN where one is not known."""
+        """The length of the first response less that of the second; NaN if one is not known."""
         first, second = self.lengths
         return float("nan") if first is None or second is None else float(first - second)
 
@@ -176,7 +176,7 @@ def side_of(value: float) -> float:
 
 
 MOST_BATTLES: Mapping[Reduction, int] = {"win_rate": 1, "weighted_win_rate": 2}
-"""How many battles one contest is fought over, at most."""
+"""The number of battles of one contest, at most."""
 
 
 class Tally(NamedTuple):
@@ -226,8 +226,8 @@ def tally_table(
     Args:
         rows: The contests.
         systems: The columns; contests count for these only.
-        outcome: The numbers of a contest for its two systems, such as a tally; None where it does not count.
-        size: How many numbers these are.
+        outcome: The numbers of a contest for its two systems, such as a tally; None if it does not count.
+        size: The number of these numbers.
     """
     place = {system: column for column, system in enumerate(systems)}
     cells, amounts = [], []

@@ -27,7 +27,7 @@ MOST_PAIRS = 15
 
 Scored = NDArray[np.float64]
 """Shape (n_rows, 3): what a system got on each row, and the least and the greatest that it could have got had all been
-read; NaN where there is none, or the question does not apply."""
+read; NaN if there is none, or the question does not apply."""
 
 
 def scored_rows(rows: Iterable[tuple[float | None, tuple[float, float] | None]]) -> Scored:
@@ -44,15 +44,15 @@ class SystemDifference:
     """The difference of two systems on one score: see `evenhand.statistics.paired_differences`.
 
     Attributes:
-        score: Which: a criterion's name, a rubric's, or ``pass rate``.
-        first: The system from whose score the other's is taken.
-        second: The other.
-        difference: The mean paired difference; None where no row has both scores.
-        test: That it is 0, adjusted by Holm over all pairs of all criteria (or of the rubric, or of the checklist).
-        n_compared: Rows on which both have a score.
-        n_set_aside: Rows on which only one of them has.
-        if_unscored_low: The least difference that is possible if every vote had been scored.
-        if_unscored_high: The greatest.
+        score: The name of the score: a criterion's, a rubric's, or ``pass rate``.
+        first: The system from which the other is subtracted.
+        second: The other system.
+        difference: The mean paired difference; None if no row has both scores.
+        test: The test that it is 0, adjusted by Holm over all pairs of all criteria (or of the rubric or checklist).
+        n_compared: Rows on which both systems have a score.
+        n_set_aside: Rows on which only one of the systems has a score.
+        if_unscored_low: The least possible difference if every vote had been scored.
+        if_unscored_high: The greatest possible difference.
     """
 
     score: str
@@ -88,7 +88,7 @@ def system_differences(
 
     Args:
         scored: Name of the score -> system -> its rows, the same ones for every system.
-        level: Of the intervals, with the clusters of the rows.
+        level: The level of the intervals, with the clusters of the rows.
         ranges: Name of the score -> the least and the greatest that it can be, [0, 1] for those that are not named;
             and as far beyond as the scores go.
     """
@@ -135,7 +135,7 @@ def differences_tables(
     Args:
         differences: One family.
         best: Name of the score -> the system with the highest, for choosing where there are too many pairs.
-        level: Of the intervals.
+        level: The level of the intervals.
         kind: The table's.
     """
     if not differences:

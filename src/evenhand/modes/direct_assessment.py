@@ -28,7 +28,7 @@ class DirectMode(Mode[Verdict]):
     """A judge chooses one of a criterion's options for each response. A subject is judged by a criterion.
 
     Attributes:
-        pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
+        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
     """
 
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
@@ -58,7 +58,7 @@ class DirectMode(Mode[Verdict]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:

@@ -66,15 +66,15 @@ class InstanceGrade:
     """One judge's choices on one instance.
 
     Attributes:
-        n_options: Candidates shown, the unrelated one included; 0 where fewer than two were left.
-        grade_score: Mean of the draws' scores; None without a draw in which two rotations were answered.
+        n_options: Candidates shown, the unrelated one included; 0 if fewer than two were left.
+        grade_score: Mean of the draws' scores; None without a draw with two answered rotations.
         chance_corrected: Mean of the draws' scores corrected for chance.
-        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); as above.
-        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); as above.
-        asked: Votes asked for: rotations × draws, less what the budget left out.
-        answered: Those of them that named an option.
-        chosen: How often each candidate was chosen, in their own order.
-        places: How often each place was chosen, the first one first.
+        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); a mean as well.
+        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); a mean as well.
+        asked: Votes asked for: rotations × draws, without those that the budget left out.
+        answered: Votes asked for that named an option.
+        chosen: The number of votes for each candidate, in their own order.
+        places: The number of votes for each place, the first one first.
         unscored_reason: Why there is no score: the most frequent reason of the votes.
     """
 
@@ -97,8 +97,8 @@ class ChoiceHistograms:
     Attributes:
         n_options: Candidates shown.
         n_instances: Instances with that number.
-        places: First place first.
-        candidates: By their number in the data.
+        places: The number of votes for each place, the first one first.
+        candidates: The number of votes for each candidate, in the order of the data.
     """
 
     n_options: int
@@ -129,26 +129,26 @@ class Grading:
     Attributes:
         judge_id: The judge.
         grade_score: Mean over the scored instances.
-        chance_corrected: Mean of (G − E) / (1 − E), E what a random judge reaches: 0 is chance, 1 perfection.
+        chance_corrected: Mean of (G − E) / (1 − E), with E the score of a random judge: 0 is chance, 1 perfection.
         llm_score: Mean evenness of the places chosen.
         choice_score: Mean share of the favourite candidate.
         chance: Mean of E over the scored instances.
         answered: Share of the votes asked for that named an option.
-        unanswered: Reason -> share of the votes asked for that named none for this reason.
+        unanswered: Reason -> share of the votes asked for that named no option for this reason.
         num_instances: Instances in the data.
-        num_scored: Those with a score.
-        num_unscored: Those without.
-        num_missing_response: Those with fewer than two candidates that had a text, so that nothing was asked.
-        histograms: One for each number of candidates shown, the least first.
-        chances: What a random judge reaches, for each number of candidates and of answers that was scored.
-        instances: One per instance, in order.
+        num_scored: Instances with a score.
+        num_unscored: Instances without a score.
+        num_missing_response: Instances with fewer than two candidates that had a text, so that nothing was asked.
+        histograms: One histogram per number of candidates shown, the least number first.
+        chances: The score of a random judge, for each number of candidates and of answers that was scored.
+        instances: One entry per instance, in order.
         parse_rate: Share of the replies that named an option at once.
-        readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
-        unscored_counts: How many of its votes are unscored.
-        reasks: How many times the judge was asked again.
-        usage: What its calls consumed.
-        spending: What was bought and wasted, where the judge sends requests; else None.
-        level: Of the intervals, which are over instances.
+        readings: The way in which the selections were read; see :func:`~evenhand.scoring.count_readings`.
+        unscored_counts: The unscored votes of the judge.
+        reasks: The number of times that the judge was asked again.
+        usage: The usage of its calls.
+        spending: The replies bought and wasted, if the judge sends requests; else None.
+        level: The level of the intervals, which are over instances.
     """
 
     judge_id: str
@@ -197,11 +197,11 @@ class UnrelatedEffect:
     """The effect on a judge of an option from another instance.
 
     Attributes:
-        chosen: Share of the answers that chose it.
+        chosen: Share of the answers that chose the option.
         ever_chosen: Share of the answered instances in which it was chosen at least once.
-        difference: Mean of Grade Score with it less Grade Score without it, over the instances scored in both.
+        difference: Mean of Grade Score with the option minus Grade Score without it, over instances scored in both.
         corrected_difference: The same of the scores corrected for chance, which allow for the further option.
-        num_paired: Instances scored in both.
+        num_paired: Instances scored in both runs.
     """
 
     chosen: Interval | Missing = measure("share", always=True)
@@ -217,7 +217,7 @@ class Rotations:
 
     Attributes:
         names: The candidates that have a text, in their own order.
-        runs: All judges' votes without, and where it was asked with, the unrelated option; none where fewer than two
+        runs: All judges' votes without, and where it was asked with, the unrelated option; none if fewer than two
             candidates are left.
     """
 
@@ -230,9 +230,9 @@ class GradeMeasures:
     """The Grade Scores of each judge.
 
     Attributes:
-        gradings: Judge -> its Grade Score without, and where it was asked with, the unrelated option.
-        effects: Judge -> what the unrelated option changes; empty where none was asked with.
-        num_clusters: Clusters that the instances are of.
+        gradings: Judge -> its Grade Score without the unrelated option, and with it, if it was asked.
+        effects: Judge -> the effect of the unrelated option; empty if none was asked with.
+        num_clusters: Clusters of the instances.
     """
 
     gradings: Mapping[str, tuple[Grading, ...]]
@@ -241,7 +241,7 @@ class GradeMeasures:
 
 
 UNRELATED: Final = "unrelated"
-"""The fact about a subject that is the text of its unrelated option; None where nothing can be asked."""
+"""The fact about a subject that is the text of its unrelated option; None if nothing can be asked."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class GradeMode(ChoiceMode[Rotations]):
     """A judge chooses the best candidate in every rotation. A subject is judged by a criterion, as for the best of N.
 
     Attributes:
-        judges: Whose Grade Scores are reported.
+        judges: The judges whose Grade Scores are reported.
     """
 
     judges: tuple[str, ...] = ()
@@ -316,7 +316,7 @@ class GradeMode(ChoiceMode[Rotations]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -371,7 +371,7 @@ def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str
         seed: Another seed, another draw.
 
     Returns:
-        One text an instance; None where fewer than two candidates are left, so that nothing is asked.
+        One text per instance; None if fewer than two candidates are left, so that nothing is asked.
 
     Raises:
         InvalidInputError: If an instance that is asked about has no text to draw.
@@ -419,9 +419,9 @@ def grade(
     draws, and the intervals are over instances. Histograms add up an instance's draws.
 
     Args:
-        votes: All votes on each instance, of this judge and of others; none where fewer than two candidates were left.
+        votes: All votes on each instance, of this judge and of others; none if fewer than two candidates were left.
             The orders of an instance must be the rotations of its candidates' own order.
-        judge_id: Whose votes count.
+        judge_id: The judge whose votes count.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
         seed: Of simulated chance levels and of the histograms' tests.
     """
@@ -608,8 +608,8 @@ class GradedInstance:
         candidates: The names of the candidates that have a text, in their own order.
         missing: The names of those without one.
         unrelated: The text of the unrelated option, which comes after the others; None without one.
-        votes: All judges' votes; none where fewer than two candidates are left.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        votes: All judges' votes; none if fewer than two candidates are left.
+        cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
@@ -647,7 +647,7 @@ class GradeAnalysis(Analysis):
 
     @cached_property
     def criterion(self) -> Criterion:
-        """What makes a candidate the best."""
+        """The criterion by which a candidate is the best."""
         return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
@@ -674,7 +674,7 @@ class GradeAnalysis(Analysis):
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
-        """``(judge, prompt)`` -> what the unrelated option changes; empty where none was asked with."""
+        """``(judge, prompt)`` -> what the unrelated option changes; empty if none was asked with."""
         return {
             (judge, prompt): unrelated_effect(grading, self.gradings[judge, prompt, False])
             for (judge, prompt, unrelated), grading in self.gradings.items()

@@ -91,9 +91,9 @@ class Judgement:
         system: The column that held the response.
         criterion: The criterion's name.
         verdict: The verdict with all votes.
-        gold: The label that a person gave, where there is one.
-        cluster: What the row belongs to; None where rows do not depend on each other.
-        length_penalty: What the length of the response takes from a rubric's score, where a penalty was asked for.
+        gold: The label that a person gave, if there is one.
+        cluster: The cluster of the row; None if rows are independent.
+        length_penalty: The penalty of a rubric's score for the length of the response, if a penalty was asked for.
     """
 
     instance: int
@@ -116,11 +116,11 @@ class JudgedColumns:
     """The judgements of one system by one criterion, one per row; shape (n,) each.
 
     Attributes:
-        criterion: By which they were judged.
+        criterion: The criterion of the judgements.
         instances: The rows of the data.
-        selected: The place of the option that was selected; -1 where there is none.
+        selected: The place of the option that was selected; -1 if there is none.
         gold: The place of the option that a person chose; -1 without one.
-        clusters: What the rows belong to; None where they do not depend on each other.
+        clusters: The clusters of the rows; None if rows are independent.
         verdicts: The verdicts with their votes.
     """
 
@@ -138,7 +138,7 @@ class JudgedColumns:
         Args:
             judged: The judgements.
             criterion: By which they were judged.
-            rules: How votes became verdicts.
+            rules: The rules by which votes became verdicts.
         """
         verdicts = [each.verdict for each in judged]
         masses = [covered_mass(verdict, criterion, rules) for verdict in verdicts]
@@ -186,7 +186,7 @@ class JudgedOutcomes(Sequence[Outcome]):
     """The judgements of a system as outcomes, each made when it is needed.
 
     Attributes:
-        system: Whose.
+        system: The judged system.
         columns: The judgements.
     """
 
@@ -223,9 +223,9 @@ def columns_of_table(
 
     Args:
         table: With the columns :data:`OF_JUDGEMENTS`.
-        criteria: Of the whole.
+        criteria: All criteria of the result.
         first: The number of its first row in the whole.
-        kept: Which of its cells are left; None for all.
+        kept: The cells that are left; None for all.
     """
     verdicts = VerdictColumns.of_table(table)
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
@@ -323,7 +323,7 @@ class JudgementAnalysis(Analysis):
 
     @cached_property
     def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
-        """``(system, criterion name)`` -> its judgements as columns, of which all scores are made.
+        """``(system, criterion name)`` -> its judgements as columns, from which all scores are made.
 
         For results on disk under the rules by which they were saved, they are columns of the files.
         """
@@ -477,7 +477,7 @@ class JudgementAnalysis(Analysis):
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """Return the measures of the judges of a cell: agreement, stability, the score without each.
 
-        None where one judge was asked once.
+        None if one judge was asked once.
 
         Raises:
             InvalidInputError: If there is no such system or criterion.

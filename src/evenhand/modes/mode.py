@@ -1,4 +1,4 @@
-"""What all ways of judging share: the subject, which is what a judge is told about one row of the data, and the mode.
+"""The common parts of all ways of judging: the subject, which is one row as a judge sees it, and the mode.
 
 A way of judging is a :class:`Mode`: the questions that it asks about a subject, the result of the votes on them, and
 the measures of many results. The metric, the Python function, the verb of the shell, the table and the saved form are
@@ -42,7 +42,7 @@ MADE_OF_DATA: Final = MappingProxyType({"made_of_data": True})
 Result = TypeVar("Result")
 
 VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
-"""What a row of the saved form says of each question, and the votes on it."""
+"""The fields of each question in a row of the saved form, and the votes on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class Subject:
 
     Attributes:
         instance: The row of the data.
-        texts: Name -> text of what is judged, in the order given; None where there is none. Names are never shown.
-        context: What the judge is shown with it: name -> text.
+        texts: Name -> text that is judged, in the order given; None if there is none. Names are never shown.
+        context: The texts that the judge is shown with it: name -> text.
         references: Known good answers.
-        draw_key: Names the instance in seeded draws; by default its id does, or else its place.
-        row_id: The id of the row, where it has one.
-        data_classifications: Of the rows that it is made of.
-        guidelines: What the judge is told about judging, in addition to the criterion.
-        judged: What it is judged by.
-        cluster: What the row belongs to; None where rows do not depend on each other.
-        facts: What else a result depends on, as plain JSON: texts are not saved with a result, and these are.
-        gold: Name of a criterion or item, or two systems -> what a person says.
+        draw_key: The name of the instance in seeded draws; by default its id, or else its place.
+        row_id: The id of the row, if it has one.
+        data_classifications: The classes of the rows that it is made of.
+        guidelines: Instructions for the judge, in addition to the criterion.
+        judged: The criterion, rubric or checklist of the subject.
+        cluster: The cluster of the row; None if rows are independent.
+        facts: Other values that a result depends on, as plain JSON: they are saved with a result, unlike the texts.
+        gold: Name of a criterion or item, or two systems -> the label of a person.
         parts: Criterion name -> the subject as that criterion sees it, where each shows a context of its own; a
             criterion for which there is no response is left out.
     """
@@ -82,17 +82,17 @@ class Subject:
 
     @property
     def named(self) -> str:
-        """What names the instance in questions: its id, or else its place."""
+        """The name of the instance in questions: its id, or else its place."""
         return self.row_id or str(self.instance)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What has a text, in the order given."""
+        """The names with a text, in the order given."""
         return tuple(name for name, text in self.texts.items() if text is not None)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What has none."""
+        """The names without a text."""
         return tuple(name for name, text in self.texts.items() if text is None)
 
     @property
@@ -107,7 +107,7 @@ class Subject:
 
     @property
     def contexts(self) -> list[Mapping[str, str]]:
-        """What is shown with it; if criteria show contexts of their own, that of each criterion."""
+        """The context; if criteria show contexts of their own, that of each criterion."""
         return [part.context for part in self.parts.values()] if self.parts else [self.context]
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
@@ -115,8 +115,8 @@ class Subject:
 
         Args:
             identifier: Names the question within a run.
-            criterion: Whose options are chosen from.
-            responses: What is judged.
+            criterion: The criterion with the options.
+            responses: The judged texts.
             **how: The fields of :class:`~evenhand.question.Question` that say how it is asked.
         """
         return Question(
@@ -170,13 +170,13 @@ class Mode(ABC, Generic[Result]):
     """A way of judging, with the options of a run.
 
     Attributes:
-        options: How often judges are asked, how, under which rules and limits.
+        options: The options of the run: how often judges are asked, how, under which rules and limits.
     """
 
     options: RunOptions
 
     kind: ClassVar[str]
-    """What it is called in recipes, in the shell and in saved files."""
+    """Its name in recipes, in the shell and in saved files."""
 
     function: ClassVar[str] = "run_mode"
     """The function of evenhand that runs it."""
@@ -192,12 +192,12 @@ class Mode(ABC, Generic[Result]):
 
     @cached_property
     def rules(self) -> VoteRules:
-        """How the votes on a question become a verdict."""
+        """The rules by which the votes on a question become a verdict."""
         return VoteRules.from_parameters(dict(self.options))
 
     @cached_property
     def flow(self) -> Flow:
-        """How a judge is asked."""
+        """The way in which a judge is asked."""
         return Flow.of(self.options)
 
     @classmethod
@@ -211,7 +211,7 @@ class Mode(ABC, Generic[Result]):
 
         Args:
             own: Plain values of its fields; a list is a tuple.
-            run: Of the run.
+            run: The options of the run.
 
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
@@ -242,8 +242,8 @@ class Mode(ABC, Generic[Result]):
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Result:
         """Return the result of the votes on each of :meth:`questions`.
 
-        It may also depend on what the subject is judged by, on its names and on its facts, all of which are saved, and
-        not on its texts, which are not.
+        It may also depend on the criteria of the subject, on its names and on its facts, which are saved, but not on
+        its texts, which are not.
         """
 
     @abstractmethod
@@ -255,9 +255,9 @@ class Mode(ABC, Generic[Result]):
         """Return the measures of many results: a frozen dataclass with :func:`~evenhand.results.measures.measure`.
 
         Args:
-            subjects: What was judged.
+            subjects: The judged subjects.
             results: One per subject.
-            level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+            level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         """
 
     def table(self, measures: Mapping[str, Any], title: str, level: float) -> TextTable | None:  # noqa: ARG002 - as it is
@@ -265,14 +265,14 @@ class Mode(ABC, Generic[Result]):
 
         Args:
             measures: System -> what :meth:`measures` made of its results.
-            title: Of the table.
-            level: Of the intervals.
+            title: The title of the table.
+            level: The level of the intervals.
         """
         return None
 
     @property
     def saved_as(self) -> str:
-        """What saved files call the kind of its results."""
+        """The kind of its results in saved files."""
         return "mode_results"
 
     def run_parameters(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class Mode(ABC, Generic[Result]):
         """Return the criteria, as the header of the saved form has them.
 
         Args:
-            judged: What subjects were judged by, each once.
+            judged: The criteria, rubrics or checklists of the subjects, each once.
             systems: The names of a subject.
         """
         del systems
@@ -318,8 +318,8 @@ class Mode(ABC, Generic[Result]):
         """Judge subjects, and return the votes on each question.
 
         Args:
-            subjects: What is judged.
-            judges: Who judges.
+            subjects: The judged subjects.
+            judges: The judges.
             places: For each subject, the place of what it is judged by, among those of :meth:`judged_by`.
         """
         asked = zip(subjects, self.ask(subjects, judges), places, strict=True)
@@ -343,9 +343,9 @@ class Mode(ABC, Generic[Result]):
         """Return the evenhand, judges, prompts and data of a result, as its parameters repeat them.
 
         Args:
-            judges: Who judges.
-            subjects: What is judged.
-            beside: Other ways in which the same is judged for the same result.
+            judges: The judges.
+            subjects: The subjects that are judged.
+            beside: Other modes that judge the same subjects for the same result.
         """
         asked = [each for mode in (self, *beside) for each in mode.asked(subjects)]
         examples = [plain(pool.cases) for pool in getattr(self, "pools", {}).values()]
@@ -363,7 +363,7 @@ class Mode(ABC, Generic[Result]):
 
 
 def join_reasons(reasons: Mapping[str, str | None]) -> str | None:
-    """Join the reasons for parts of a result, one line per part that has some; None where none has."""
+    """Join the reasons for parts of a result, one line per part that has some; None if none has."""
     return "\n".join(f"{name}: {reason}" for name, reason in reasons.items() if reason) or None
 
 

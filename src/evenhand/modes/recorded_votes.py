@@ -52,10 +52,10 @@ class RecordedInstance:
 
     Attributes:
         instance: The index of the instance.
-        verdict: With its votes.
-        reference: The label that is right; None where it is not known.
-        cluster: The cluster of the instance; None where instances are independent.
-        system: Whose response was judged; empty where that is not known.
+        verdict: The verdict with its votes.
+        reference: The label that is right; None if it is not known.
+        cluster: The cluster of the instance; None if instances are independent.
+        system: The system of the response; empty if that is not known.
     """
 
     instance: int
@@ -109,7 +109,7 @@ class VoteAnalysis(Analysis):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader must know about how the votes were read."""
+        """Notes on how the votes were read."""
         return tuple(self.header["notes"])
 
     @property
@@ -180,7 +180,7 @@ class VoteAnalysis(Analysis):
 
     @property
     def summary(self) -> VoteSummary:
-        """What the verdicts say, of one system.
+        """The summary of the verdicts on one system.
 
         Raises:
             InvalidInputError: If there are several.
@@ -241,7 +241,7 @@ class VoteAnalysis(Analysis):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
 
-        Judge -> the label of its vote, None where it has none; of votes that were read from replies also
+        Judge -> the label of its vote, None if it has none; of votes that were read from replies also
         ``<judge>_match`` and ``<judge>_unscored_reason``. Further columns are ``instance``, and where they are known
         ``system``, ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge have columns of
         their own, ``<judge>_1`` the second; so have its votes in the other order, ``<judge>_swapped``.
@@ -284,10 +284,10 @@ class AgreementAnalysis(Analysis):
     """The result of :func:`agreement`.
 
     Attributes:
-        pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
-        panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
-        missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
-        not_asked: Rater -> those of them on which the rater was not asked.
+        pairs: The agreement of every two raters: people with judges (the judges' accuracy), people, judges.
+        panels: Krippendorff's alpha of the judges, of the people, and of all, for panels of at least two.
+        missing: Rater -> instances without a vote: abstentions, and instances on which the rater was not asked.
+        not_asked: Rater -> instances on which the rater was not asked.
     """
 
     kind: ClassVar = "agreement"
@@ -317,7 +317,7 @@ class AgreementAnalysis(Analysis):
 
     @cached_property
     def criterion(self) -> Criterion:
-        """Whose options were chosen; made of the labels that occur if none was given."""
+        """The criterion of the votes; made of the labels that occur if none was given."""
         return Criterion.model_validate(self.header["criterion"])
 
     @cached_property

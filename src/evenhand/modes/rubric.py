@@ -45,19 +45,19 @@ class RubricResult:
     """The result of one response.
 
     Attributes:
-        rubric: As it was judged.
+        rubric: The rubric as it was judged.
         verdicts: One per criterion, in the rubric's order.
-        unpenalized: The rubric's score before the length penalty, with what it rests on.
-        length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
+        unpenalized: The rubric's score before the length penalty, with its parts.
+        length_penalty: The penalty for the length of the response; None if no penalty was asked for, or there is no
             response.
         score: In [0, 1], less the penalty, not below 0; None when it is undefined. Of a rubric that is clipped at the
             mean, it may lie below 0 and above 1.
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
-            criterion whose options have no values plays no part. None where no reading of them would give a score.
-        raw_bounds: The same of ``raw_score``.
+            criterion whose options have no values plays no part. None if no reading of them would give a score.
+        raw_bounds: The bounds of ``raw_score``.
         spread: The population standard deviation of the scores of single draws; see :func:`with_spread`.
-        draw_variance: The sample variance of the same.
+        draw_variance: The sample variance of the scores of single draws.
     """
 
     rubric: Rubric
@@ -110,20 +110,20 @@ class RubricSummary(ReplyMeasures):
 
     Attributes:
         num_instances: Responses judged.
-        unscored_bounds: The bounds of the score, where too many votes are unscored for the mean to lead; else None.
-        num_unscored: Responses without a score to which a criterion applies; they are not in ``score``.
+        unscored_bounds: The bounds of the score, if too many votes are unscored for the mean to lead; else None.
+        num_unscored: Responses without a score to which a criterion applies; ``score`` excludes them.
         num_incomplete: Responses whose score leaves out criteria that are unscored, not counting those without values.
-        num_na: Responses to which no criterion applies; they are not in ``score`` either.
+        num_na: Responses to which no criterion applies; ``score`` excludes them.
         score: The mean rubric score, in [0, 1].
-        raw_score: The mean weighted sum, less the penalty.
-        raw_unscored_bounds: Its bounds, where too many votes are unscored for the mean to lead; else None.
+        raw_score: The mean weighted sum, minus the penalty.
+        raw_unscored_bounds: The bounds of ``raw_score``, if too many votes are unscored for the mean to lead.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
-        score_if_unscored_1: The same with the best option.
+        score_if_unscored_1: The mean if every unscored vote had selected the best option of its criterion.
         length_penalty: The mean penalty.
-        overall_spread: How far the score moves from draw to draw: the mean over responses of the standard deviation of
-            the scores that their single draws come to.
-        overall_draw_deviation: The standard deviation of the score of one draw, by these.
-        criteria: Criterion name -> the summary of its verdicts; empty where responses have rubrics of their own.
+        overall_spread: The variation of the score from draw to draw: the mean over responses of the standard deviation
+            of the scores of single draws.
+        overall_draw_deviation: The standard deviation of the score of one draw, estimated from these.
+        criteria: Criterion name -> the summary of its verdicts; empty if responses have rubrics of their own.
     """
 
     score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
@@ -147,9 +147,9 @@ class RubricMode(Mode[RubricResult]):
     """A judge chooses an option of every criterion of a rubric. A subject is judged by a rubric as it is judged.
 
     Attributes:
-        pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
-        together: One reply answers for all criteria.
-        own_rubrics: Responses have rubrics of their own, so that a name says nothing about the criteria of others.
+        pools: Criterion name -> the labelled cases that are shown first; empty if there are no examples.
+        together: Whether one reply answers for all criteria.
+        own_rubrics: Whether responses have rubrics of their own, with different criteria under the same names.
     """
 
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
@@ -235,7 +235,7 @@ class RubricMode(Mode[RubricResult]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "mode_results" if self.own_rubrics else "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def rubric_as_judged(
     """Return the rubric as a run judges it.
 
     Args:
-        rubric: As it was written.
+        rubric: The rubric as it was written.
         auto_na_option: Offer an option that says that it does not apply to each criterion that has none, criteria
             whose options have no values included: whether a criterion applies does not depend on values.
         na_strategy: Instead of the rubric's own.
@@ -303,7 +303,7 @@ def rubric_result(
         expected: Weigh the number that each verdict was aggregated to (``scoring="expected"``), and not the value of
             the option that is nearest to it. So is a verdict weighed on votes in several orders: rounded to an option,
             the mean of two orders that disagree would be one of them.
-        length_penalty: What the response's length takes.
+        length_penalty: The penalty for the length of the response.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -341,14 +341,14 @@ def rubric_result(
 def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> RubricResult:
     """Return the result with the spread of its draws; unchanged if nothing was drawn twice.
 
-    Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: what the spread of a
-    rubric is can be told from no spread of its criteria, which one draw may move together or against each other. A draw
-    in which a verdict could not be read comes to no score here. Mean over judges.
+    Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: the spread of a
+    rubric does not follow from the spreads of its criteria, as one draw may move them together or against each other. A
+    draw with an unscored verdict has no score here. Mean over judges.
 
     Args:
         result: With all votes.
         rubric: Its own.
-        rules: How votes become verdicts.
+        rules: The rules by which votes become verdicts.
     """
     votes = [vote for verdict in result.verdicts for vote in verdict.votes]
     if not any(vote.sample for vote in votes) or any(vote.early_stop for vote in votes):
@@ -392,7 +392,7 @@ def summarize_rubric(
         *rubrics: By which they were judged. If there are several, each for some responses, there is no summary of
             criteria: the same name may be another criterion elsewhere.
         expected: The verdicts are expected values (``scoring="expected"``).
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
 
     Raises:
         InvalidInputError: If only some of the rubrics are clipped at the mean.
@@ -469,7 +469,7 @@ def summarize_criterion(
         verdicts: One per response; columns have how much of the probability each rests on.
         criterion: Theirs.
         expected: They are expected values (``scoring="expected"``).
-        level: Of the intervals.
+        level: The level of the intervals.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -582,8 +582,8 @@ class RubricRules(Rules, total=False):
     """How votes become verdicts, and the verdicts on a rubric its score.
 
     Attributes:
-        na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
-        na_partial: What ``partial`` counts.
+        na_strategy: The effect of a criterion that does not apply: ``skip``, ``zero``, ``partial`` or ``fail``.
+        na_partial: The share of the range that ``partial`` counts.
     """
 
     na_strategy: str | None

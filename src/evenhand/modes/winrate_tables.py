@@ -126,7 +126,7 @@ class WinrateAnalysis(Analysis):
 
     @cached_property
     def criterion(self) -> Criterion:
-        """What was compared."""
+        """The criterion of the comparisons."""
         return Criterion.model_validate(self.header["criterion"])
 
     @cached_property
@@ -143,12 +143,12 @@ class WinrateAnalysis(Analysis):
 
     @property
     def reduction(self) -> Reduction:
-        """How contests become winrates."""
+        """The rule by which contests become winrates."""
         return check_reduction(self.parameters["reduction"], graded=is_graded(self.criterion))
 
     @property
     def rate_name(self) -> str:
-        """What the share of battles won is called."""
+        """The name of the share of battles won."""
         return "winrate" if self.reduction == "win_rate" else "weighted winrate"
 
     @property
@@ -290,7 +290,7 @@ class WinrateAnalysis(Analysis):
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """How often the row's system beats the column's; missing where the two never met.
+        """The share of battles that the row's system wins against the column's; missing if the two never met.
 
         ``ranking.pairs`` has the intervals, the paired differences and the p-values.
         """

@@ -71,9 +71,9 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
     A subject has the response of every system, and is judged by a pairwise criterion.
 
     Attributes:
-        design: Which pairs meet.
-        reduction: How contests become winrates, by which a Swiss design pairs.
-        resamples: For the expected ranks.
+        design: The rule by which pairs meet.
+        reduction: The rule by which contests become winrates; a Swiss design pairs by winrates.
+        resamples: The number of resamples for the expected ranks.
         stop: ``decided``: ask about a pair until it is decided (:class:`Questioning`), with the error rate
             that the level of the intervals leaves.
     """
@@ -128,7 +128,7 @@ class WinratesMode(Mode[tuple[Contest, ...]]):
 
     @property
     def saved_as(self) -> str:
-        """As the table of the Python function."""
+        """The kind of the Python function's results."""
         return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
@@ -294,23 +294,23 @@ class SystemSummary:
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes takes its worst case
             (:func:`~evenhand.modes.contest.limits`).
-        winrate_if_unscored_1: The same if every one had been for it.
+        winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
             the strengths expect (:class:`~evenhand.statistics.ranking.SystemRanking`).
-        rank: By winrate where all met equally often and otherwise by strength.
+        rank: The rank, by winrate if all met equally often and otherwise by strength.
         rank_low: The best rank that the tests leave open.
-        rank_high: The worst one.
-        expected_rank: Its mean over the resamples of the ranking.
-        field_winrate: Where not all met equally often: the winrate that the strengths expect against all the others.
+        rank_high: The worst rank that the tests leave open.
+        expected_rank: The mean rank over the resamples of the ranking.
+        field_winrate: The winrate that the strengths expect against all the others, if not all met equally often.
         strength: Davidson's log-strength.
         length_controlled_winrate: The winrate as it would be if all responses were equally long.
-        contests: Its contests.
-        ties: The scored ones without a winner.
-        num_unscored: Those without a score.
-        unscored_counts: How many of the votes on its contests are unscored.
+        contests: The number of its contests.
+        ties: The scored contests without a winner.
+        num_unscored: The contests without a score.
+        unscored_counts: The unscored votes on its contests.
     """
 
     system: str
@@ -339,18 +339,18 @@ class ContestSummary(VoteMeasures):
     Intervals take instances as the sampling unit, each with all its contests.
 
     Attributes:
-        systems: One per system, in the order given.
+        systems: One summary per system, in the order given.
         reduction: How contests became winrates.
-        level: Of the intervals.
+        level: The level of the intervals.
         num_instances: Instances with a contest.
-        contests: Contests.
-        ties: The scored ones without a winner.
-        tie_rate: Their share of the scored ones.
-        num_unscored: Those without a score.
-        unscored_contests: Reason -> contests without a score.
+        contests: The number of contests.
+        ties: The scored contests without a winner.
+        tie_rate: The share of ties among the scored contests.
+        num_unscored: The contests without a score.
+        unscored_contests: Reason -> number of contests without a score.
         position_consistency: The share of the contests judged in several orders on which no judge changed its mind.
-        position: Where the two orders of a judge disagree on the winner: how often, whether it sticks to what is shown
-            first, and the exact test of that. Its unit is a contest and judge. Its measures follow.
+        position: The disagreements between the two orders of a judge on the winner: their share, the preference for
+            the first place, and its exact test. The unit is a contest and judge. Its measures follow.
     """
 
     systems: tuple[SystemSummary, ...]
@@ -389,9 +389,9 @@ def summarize_contests(
     Args:
         contests: In any order.
         systems: The names, in the order of the report.
-        reduction: How contests become winrates.
-        level: Of the intervals, which are over the instances, or the clusters that the contests name.
-        ranking: Of the same contests, if it has been made already.
+        reduction: The rule by which contests become winrates.
+        level: The level of the intervals, which are over the instances, or the clusters that the contests name.
+        ranking: The ranking of the same contests, if it has been made already.
 
     Raises:
         InvalidInputError: If a contest names a system that ``systems`` does not.
@@ -442,8 +442,8 @@ def unscored_pairs(
     Args:
         contests: In any order.
         pairs: What was read of them.
-        reduction: How contests become winrates.
-        level: Of the intervals.
+        reduction: The rule by which contests become winrates.
+        level: The level of the intervals.
     """
     rows, confidence = _by_instance(contests, level)
     held: dict[frozenset[str], dict[int, list[Contest]]] = {}
@@ -640,9 +640,9 @@ class Decision:
     """The state of two systems at a look.
 
     Attributes:
-        p_value: That neither is better, corrected by Holm over all pairs; valid at all looks together.
-        decided: It is below the error rate that was asked for.
-        prompts: That were asked for this pair.
+        p_value: The p-value of no difference, corrected by Holm over all pairs; valid at all looks together.
+        decided: Whether it is below the error rate that was asked for.
+        prompts: The number of prompts that were asked for this pair.
     """
 
     p_value: float
@@ -663,8 +663,8 @@ def decisions(
     Args:
         contests: All so far, in any order.
         alpha: The probability at most that any pair of equal systems is ever decided.
-        pairs: How many will be asked about; those that have contests by default.
-        reduction: How contests become winrates.
+        pairs: The number of pairs to ask about; by default the pairs that have contests.
+        reduction: The rule by which contests become winrates.
     """
     held: dict[tuple[str, str], dict[int, list[Contest]]] = {}
     for contest, cluster in zip(contests, cluster_numbers(contests), strict=True):
@@ -710,10 +710,10 @@ class Questioning:
 
     Args:
         drawn: The pairs of each row under the design; rows without one are not asked.
-        clusters: What each row belongs to; None for itself.
+        clusters: The cluster of each row; None if rows are independent.
         alpha: See :func:`decisions`.
-        seed: Of the order.
-        reduction: How contests become winrates.
+        seed: The seed of the order.
+        reduction: The rule by which contests become winrates.
     """
 
     def __init__(

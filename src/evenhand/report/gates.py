@@ -59,12 +59,12 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of one measure.
+    """A condition on one measure.
 
     Attributes:
         text: The condition as it was written.
         name: The name of the measure.
-        sign: How the measure must compare with the threshold.
+        sign: The comparison of the measure with the threshold.
         threshold: The number; of a percentage, the share.
     """
 
@@ -101,13 +101,13 @@ class CheckedCondition:
     """A condition, and whether it holds.
 
     Attributes:
-        condition: As it was written.
+        condition: The condition as it was written.
         holds: Whether it holds; False also where the measure has no number, or unscored votes leave it open.
         measure: The name of the measure, without systems.
-        of: Whose it is, as :attr:`~evenhand.results.measures.Finding.of`.
-        value: What was compared with the threshold; None where there is no such number.
+        of: The systems, as :attr:`~evenhand.results.measures.Finding.of`.
+        value: The number compared with the threshold; None if there is no such number.
         threshold: The number in the condition.
-        n: The rows, contests, items or labels on which the measure rests; None where these are not counted.
+        n: The rows, contests, items or labels on which the measure rests; None if these are not counted.
         found: The measure with its interval and counts, as a sentence.
     """
 
@@ -175,9 +175,9 @@ def check(
 
     Args:
         results: The result, or what changed between two.
-        conditions: What must hold.
+        conditions: The conditions on the result.
         gold: Labels of people for corrected scores; by default those of the result.
-        design: How the labelled rows were chosen.
+        design: The design by which the labelled rows were chosen.
         corrected: The corrected scores, where they are known already.
 
     Raises:
@@ -200,13 +200,13 @@ def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequenc
     """Check conditions before the first call, as far as the names of the result are known by then.
 
     Args:
-        conditions: What must hold.
+        conditions: The conditions on the result.
         ranges: The scores that there will be, and their ranges.
-        systems: The systems that will have them; empty where these are not known.
+        systems: The systems that will have them; empty if these are not known.
         complete: Whether the names of all measures begin with the name of one of the scores.
 
     Raises:
-        InvalidInputError: As :func:`check`.
+        InvalidInputError: The same as :func:`check`.
     """
     nothing = Missing("nothing was judged yet")
     expected = [Finding(name, (), nothing, "share") for name in UNSCORED]
@@ -225,7 +225,7 @@ def check_before_run(conditions: Iterable[str], ranges: Ranges, systems: Sequenc
 
 @dataclass(frozen=True, slots=True)
 class NamedMeasure:
-    """What a condition can name: a finding, or a part of it."""
+    """A measure that a condition can name: a finding, or a part of it."""
 
     finding: Finding
     part: str
@@ -300,7 +300,7 @@ def _squeeze(name: str) -> str:
 
 
 def _by_spelling(findings: Iterable[Finding]) -> Mapping[str, list[NamedMeasure]]:
-    """Spelling of a name -> all that it may stand for."""
+    """Map each spelling of a name to all measures that it may stand for."""
     found: dict[str, list[NamedMeasure]] = {}
     for finding in findings:
         plain = isinstance(finding.value, (int, float))

@@ -637,7 +637,7 @@ class _Packer:
 
 
 def _responses(by_run: Mapping[int, list[list[Any]]]) -> list[list[Any]]:
-    """Return system, text and run of the responses; the run is None where all runs were shown the same."""
+    """Return system, text and run of the responses; the run is None if all runs were shown the same."""
     every = list(by_run.values())
     same = [each for each in every[0] if all(each in own for own in every)]
     return [[*each, None] for each in same] + [

@@ -135,13 +135,13 @@ class Mark:
     """A row of a panel: a number as a point, its interval as a line, its bounds as a hatched bar.
 
     Attributes:
-        name: Whose it is.
+        name: The name of the row.
         text: The number as it is written; a dash and the reason where there is none.
-        heading: What it stands under with others; empty for nothing.
-        estimate: The number; None where there is none, and where bounds lead.
-        limits: Of its interval, infinite where the data leave one open.
+        heading: The common heading of several rows; empty for none.
+        estimate: The number; None if there is none, and where bounds lead.
+        limits: The limits of its interval, infinite if the data leave one open.
         bounds: The least and the greatest possible score, where these lead.
-        finding: Where it is from; None for a rank.
+        finding: The finding behind it; None for a rank.
     """
 
     name: str
@@ -181,10 +181,10 @@ class Marks:
     """Numbers with their intervals on one axis, each in a row.
 
     Attributes:
-        label: What the axis measures.
+        label: The label of the axis.
         rows: The numbers, from the top.
         ends: The least and the greatest number of the axis; it goes as far beyond them as the rows do.
-        kind: How numbers on the axis are written.
+        kind: The kind of the numbers on the axis.
         reference: A number to compare with, at which a line is drawn.
         title: Above the panel; empty for nothing.
     """
@@ -270,12 +270,12 @@ class Matrix:
 
     Attributes:
         title: Above it; empty for nothing.
-        names: Of the rows.
+        names: The names of the rows.
         columns: Names of the columns.
         shades: One list per row; 0 also where there is no number.
         texts: The numbers as they are written.
-        across: What the columns are.
-        down: What the rows are.
+        across: The label of the columns.
+        down: The label of the rows.
     """
 
     title: str
@@ -318,12 +318,12 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What wholes are made of, as bars of the same length.
+    """Parts of a whole as bars of the same length.
 
     Attributes:
         title: Above the legend.
         parts: Names of the parts, in their order; the last is of what has no verdict.
-        levels: How many of the parts, from the first, are levels, which are shaded.
+        levels: The number of parts, from the first, that are levels, which are shaded.
         rows: The name of each whole and how many it has of each part, from the top.
     """
 
@@ -369,11 +369,11 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What was stated against what came true; on the dashed line both are the same.
+    """Stated probabilities against observed shares; on the dashed line both are the same.
 
     Attributes:
         title: Above it.
-        points: What was stated, the share that came true, and on how many it rests, from the left.
+        points: The stated probability, the observed share, and the number of cases, from the left.
     """
 
     title: str
@@ -435,12 +435,12 @@ def _describe_rows(rows: Iterable[tuple[str, Sequence[object]]], columns: Sequen
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is drawn.
+    """The parts of a picture.
 
     Attributes:
         kind: A short name.
         title: In a few words.
-        caption: What it is, n, the level and method of intervals, and what is unscored, in sentences.
+        caption: The subject, n, the level and method of intervals, and what is unscored, in sentences.
         panels: From the top.
     """
 
@@ -483,7 +483,7 @@ class Picture:
 
         Args:
             figure: This picture, drawn.
-            file: Where to write it.
+            file: The file to write.
             form: svg, png or pdf.
         """
         about = {"Title": self.title, "Subject" if form == "pdf" else "Description": self.caption}
@@ -860,7 +860,7 @@ def pictures_of(results: Any, kinds: Iterable[str] = tuple(KINDS)) -> Iterator[P
 
 
 def _about(results: Results) -> str:
-    """Who judged, how much, and what is unscored."""
+    """Describe the judges, the amount of data, and what is unscored."""
     parameters = results.parameters
     judges = ", ".join(parameters.get("judges") or parameters.get("votes") or ())
     clusters = len(set(results.clusters().values()))
@@ -869,7 +869,7 @@ def _about(results: Results) -> str:
 
 
 def _notes(panels: Sequence[Panel]) -> Iterator[str]:
-    """Say what intervals and hatched bars are, and which rows are left out."""
+    """Explain intervals and hatched bars, and list the rows that are left out."""
     marks = [mark for panel in panels if isinstance(panel, Marks) for mark in panel.rows]
     found = [mark.finding for mark in marks if mark.finding is not None]
     values = (getattr(each.value, "interval", each.value) for each in found)

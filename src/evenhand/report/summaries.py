@@ -33,7 +33,7 @@ SPREADS: Final = ("spread", "draw_deviation")
 
 @dataclass(frozen=True)
 class Summary:
-    """A result, and the conditions that it was checked by.
+    """A result, and the conditions that it was checked against.
 
     Attributes:
         results: The result, or what changed between two.
@@ -71,7 +71,7 @@ class Summary:
         return as_json(summary, indent=1)
 
     def to_junit(self) -> str:
-        """JUnit XML: a test case per condition, and one per score, which is skipped where it has no number."""
+        """Return JUnit XML: a test case per condition, and one per score, which is skipped if it has no number."""
         cases = [
             _case("conditions", each.condition, "" if each.holds else "failure", each.found)
             for each in self.report.conditions
@@ -148,7 +148,7 @@ def check_format(form: str) -> str:
 
 
 def append_to_step(summary: Summary) -> None:
-    """Append the Markdown to the summary of the step of GitHub Actions; only the conditions, if all would be too long.
+    """Append the Markdown to the summary of the step of GitHub Actions; only the conditions, if all is too long.
 
     Raises:
         UnwritableFileError: If it cannot be written.

@@ -1,4 +1,4 @@
-"""What results know of a way of judging: how votes become entries, records, measures and tables."""
+"""The part of results that depends on the way of judging: it makes entries, records, measures and tables of votes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Rules(TypedDict, total=False):
 
     Attributes:
         aggregation: The rule by which the votes of a panel become one, or scale -> rule; None for the scale's default.
-        on_position_bias: What a disagreement between orders counts; None for the scale's default.
+        on_position_bias: The value of a disagreement between orders; None for the scale's default.
         scoring: ``selected`` or ``expected``.
-        min_mass: Probabilities that cover less are not used.
+        min_mass: The least sum of probabilities that is used.
     """
 
     aggregation: Aggregation
@@ -41,11 +41,11 @@ class Rules(TypedDict, total=False):
 
 
 class Analysis:
-    """What a way of judging makes of votes. Its attributes are attributes of the results too.
+    """The results that a way of judging makes of votes. Its attributes are attributes of the results too.
 
     Attributes:
-        header: What was judged, as plain JSON.
-        parameters: What made the result.
+        header: The criteria and systems that were judged, as plain JSON.
+        parameters: The judges and options that made the result.
         stored: The votes.
     """
 
@@ -84,8 +84,8 @@ class Analysis:
         """Check that questions are complete, and return the header for them.
 
         Args:
-            header: What was judged, and the parameters.
-            abouts: What each question is about.
+            header: The criteria, systems and parameters.
+            abouts: The subject of each question.
 
         Raises:
             InvalidInputError: If questions are missing without which there is no result.
@@ -99,7 +99,7 @@ class Analysis:
 
     @cached_property
     def entries(self) -> tuple[Any, ...]:
-        """What was judged; the entries of results on disk have no reasons and replies, which no score needs."""
+        """The judged entries; those of results on disk have no reasons and replies, which no score needs."""
         return tuple(self.read(self.stored.cells(texts=False)))
 
     def parts(self, *, texts: bool = True) -> Iterator[Self]:
@@ -116,7 +116,7 @@ class Analysis:
 
     @cached_property
     def rules(self) -> VoteRules:
-        """How votes become verdicts."""
+        """The rules by which votes become verdicts."""
         return VoteRules.from_parameters(self.parameters)
 
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
@@ -152,7 +152,7 @@ class Analysis:
 
     @cached_property
     def unscored_counts(self) -> UnscoredCounts:
-        """How many votes and verdicts are unscored."""
+        """The number of unscored votes and verdicts."""
         return self.unscored_counts_of()
 
     def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
@@ -193,7 +193,7 @@ class Analysis:
 
     @property
     def outcome_notes(self) -> tuple[str, ...]:
-        """How the scores of single questions differ from those of the printed tables."""
+        """Notes on how the scores of single questions differ from those of the printed tables."""
         return ()
 
     def reported(self) -> Iterator[Reported]:
@@ -260,8 +260,8 @@ class Analysis:
         """Return rows with labels of people, their scale, and a title, for a comparison of judges with people.
 
         Args:
-            system: Whose responses; those of all systems if it is None.
-            criterion: By which they were judged.
+            system: The system; all systems if it is None.
+            criterion: The criterion of the judgements.
             numbers: People gave numbers in place of labels.
 
         Raises:
@@ -293,7 +293,7 @@ class Analysis:
 
     @property
     def holds(self) -> str:
-        """What the results hold, for messages."""
+        """The content of the results, for messages."""
         return KINDS[self.kind]
 
     def changed_rules(self, rules: Rules) -> VoteRules:

@@ -18,7 +18,7 @@ from evenhand.statistics.intervals import FloatArray, IntervalLevel, UnscoredBou
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
 
 MOST_CHANGES: Final = 10
-"""Of the verdicts that changed, as many are printed."""
+"""The number of changed verdicts that are printed."""
 
 MCNEMAR: Final = "McNemar's exact test"
 
@@ -32,17 +32,17 @@ class GroupDifference:
 
     Attributes:
         difference: The mean of (the other's score - this one's) over the rows on which both have a score.
-        p_value: Of the test that it is 0, corrected by Holm over all groups.
+        p_value: The p-value of the test that it is 0, corrected by Holm over all groups.
         test: Its name: McNemar's exact test if both results have one of two scores on every row, and no rows
             belong together; else the sign-flip test, over rows or clusters; or bets, which hold at any time.
         higher: Rows on which the other's score is higher; with ``lower`` McNemar's discordant pairs.
         lower: Rows on which it is lower.
-        same: The share of the rows on which both selected something that is the same in both.
+        same: The share of the rows on which both selected something that have the same selection.
         n_compared: Rows on which both have a score.
-        n_set_aside: Rows on which only one of them has.
+        n_set_aside: Rows on which only one of the results has a score.
         n_unmatched: Rows that only one of the results holds.
-        bounds: Shown in place of the difference if too many rows have only one score.
-        score_range: Between which numbers the scores lie.
+        bounds: The bounds shown in place of the difference if too many rows have only one score.
+        score_range: The range of the scores.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -60,18 +60,18 @@ class GroupDifference:
 
 @dataclass(frozen=True, slots=True)
 class VerdictChange:
-    """A question on which two results selected something else.
+    """A question on which two results select different labels.
 
     Attributes:
         row: The id of the row, or else its index as a text.
-        about: What tells the questions about a row apart, such as system and criterion.
-        before: The label that the first result selected, or the system that it found better.
-        after: The same of the second.
-        score_before: The score of the first; None where a label has no value.
-        score_after: That of the second.
+        about: The rest of the question's name, such as system and criterion.
+        before: The label that the first result selected, or the system that it prefers.
+        after: The label or system of the second result.
+        score_before: The score of the first result; None if a label has no value.
+        score_after: The score of the second result.
         name_before: The name of the verdict in the first (``results[name]`` shows it whole).
-        name_after: That in the second.
-        size: How far the score moved, as a share of its range; None where there is no score.
+        name_after: The name of the verdict in the second.
+        size: The change of the score, as a share of its range; None if there is no score.
     """
 
     row: str
@@ -91,17 +91,17 @@ _WHOSE: Final = frozenset({"system", "first", "second"})
 
 @dataclass(frozen=True)
 class RunComparison(PrintedTables):
-    """What :meth:`~evenhand.results.results.Results.compare` finds.
+    """The result of :meth:`~evenhand.results.results.Results.compare`.
 
     Attributes:
-        by: What names a group, such as system and criterion.
-        groups: Its values -> how the two results differ there.
-        level: Of the intervals.
-        notes: What was not the same when the two were made.
-        items: (System, item) -> how they differ on an item of a checklist, a family of tests of its own.
+        by: The names of the fields that name a group, such as system and criterion.
+        groups: The values of these fields -> the difference of the two results there.
+        level: The level of the intervals.
+        notes: Notes on the differences in how the two were made.
+        items: (System, item) -> the difference on an item of a checklist, a family of tests of its own.
         changes: The verdicts that changed, the greatest change of a score first.
-        n_questions: Of how many questions that both results answered.
-        changed: What was not the same, in short: judge, model, prompts, criteria, options, responses.
+        n_questions: The number of questions that both results answered.
+        changed: The differences in how the two were made: judge, model, prompts, criteria, options, responses.
     """
 
     by: tuple[str, ...]
@@ -119,11 +119,11 @@ class RunComparison(PrintedTables):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What made it, as results have it."""
+        """The parameters of the comparison, as results have them."""
         return {"by": list(self.by), "level": self.level, "changed": list(self.changed)}
 
     def findings(self) -> tuple[Finding, ...]:
-        """What changed, under names as :meth:`~evenhand.results.results.Results.findings` gives them.
+        """Return the changes, under names as :meth:`~evenhand.results.results.Results.findings` gives them.
 
         ``relevance.change`` of a system is the second result less the first, with ``relevance.change.p_value`` and
         ``relevance.change.same``, the share of equal verdicts.
@@ -150,7 +150,7 @@ class RunComparison(PrintedTables):
         return found
 
     def _score(self, values: Sequence[str]) -> str:
-        """What the scores of a group are of."""
+        """Return the header of the scores of a group."""
         return ".".join(
             [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
         )
@@ -159,7 +159,7 @@ class RunComparison(PrintedTables):
         return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """One row for each group, one for each item of a checklist, and the verdicts that changed the most."""
+        """Return one row for each group, one for each item of a checklist, and the verdicts that changed the most."""
         title = "Two results on the same rows"
         tables = [groups_table(title, self.by, self.groups, self.level, self.notes, kind="groups")]
         if self.items:
@@ -197,7 +197,7 @@ def groups_table(
     *,
     kind: str,
 ) -> TextTable:
-    """One row for each group of rows, tested as one family."""
+    """Return one row for each group of rows, tested as one family."""
     columns = (
         Column(f"difference [{format_level(level)}]", "difference"),
         Column("p", "p_value"),
@@ -230,12 +230,12 @@ def compare(
 
     Args:
         one: The rows of the first.
-        other: Those of the second, with the same index where they are the same row.
+        other: The rows of the second, with the same index for the same row.
         by: The columns that name a row; those other than ``instance`` name its group.
-        columns: Of the score and of what was selected.
-        clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
+        columns: The names of the columns with the score and the selection.
+        clusters: Instance -> its cluster; empty if rows are independent.
         level_over: The clusters of rows -> the level of intervals over these.
-        units: Of the two results: the columns that name a group -> the units of its scores.
+        units: For each of the two results: the columns that name a group -> the units of its scores.
         ranges: The same, with the least and the greatest score.
 
     Raises:
@@ -293,10 +293,10 @@ def compare(
 
 
 def at_places(rows: Iterable[Row], place: Mapping[int, int], turned: Collection[tuple[str, ...]] = ()) -> list[Row]:
-    """The rows of another result, each with the index that its row has in the first.
+    """Return the rows of another result, each with the index that its row has in the first.
 
     Args:
-        rows: Of the other result.
+        rows: The rows of the other result.
         place: Index there -> index in the first.
         turned: The contests that stand in the first the other way round, by their two systems.
     """
@@ -313,7 +313,7 @@ def at_places(rows: Iterable[Row], place: Mapping[int, int], turned: Collection[
 def verdict_changes(
     pairs: Iterable[tuple[str, Mapping[str, str], QuestionAsked, QuestionAsked, float]],
 ) -> tuple[tuple[VerdictChange, ...], int]:
-    """Which verdicts changed, and of how many that both results give.
+    """Return the verdicts that changed, and the number of verdicts that both results give.
 
     Args:
         pairs: Of each question that both hold: the id of its row, what else names it, what was selected in the first
@@ -339,7 +339,7 @@ def verdict_changes(
 
 
 def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> str:
-    """Which test was made of a group."""
+    """Return the name of the test of a group."""
     if pair.test is None:
         return ""
     both = values[~np.isnan(values).any(axis=1)]
@@ -352,7 +352,7 @@ def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> s
 def _bounds(
     groups: Sequence[str], named: Sequence[str], units: tuple[Ranges, Ranges], ranges: tuple[Ranges, Ranges]
 ) -> tuple[float, float]:
-    """Between which numbers the scores of a group lie in either result, both in the same units."""
+    """Return the range of the scores of a group in either result, both in the same units."""
     about = dict(zip(groups, named, strict=True))
     found = [known for known in (each(about) for each in units) if known is not None]
     if len(set(found)) > 1:
@@ -366,7 +366,7 @@ def _bounds(
 
 
 def _scores(rows: Sequence[tuple[Row, Row]], score: str) -> FloatArray:
-    """Shape (n rows, 2): the other's score and this one's, NaN where there is none."""
+    """Return shape (n rows, 2): the other's score and this one's, NaN if there is none."""
     values = [[np.nan if row[score] is None else row[score] for row in (other, one)] for one, other in rows]
     return np.array(values, dtype=float).reshape(len(values), 2)
 

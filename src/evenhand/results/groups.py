@@ -1,4 +1,4 @@
-"""Which group each row of a result is of: by a column that it keeps, by the data that it was made of, or as told."""
+"""The group of each row of a result: by a column that it keeps, by the data that it was made of, or as given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GroupNames = tuple[str | None, ...]
 
 
 def group_names(rows: Mapping[int, str], said: Mapping[str, Any], by: object, data: object = None) -> GroupNames:
-    """The group of each row: see :meth:`~evenhand.results.results.Results.group_of`.
+    """Return the group of each row: see :meth:`~evenhand.results.results.Results.group_of`.
 
     Args:
         rows: The index of each row that a result is about -> its id, or else its index as a text.
@@ -71,7 +71,7 @@ def _mapped(rows: Mapping[int, str], groups: Mapping[Any, Any]) -> GroupNames:
 
 
 def _of_data(rows: Mapping[int, str], said: Mapping[str, Any], column: object, data: object) -> GroupNames:
-    """The groups that a column of the data names: rows are brought together by their ids, or else by their place."""
+    """Return the groups that a column of the data names: rows are matched by their ids, or else by their place."""
     if not isinstance(column, str):
         raise InvalidInputError(f"by is {column!r}; with data=… name the column of it")
     given, named_by = read_rows(data), said.get("id_field")

@@ -49,23 +49,23 @@ class VoteView:
     """One vote.
 
     Attributes:
-        judge: Who voted.
-        sample: Which of repeated draws, from 0.
-        shown: The options, or what was compared, in the order shown; empty where no order is known.
-        selected: What it chose: a label, or the system that it prefers; None where it is unscored.
-        value: Of what it chose; None where that has none.
-        na: It said that the question does not apply.
-        probabilities: What was chosen from -> probability, where the engine gave some.
+        judge: The name of the voter.
+        sample: The number of the draw among repeated draws, from 0.
+        shown: The options, or the systems compared, in the order shown; empty if the order is not known.
+        selected: The selected label, or the system that it prefers; None if it is unscored.
+        value: The value of the selection; None if it has none.
+        na: Whether it said that the question does not apply.
+        probabilities: Option or system -> probability, if the engine gave some.
         unscored_reason: Why nothing was selected.
-        error: What failed, where something did.
-        reasons: What the judge wrote before its verdict, or with it.
+        error: The error message, if a call failed.
+        reasons: The judge's text before its verdict, or with it.
         reply: The text that the verdict was read from.
         reasoning: The trace of a thinking model.
-        read_at: First character of the verdict in the reply, and the one after its last; None where no place decided.
-        how: By which rule the reply was read.
-        prompts: What was sent; empty where it was not kept.
-        model: That answered, as the engine named it.
-        cost: Of its calls, in US dollars; None without a price.
+        read_at: First character of the verdict in the reply, and the one after its last; None if no place decided.
+        how: The rule by which the reply was read.
+        prompts: The messages that were sent; empty if they were not kept.
+        model: The model that answered, as the engine named it.
+        cost: The cost of its calls, in US dollars; None without a price.
     """
 
     judge: str
@@ -94,28 +94,28 @@ class VoteView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One question, its verdict, and all that was shown and said.
+    """One question, its verdict, the texts shown, and the replies.
 
     Attributes:
-        name: Unique in the result: ``3/alder/relevance``.
+        name: The unique name in the result: ``3/alder/relevance``.
         row: The id of the row, or else its index as a text.
         instance: The row's index.
-        criterion: By what it was judged.
-        question: What was asked: the description of a criterion, or the text of an item.
-        systems: Whose responses it is about; empty where results know no systems.
-        selected: The label selected, or the system that is better, or ``tie``; None where nothing was.
-        score: In the units of the criterion; of a comparison that of the first system. None where there is none.
-        na: The question does not apply.
+        criterion: The name of the criterion.
+        question: The question: the description of a criterion, or the text of an item.
+        systems: The systems of the responses; empty if results know no systems.
+        selected: The label selected, or the system that is better, or ``tie``; None without a selection.
+        score: The score in the units of the criterion; of a comparison that of the first system. None without one.
+        na: Whether the question does not apply.
         spread: The standard deviation of repeated draws; None without these.
-        agreement: The share of the votes that chose what was selected.
-        flipped: A judge chose otherwise in another order; None where none was asked in two.
+        agreement: The share of the votes for the selection.
+        flipped: Whether a judge selected something else in another order; None if none was asked in two.
         unscored_reason: Why there is no score.
-        gold: What a person said, where it is known.
-        wrong: Something else was selected than the person said; None where either is not known.
-        cluster: What the row belongs to.
-        context: Name -> text, of what was shown with the responses.
-        responses: System -> its response; None for one that is missing. Those whose texts were not kept are left out.
-        votes: All of them.
+        gold: The label of a person, if it is known.
+        wrong: Whether the selection differs from the person's label; None if either is not known.
+        cluster: The cluster of the row.
+        context: Name -> text that was shown with the responses.
+        responses: System -> its response; None for one that is missing. Texts that were not kept are left out.
+        votes: All votes.
     """
 
     name: str
@@ -151,20 +151,20 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """What was asked in one cell, and its verdict.
+    """The question of one cell, and its verdict.
 
     Attributes:
         name: See :attr:`VerdictView.name`.
-        criterion: By what it was judged.
-        question: What was asked.
-        options: What could be selected, in the order of the criterion's own options; empty where that is not known.
-        judged: Whose responses it is about, in the order in which a vote's ``order`` counts them.
+        criterion: The name of the criterion.
+        question: The text of the question.
+        options: The options, in the criterion's own order; empty if they are not known.
+        judged: The systems of the responses, in the order in which a vote's ``order`` counts them.
         selected: See :attr:`VerdictView.selected`.
         score: See :attr:`VerdictView.score`.
-        verdict: Of the votes.
+        verdict: The verdict of the votes.
         gold: See :attr:`VerdictView.gold`.
         compares: Whether several responses were shown together, so that orders are orders of these.
-        offered: The labels as replies name them, where these are not the options.
+        offered: The labels as replies name them, if these are not the options.
     """
 
     name: str
@@ -181,12 +181,12 @@ class QuestionAsked:
 
 
 def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
-    """What was sent for each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
+    """Return the prompts of each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
 
     Args:
         cell: With its votes.
-        asked: What its result says of it.
-        sheets: What sheets were sent so far, by row, responses, judge, draw and reply; it grows.
+        asked: The question and verdict of its result.
+        sheets: The sheets sent so far, by row, responses, judge, draw and reply; it grows.
     """
     found: list[Sent] = []
     for vote in cell.votes:
@@ -207,11 +207,11 @@ def verdict_view(
     row: str,
     texts: Texts | None = None,
 ) -> VerdictView:
-    """A cell as it is shown.
+    """Return the view of a cell.
 
     Args:
         cell: The votes.
-        asked: What its result says of it.
+        asked: The question and verdict of its result.
         sent: For each vote, as :func:`prompts_of` finds it.
         row: The id of its row.
         texts: The context and the responses, where the data were given.
@@ -272,7 +272,7 @@ def _label_of(vote: Vote, asked: QuestionAsked) -> str | None:
 
 
 def _in_order(order: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
-    """The names in the order shown; none where the order is not one of these."""
+    """Return the names in the order shown; none if the order does not fit the names."""
     return tuple(names[place] for place in order) if order and max(order) < len(names) else ()
 
 
@@ -281,7 +281,7 @@ def _named(options: Sequence[str], probabilities: Sequence[float]) -> Mapping[st
 
 
 def _read_at(vote: Vote, asked: QuestionAsked, sent: Sent) -> tuple[int, int] | None:
-    """Where the label stands that made the verdict; unknown in a sheet of many answers."""
+    """Return the place of the label that made the verdict; None in a sheet of many answers."""
     if vote.match is None or vote.match.index is None or vote.completion is None or not vote.completion.text:
         return None
     labels = () if "sheet" in sent else asked.offered or asked.options
@@ -296,7 +296,7 @@ def _texts(
     sent: Sequence[Sent],
     texts: Texts | None,
 ) -> Texts:
-    """What was shown: from the data where they were given, else from what was sent."""
+    """Return the texts shown: from the data if they are given, else from the prompts."""
     if texts is not None:
         context, shown = texts
         return context, {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
@@ -357,8 +357,8 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
     it is printed, and ``found["p-17"]`` all verdicts on a row.
 
     Attributes:
-        what: What was chosen, as its title says it.
-        source: Gives the verdicts, each time anew.
+        what: The selection, as its title says it.
+        source: A function that gives the verdicts, each time anew.
     """
 
     what: str
@@ -379,7 +379,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return next(self._stream(), None) is not None
 
     def _stream(self) -> Iterator[VerdictView]:
-        """One after the other, without holding them all."""
+        """Yield one after the other, without holding them all."""
         return iter(self.views if "views" in vars(self) else self.source())
 
     @overload
@@ -428,7 +428,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return self._of(", ".join(said), lambda: filter(stays, self._stream()))
 
     def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
-        """In another order, the greatest first; what has no such number comes last.
+        """Sort the verdicts, the greatest first; verdicts without such a number come last.
 
         Args:
             by: ``spread``, ``disagreement``, ``length``, ``score``, ``cost``, ``name``, or a function of a verdict.
@@ -450,7 +450,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return self._of(f"by {by if isinstance(by, str) else 'a function'}", ordered)
 
     def head(self, n: int = 5) -> VerdictList:
-        """The first of them."""
+        """Return the first verdicts."""
         given: Any = n
         if not isinstance(given, int) or given < 0:
             raise InvalidInputError(f"n is {n!r}; give how many verdicts, 0 or more")
@@ -483,14 +483,14 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         return VerdictList(f"{self.what}, {what}" if what else self.what, source)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """A row for each verdict, of the first :data:`MOST_PRINTED`."""
+        """Return a row for each verdict, of the first :data:`MOST_PRINTED`."""
         first = self.views[:MOST_PRINTED]
         more = len(self) - len(first)
         left = f"{format_count(more, 'verdict')} more: head(n), to_csv('all') and to_pandas() have them."
         return (self._table(first, "verdicts", (left,) if more else ()),)
 
     def further_tables(self) -> tuple[TextTable, ...]:
-        """All of them, however many."""
+        """Return the table of all verdicts."""
         return (self._table(self.views, "all", ()),)
 
     def _table(self, views: Sequence[VerdictView], kind: str, notes: Sequence[str]) -> TextTable:
@@ -559,8 +559,8 @@ class RowView:
     ⟦ and ⟧ in a reply stand around the place where the verdict was read; a notebook highlights it.
 
     Attributes:
-        row: Its id, or its index as a text.
-        views: The verdicts on it, each with all that is to be seen.
+        row: The id of the row, or its index as a text.
+        views: The verdicts on it, each with all texts and votes.
     """
 
     row: str
@@ -577,13 +577,13 @@ class RowView:
         return "\n".join(self._lines(width or terminal_width(), ("⟦", "⟧"))) + "\n"
 
     def to_markdown(self) -> str:
-        """The same as a block of code."""
+        """Return the same as a block of code."""
         text = self.to_terminal(width=_PAGE_WIDTH)
         fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
         return f"{fence}text\n{text}{fence}\n"
 
     def to_html(self) -> str:
-        """The same in a box of its own."""
+        """Return the same in a box of its own."""
         text = html.escape("\n".join(self._lines(_PAGE_WIDTH, _MARKS)))
         for sign, tag in zip(_MARKS, ("<mark>", "</mark>"), strict=True):
             text = text.replace(sign, tag)
@@ -598,11 +598,11 @@ class RowView:
         return self.to_html()
 
     def _lines(self, width: int, marks: tuple[str, str]) -> Iterator[str]:
-        """The texts once, then verdict by verdict.
+        """Return the texts once, then the verdicts.
 
         Args:
             width: Of a line.
-            marks: What stands before and behind the place where a verdict was read.
+            marks: The marks before and after the place where a verdict was read.
         """
         yield from _heading(f"Row {self.row}", width, "=")
         texts = (
@@ -628,7 +628,7 @@ class RowView:
 
 
 _PAGE_WIDTH: Final = 100
-"""Of a line in Markdown and in a notebook."""
+"""The width of a line in Markdown and in a notebook."""
 
 _MARKS: Final = ("\x00", "\x01")
 """Signs that no visible text holds."""
@@ -640,7 +640,7 @@ def _heading(text: str, width: int, rule: str) -> Iterator[str]:
 
 
 def _text(label: str, text: str, width: int) -> Iterator[str]:
-    """A text with its label, in one line where it fits; nothing without a text."""
+    """Format a text with its label, in one line if it fits; return nothing without a text."""
     label = visible_line(label)
     if text and "\n" not in text and cell_len(label) + cell_len(text) + 4 <= width:
         yield f"  {label}: {text}"
@@ -674,7 +674,7 @@ def _vote_in_words(vote: VoteView) -> str:
 
 
 def _marked(vote: VoteView, marks: tuple[str, str]) -> str:
-    """The reply with marks around the place that was read."""
+    """Return the reply with marks around the label that was read."""
     reply = vote.reply or ""
     if vote.read_at is None:
         return visible(reply)

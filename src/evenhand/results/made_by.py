@@ -1,4 +1,4 @@
-"""How a result was made: digits that two results are compared by, and the run that makes it again.
+"""The origin of a result: digits by which two results are compared, and the run that makes it again.
 
 The parameters of a result hold digits that stand for the judges, the prompts and what was shown of each row, computed
 when judges are asked (:mod:`evenhand.judging.run`). The names of the models are those that the replies
@@ -35,7 +35,7 @@ from evenhand.results.notes import LIMITS
 from evenhand.version import __version__
 
 DIGITS: Final = 8
-"""Of what was shown of one row."""
+"""The number of digits per row."""
 
 NOTHING: Final = "." * DIGITS
 """In place of a row without shown texts."""
@@ -73,7 +73,7 @@ _PLAIN: Final = json.JSONEncoder(sort_keys=True, default=str)
 
 
 def digest(*parts: object, digits: int = 12) -> str:
-    """Hexadecimal digits that stand for these plain values.
+    """Return hexadecimal digits that stand for these plain values.
 
     >>> digest("a", {"b": 1}) == digest("a", {"b": 1}), digest("a") == digest("b")
     (True, False)
@@ -83,23 +83,23 @@ def digest(*parts: object, digits: int = 12) -> str:
 
 
 def in_a_row(rows: Mapping[int, str]) -> str:
-    """The digits of each row, one after the other."""
+    """Join the digits of the rows, one after the other."""
     return "".join(rows.get(row, NOTHING) for row in range(max(rows) + 1))
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """By what a result was made.
+    """The judges, prompts, criteria and options that made a result.
 
     Attributes:
         judges: The names of the judges.
-        judge: Digits for all that the engines say of themselves: server, model, sampling.
-        models: As the replies name them, with versions where servers tell them.
+        judge: Digits for all parameters of the engines: server, model, sampling.
+        models: The models that the replies name, with versions if servers report them.
         prompts: Digits for the templates that were used, and the cases that are shown first.
-        criteria: Digits for what was judged by.
-        options: How the judges were asked, and how votes become scores.
-        anchors: Digits for the labels of people that the result holds, and the rows that they are of.
-        shown: Whose response -> eight digits for each row, which stand for it and for what was shown with it.
+        criteria: Digits for the criteria.
+        options: The options by which judges were asked, and by which votes become scores.
+        anchors: Digits for the labels of people that the result holds, and their rows.
+        shown: System -> eight digits for each row, which stand for its response and the texts shown with it.
     """
 
     judges: tuple[str, ...]
@@ -115,13 +115,13 @@ class Fingerprint:
     def of(
         cls, judged: Mapping[str, Any], said: Mapping[str, Any], models: Iterable[str], labels: Sequence[object]
     ) -> Fingerprint:
-        """That of a result.
+        """Return the fingerprint of a result.
 
         Args:
-            judged: What was judged, as plain JSON.
+            judged: The criteria and systems, as plain JSON.
             said: The parameters.
-            models: As the replies name them.
-            labels: Those of people that the result holds, with the questions that they answer.
+            models: The models as the replies name them.
+            labels: The labels of people that the result holds, with the questions that they answer.
         """
         held = said.get("fingerprint", {})
         by = {name: value for name, value in judged.items() if name not in {"systems", "notes"}}
@@ -137,18 +137,18 @@ class Fingerprint:
         )
 
     def shown_of(self, row: int, names: Sequence[str]) -> str | None:
-        """The digits for what was shown of a row; None where nothing is known of it.
+        """Return the digits for the texts shown of a row; None if they are not known.
 
         Args:
-            row: Of the data.
-            names: Whose responses; if results know no systems, those of all.
+            row: The row of the data.
+            names: The systems; all if results know no systems.
         """
         chosen = [name for name in names if name in self.shown] or list(self.shown)
         digits = [self.shown[name][row * DIGITS : (row + 1) * DIGITS] for name in chosen]
         return "".join(digits) if any(each not in {NOTHING, ""} for each in digits) else None
 
     def changes(self, other: Fingerprint) -> tuple[str, ...]:
-        """What was not the same when the other result was made: the judge, its version, prompts, criteria, options."""
+        """Return the differences from another result: the judge, its version, prompts, criteria, options."""
         found = []
         if self.judges != other.judges:
             found.append(f"judge ({_named(self.judges)} → {_named(other.judges)})")
@@ -167,7 +167,7 @@ class Fingerprint:
         return tuple(found)
 
     def unknown(self, other: Fingerprint) -> str | None:
-        """Why it cannot be told whether all else was the same; None where it can."""
+        """Return why it is not known whether all else was the same; None if it is known."""
         missing = [each.judge for each in (self, other) if isinstance(each.judge, Missing)]
         return missing[0].reason if missing else None
 
@@ -181,7 +181,7 @@ def _differ(one: str | Missing, other: str | Missing) -> bool:
 
 
 def _options(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The options by their names, those of grid and flow among them."""
+    """Yield the options by their names, those of grid and flow among them."""
     for name, value in parameters.items():
         if isinstance(value, Mapping) and name in {"grid", "flow"}:
             yield from _options(value)
@@ -192,11 +192,11 @@ def _options(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def notes_on_changes(
     one: Fingerprint, other: Fingerprint, rows: Iterable[tuple[int, int, Sequence[str]]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a comparison of two results must say of how they were made, in sentences, and in short.
+    """Return the notes on how the two results of a comparison were made, in sentences, and in short.
 
     Args:
-        one: Of the first.
-        other: Of the second.
+        one: The fingerprint of the first.
+        other: The fingerprint of the second.
         rows: What is compared: the row in the data of the first, that of the second, and whose responses.
     """
     changed = one.changes(other)
@@ -235,18 +235,18 @@ JOBS: Final[Mapping[str, str]] = {
 
 LEFT_OUT: Final = "left_out"
 DEMO: Final = "demo"
-"""What the data that ship with evenhand are called, where no file has this name."""
+"""The name of the data that ship with evenhand, unless a file has this name."""
 
 WRITTEN: Final = frozenset({"out", "report", "tables", "run_file", "stream_to"})
 PATHS: Final = frozenset({"data", "journal", "examples"}) | WRITTEN
 PATHS_OF_LABELS: Final = frozenset({"gold", "data"})
-"""What names a file."""
+"""The options that name a file."""
 
 REFERENCES: Final = frozenset({"criteria", "rubric", "checklist"})
-"""What may name one."""
+"""The options that may name a file."""
 
 NOT_KEPT: Final = ("dry_run", "progress")
-"""What changes no result."""
+"""The options that change no result."""
 
 
 def remembers(function: Function) -> Function:
@@ -262,7 +262,7 @@ def remembers(function: Function) -> Function:
 
 
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function was given, as the mapping of a run file with absolute paths."""
+    """Return the arguments of a function, as the mapping of a run file with absolute paths."""
     said: dict[str, Any] = {"job": job}
     left_out, redacted = [], redactor()
     for name, value in given.items():
@@ -278,7 +278,7 @@ def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - what a file can say
-    """A value as a file says it.
+    """Convert a value to plain data for a file.
 
     Raises:
         TypeError: If it cannot, or should not: it looks like a key.
@@ -301,7 +301,7 @@ def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401
 
 
 def _place(value: object) -> str:
-    """The path of a file.
+    """Return the path of a file.
 
     Raises:
         TypeError: If it is none: rows in memory, or a pipe, which is read once.
@@ -312,7 +312,7 @@ def _place(value: object) -> str:
 
 
 def absolute(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A run whose paths are relative to a folder, with absolute ones."""
+    """Return a run with absolute paths instead of paths relative to a folder."""
 
     def of_path(text: str) -> str:
         return os.path.abspath(folder / expanded(text))  # noqa: PTH100 - links stay as they are
@@ -327,7 +327,7 @@ def absolute(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def relative(run: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A run with paths relative to a folder, where they have more in common with it than the root."""
+    """Return a run with paths relative to a folder, if they share more with it than the root."""
     base = os.path.abspath(folder)  # noqa: PTH100 - as above
 
     def of_path(text: str) -> str:
@@ -368,7 +368,7 @@ def _is_no_path(name: str, value: str, folder: Path) -> bool:
 
 
 def run_yaml(run: Mapping[str, Any], folder: Path) -> str:
-    """A run as the text of a run file that lies in a folder."""
+    """Return a run as the text of a run file in a folder."""
     text = yaml_text({name: value for name, value in relative(run, folder).items() if name != LEFT_OUT})
     why = "left out, as no file can say it, or it may be secret; give it here"
     left_out = "".join(f"# {name}: {why}\n" for name in run.get(LEFT_OUT, ()))
@@ -386,7 +386,7 @@ def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
 
 
 def yaml_text(data: Mapping[str, Any]) -> str:
-    """Plain data as YAML; what is in a list or mapping of values alone stands in one line, where it fits into one."""
+    """Format plain data as YAML; a list or mapping of values alone stands in one line, if it fits into one."""
     text = io.StringIO()
     for name, value in data.items():
         yaml = YAML(pure=True)

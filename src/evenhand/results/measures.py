@@ -57,12 +57,12 @@ class Measure:
     """One number of a result.
 
     Attributes:
-        name: Under which it is reported; empty for the score that the others are about.
-        value: A number, an estimate with its interval, or why there is none.
-        kind: What it is.
-        always: Whether unitxt is given NaN where it is missing; else the score is left out.
-        bounds: Those that lead, where too many votes are unscored for the value to do so.
-        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
+        name: The name under which it is reported; empty for the score that the others are about.
+        value: A number, an estimate with its interval, or the reason why there is none.
+        kind: The kind of the value.
+        always: Whether unitxt is given NaN if it is missing; else the score is left out.
+        bounds: The bounds that lead, if too many votes are unscored for the value to do so.
+        p_value: The p-value of the test that a difference is 0, corrected over all tests; None without a test.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Measure:
 
     @property
     def estimate(self) -> float | None:
-        """The number without its interval; None where it is missing."""
+        """The number without its interval; None if it is missing."""
         if isinstance(self.value, Missing):
             return None
         return float(self.value) if isinstance(self.value, (int, float)) else self.value.estimate
@@ -102,17 +102,17 @@ def measure(
     only: Collection[str] | None = None,
     bounds: str | None = None,
 ) -> Any:  # noqa: ANN401 - the type of the field
-    """A field of a frozen result that is a measure.
+    """Declare a field of a frozen result that is a measure.
 
     Its value is a number, an estimate with an interval, or :class:`~evenhand.numbers.Missing`; a mapping stands for a
     measure of each entry (``<name>_<key>``), and a result for its own measures.
 
     Args:
-        kind: What it is.
-        name: Under which it is reported; the field's own by default, and the score itself if it is empty.
-        always: Give unitxt NaN where it is missing, instead of leaving it out.
+        kind: The kind of the number.
+        name: The name under which it is reported; the field's own by default, and the score itself if it is empty.
+        always: Give unitxt NaN if it is missing, instead of leaving it out.
         shares: The mapping counts; report what share of all each entry is.
-        only: Which fields of a result are meant; all by default.
+        only: The fields of a result that are meant; all by default.
         bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
             fields to them. A score that a condition can name and that unscored votes could move has some.
     """
@@ -120,7 +120,7 @@ def measure(
 
 
 def known(value: T | None, reason: str) -> T | Missing:
-    """The value, or why there is none.
+    """Return the value, or why there is none.
 
     >>> known(None, "no instance has a score")
     Missing(reason='no instance has a score')
@@ -129,7 +129,7 @@ def known(value: T | None, reason: str) -> T | Missing:
 
 
 def measures_of(result: object, only: Collection[str] | None = None) -> Iterator[Measure]:
-    """The measures that a result declares, in the order of its fields; fields that are None are left out.
+    """Yield the measures that a result declares, in the order of its fields; fields that are None are left out.
 
     Args:
         result: With declared measures.
@@ -166,7 +166,7 @@ def _joined(*names: str) -> str:
 
 
 def _consumed(usage: Usage) -> dict[str, float]:
-    """What calls consumed, as it is reported; the cost only where a price is known."""
+    """Return the consumption of calls as it is reported; the cost only if a price is known."""
     amounts: dict[str, float] = {
         "calls": usage.calls,
         "cached_calls": usage.cached,
@@ -179,7 +179,7 @@ def _consumed(usage: Usage) -> dict[str, float]:
 def scores_of(
     result: object, prefix: str = "", *, with_intervals: bool = True, only: Collection[str] | None = None
 ) -> dict[str, float]:
-    """The measures of a result under the names that unitxt shows: ``<prefix>_<name>``, ``…_ci_low`` and ``…_ci_high``.
+    """Return measures under the names that unitxt shows: ``<prefix>_<name>``, ``…_ci_low`` and ``…_ci_high``.
 
     Args:
         result: With declared measures.
@@ -216,7 +216,7 @@ def names_of(result: type, prefix: str = "", only: Collection[str] | None = None
 
 
 def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> dict[str, float]:
-    """One measure under unitxt's names; NaN, the only sign of nothing that unitxt knows, where it is missing."""
+    """Return one measure under unitxt's names; NaN if it is missing, as unitxt knows no other sign for this."""
     value = shown.value
     if isinstance(value, Missing):
         return {name: math.nan} if shown.always else {}
@@ -227,7 +227,7 @@ def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> 
 
 
 def format_value(value: HasLimits | float | Missing | None, kind: Kind) -> str:
-    """A number as a table shows it; a dash where it is missing.
+    """Format a number for a table; a dash if it is missing.
 
     >>> format_value(0.25, "share"), format_value(1200, "count"), format_value(Missing("no votes"), "score")
     ('25 %', '1,200', '–')
@@ -259,10 +259,10 @@ class Column:
     """A column of a table of results.
 
     Attributes:
-        header: What stands above it.
-        shown: The name of the field (a count, unless it is declared a measure), or what makes the cell of a result.
-        optional: Leave the column out where no result has anything to say in it, or only a count of 0.
-        limits: Show the interval of an estimate too.
+        header: The header of the column.
+        shown: The name of the field (a count, unless it is declared a measure), or a function that makes the cell.
+        optional: Whether to leave the column out if no result has an entry in it, or only a count of 0.
+        limits: Whether to show the interval of an estimate too.
     """
 
     header: str
@@ -271,7 +271,7 @@ class Column:
     limits: bool = True
 
     def cell(self, result: object) -> str:
-        """What stands in it for one result."""
+        """Format the cell of one result."""
         if callable(self.shown):
             return self.shown(result)
         value = getattr(result, self.shown)
@@ -282,12 +282,12 @@ class Column:
 
 
 def score_column(name: str, results: Iterable[object], *, level: float, spread: str = "spread") -> Column:
-    """The scores of results with their intervals, and with the spread of their draws where something was drawn again.
+    """Return the column of scores with intervals, and with the spread of draws if something was drawn again.
 
     Args:
-        name: Of the score, which heads the column.
-        results: What is shown.
-        level: Of the intervals.
+        name: The name of the score, which heads the column.
+        results: The results that are shown.
+        level: The level of the intervals.
         spread: The field that holds the spread.
     """
     drawn = any(getattr(each, spread) for each in results)
@@ -296,7 +296,7 @@ def score_column(name: str, results: Iterable[object], *, level: float, spread: 
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - a result with a score and its bounds
-    """The score of a result with its interval, or its bounds where these lead."""
+    """Format the score of a result with its interval, or its bounds if these lead."""
     return format_score(result.score, result.unscored_bounds)
 
 
@@ -309,13 +309,13 @@ def measures_table(
     *,
     kind: str = "",
 ) -> TextTable:
-    """A table with a row for each result.
+    """Return a table with a row for each result.
 
     Args:
         title: Above the table.
         labels: The headers of what names a result.
         results: By their names, or with them where names do not tell results apart.
-        columns: What is shown of each.
+        columns: The columns of each.
         notes: Sentences beneath the table.
         kind: The short name by which it is asked for, such as ``scores``.
     """
@@ -329,7 +329,7 @@ def measures_table(
 
 
 def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a result holds it
-    """A result, or a part of one, as plain JSON. It has neither NaN nor infinity: they are null, as what is missing.
+    """Return a result, or a part of one, as plain JSON. NaN and infinity become null, as missing numbers do.
 
     Args:
         value: The result.
@@ -349,7 +349,7 @@ def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a r
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - as above
-    """What saved files hold of plain values: JSON that every reader accepts, in which NaN and infinity are null.
+    """Return plain values as saved files hold them: JSON for every reader, in which NaN and infinity are null.
 
     >>> as_json({"low": -math.inf, "name": "é"})
     '{"low": null, "name": "é"}'
@@ -368,11 +368,11 @@ class UnscoredCounts:
 
     Attributes:
         votes: Votes asked for; a question that recorded votes do not cover (``not_asked``) is not one.
-        unscored_votes: Those that are unscored.
+        unscored_votes: The unscored votes.
         rows: Rows of the data with an unscored vote.
-        verdicts: Questions.
-        unscored_verdicts: Those whose verdict is unscored.
-        reasons: Reason -> unscored votes.
+        verdicts: The number of questions.
+        unscored_verdicts: Questions whose verdict is unscored.
+        reasons: Reason -> number of unscored votes.
     """
 
     votes: int = measure("count", name="num_asked_votes")
@@ -454,14 +454,14 @@ class Finding:
     """One number of a result.
 
     Attributes:
-        name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
-        of: Whose it is: a system, two systems (the second is subtracted or beaten), or nothing for the whole.
-        value: A number, an estimate with its interval, or why there is none.
-        kind: What kind of number, by which it is written.
-        n: On how many rows, contests or items it rests; None where that is not counted.
-        unscored: How many of the votes that it is made of are unscored; None where that is not counted.
-        bounds: Those that lead, where too many votes are unscored for the value to do so.
-        p_value: Of the test that a difference is 0, corrected over all that were tested; None without a test.
+        name: The name: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
+        of: A system, two systems (the second is subtracted or beaten), or nothing for the whole.
+        value: A number, an estimate with its interval, or the reason why there is none.
+        kind: The kind of number, by which it is written.
+        n: The number of rows, contests or items behind it; None if that is not counted.
+        unscored: The number of its votes that are unscored; None if that is not counted.
+        bounds: The bounds that lead, if too many votes are unscored for the value to do so.
+        p_value: The p-value of the test that a difference is 0, corrected over all tests; None without a test.
     """
 
     name: str
@@ -489,15 +489,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a result has measured of one system, pair, or the whole.
+    """The measures of a result for one system, one pair, or the whole.
 
     Attributes:
-        name: Of the score that the measures are about; what is the score itself stands under this name alone. Empty
-            where each measure has a name of its own.
-        of: As :attr:`Finding.of`.
+        name: The name of the score that the measures are about; the score itself has this name alone. Empty if each
+            measure has a name of its own.
+        of: The same as :attr:`Finding.of`.
         measured: A result with declared measures, or one number.
-        n: As :attr:`Finding.n`.
-        unscored: As :attr:`Finding.unscored`.
+        n: The same as :attr:`Finding.n`.
+        unscored: The same as :attr:`Finding.unscored`.
     """
 
     name: str
@@ -507,7 +507,7 @@ class Reported:
     unscored: UnscoredCounts | None = None
 
     def findings(self) -> Iterator[Finding]:
-        """One a number."""
+        """Return one finding per number."""
         if isinstance(self.measured, Measure):
             yield self._finding(self.measured)
             return
@@ -523,7 +523,7 @@ class Reported:
 
 
 def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
-    """The shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
+    """Return the shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
     prefix = f"{name}." if name else ""
     yield Finding(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
     yield Finding(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
@@ -532,14 +532,15 @@ def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...
 def leading_bounds(
     difference: Interval | None, low: float | None, high: float | None, *, n: int, set_aside: int
 ) -> UnscoredBounds | None:
-    """The bounds of a difference that lead, where unscored votes could make its mean misleading; None where it leads.
+    """Return the leading bounds of a difference, if unscored votes could make its mean misleading; else None.
 
     Args:
         difference: Over the rows that both have a score on.
         low: The least that is possible if every vote had been scored.
         high: The greatest.
-        n: How many rows both have a score on.
-        set_aside: On how many only one has; the interval around the bounds goes as far beyond them as the difference's.
+        n: The number of rows on which both have a score.
+        set_aside: The number of rows on which only one has; the interval around the bounds extends as far beyond them
+            as the difference's.
     """
     if difference is None or low is None or high is None or mean_leads(difference, low, high):
         return None
@@ -557,16 +558,16 @@ def reported_difference(
     bounds: UnscoredBounds | None = None,
     p_value: float | None = None,
 ) -> Iterator[Reported]:
-    """How far the first of two stands above the second, and the second above the first.
+    """Yield the difference of the first of two from the second, and of the second from the first.
 
     Args:
-        name: Of what they differ in, such as ``relevance.difference``.
+        name: The name of the score that differs, such as ``relevance.difference``.
         of: The two.
-        difference: That of the second from the first; None where there is none.
+        difference: The difference of the second from the first; None if there is none.
         reason: Why there is none.
         n: Rows that both have a score on.
-        bounds: Those of the difference of the second from the first, where too many votes are unscored for it to lead.
-        p_value: Of the test that there is no difference, corrected over all pairs; None without a test.
+        bounds: The bounds of the difference, if too many votes are unscored for it to lead.
+        p_value: The p-value of no difference, corrected over all pairs; None without a test.
     """
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
@@ -585,11 +586,11 @@ class Outcome:
 
     Attributes:
         instance: The row of the data.
-        questions: Those that it is made of: one, or all those of a rubric or checklist.
-        score: In the units of the criterion; None where it is unscored, or does not apply.
-        selected: The label that was selected, where the score is that of one question.
-        na: It does not apply.
-        cluster: What the row belongs to; None where rows do not depend on each other.
+        questions: The questions behind the score: one, or all those of a rubric or checklist.
+        score: The score in the units of the criterion; None if it is unscored, or does not apply.
+        selected: The label that was selected, if the score is that of one question.
+        na: Whether the question does not apply.
+        cluster: The cluster of the row; None if rows are independent.
     """
 
     instance: int
@@ -601,7 +602,7 @@ class Outcome:
 
     @classmethod
     def of_verdict(cls, question: QuestionName, verdict: Verdict, cluster: str | None) -> Outcome:
-        """That of a verdict on one question."""
+        """Return the outcome of a verdict on one question."""
         return cls(
             question[0], (question,), verdict.aggregated_value, verdict.selected_label, na=verdict.na, cluster=cluster
         )
@@ -612,13 +613,13 @@ class Outcomes:
     """One score of one system over the rows of the data.
 
     Attributes:
-        system: Whose; empty where a result knows no systems.
-        criterion: What it is a score of: a criterion, a rubric, a checklist, an item, or a comparison.
+        system: The system; empty if a result knows no systems.
+        criterion: The subject of the score: a criterion, a rubric, a checklist, an item, or a comparison.
         rows: One per row, or for winrates one per contest.
         bounds: The least and the greatest score.
-        labels: What can be selected, but for NA; empty where the score is made of several questions.
-        values: Of the labels; None for those of a nominal criterion.
-        part_of: The rubric or checklist that it is a part of; None where it stands for itself.
+        labels: The labels that can be selected, without NA; empty if the score is made of several questions.
+        values: The values of the labels; None for those of a nominal criterion.
+        part_of: The rubric or checklist that it is a part of; None if it is not a part.
     """
 
     system: str
@@ -633,7 +634,7 @@ class Outcomes:
     def by(
         cls, criterion: Criterion, rows: Sequence[Outcome], *, system: str = "", part_of: str | None = None
     ) -> Outcomes:
-        """Those of one criterion."""
+        """Return the outcomes of one criterion."""
         offered = [option for option in criterion.options if not option.na]
         return cls(
             system,
@@ -647,7 +648,7 @@ class Outcomes:
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
-        """Shape (n rows): the scores, NaN where there is none."""
+        """Shape (n rows): the scores, NaN if there is none."""
         return np.array([np.nan if row.score is None else row.score for row in self.rows], dtype=float)
 
     @cached_property
@@ -658,5 +659,5 @@ class Outcomes:
 
     @cached_property
     def clusters(self) -> list[Hashable]:
-        """What each row belongs to: its cluster, or else the row of the data."""
+        """The cluster of each row, or else the row of the data."""
         return [("row", row.instance) if row.cluster is None else row.cluster for row in self.rows]

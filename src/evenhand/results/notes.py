@@ -18,22 +18,22 @@ LIMITS: Final = ("max_calls", "max_cost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What the engines of a run that send something were asked, and what it cost.
+    """The requests and the cost of a run's engines, without those that send nothing.
 
     Attributes:
         bought: Replies newly bought.
-        requests: Requests sent, retries and calls that failed included.
-        cost: US dollars that the replies cost, at least where some are unreported; None where no price is known.
+        requests: Requests sent, including retries and calls that failed.
+        cost: US dollars that the replies cost, a lower limit if some are unreported; None if no price is known.
         from_journal: Replies that the journal held, or that another request was asking for already.
         wasted: Replies bought that made no vote.
-        wasted_cost: US dollars that these cost; None where no price is known.
+        wasted_cost: US dollars that wasted replies cost; None if no price is known.
         lost: Requests that brought no reply and may have been billed.
         unreported: Replies whose usage the server did not report, or reported with fewer tokens than their texts have.
-        calls_left: Of ``max_calls``, in replies; None without.
-        cost_left: Of ``max_cost``, in US dollars, less what is reserved; None without.
-        cost_reserved: Of ``max_cost``, US dollars that the lost requests may have cost, and the unreported replies
-            beyond their cost; None without.
-        cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
+        calls_left: The rest of ``max_calls``, in replies; None without.
+        cost_left: The rest of ``max_cost``, in US dollars, without reserved amounts; None without.
+        cost_reserved: The part of ``max_cost``, in US dollars, that the lost requests may have cost, and the unreported
+            replies beyond their cost; None without.
+        cached_tokens: Prompt tokens of newly bought replies that the servers' own caches held, if reported.
         unscored_from_journal: Unscored votes whose replies all came from the journal.
     """
 
@@ -53,12 +53,12 @@ class Spending:
 
     @classmethod
     def nothing(cls) -> Self:
-        """Of everything nothing."""
+        """Return the spending of a run that sent nothing."""
         return cls(**{field.name: 0 for field in fields(cls)})
 
     @classmethod
     def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
-        """What the votes say; None where no engine was asked that sends anything.
+        """Sum up the spending of votes; None if no engine was asked that sends anything.
 
         Args:
             votes: All of a run.
@@ -123,10 +123,10 @@ class Spending:
 
 
 def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str, ...]:
-    """What is said of this beneath a result; nothing where nothing was sent and nothing held back.
+    """Return the note on the spending beneath a result; nothing if nothing was sent and nothing held back.
 
     Args:
-        spent: What was bought.
+        spent: The spending of the run.
         reasons: Why votes selected nothing.
     """
     held_back = (said for reason, said in _HELD_BACK.items() if reason in reasons)
@@ -140,7 +140,7 @@ _HELD_BACK: Final = {
 
 
 def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
-    """How many votes and verdicts are unscored, and why, beneath a table; nothing where all are scored.
+    """Return the note on unscored votes and verdicts beneath a table, with reasons; nothing if all are scored.
 
     >>> one = {"refusal": 2, "empty": 1}
     >>> unscored_note(UnscoredCounts(votes=9, unscored_votes=3, rows=3, verdicts=9, unscored_verdicts=3, reasons=one))
@@ -150,7 +150,7 @@ def unscored_note(counts: UnscoredCounts) -> tuple[str, ...]:
 
 
 def could_stop_early(parameters: Mapping[str, Any]) -> bool:
-    """Whether a table's parameters say that draws could stop early."""
+    """Return whether a table's parameters say that draws could stop early."""
     grid = parameters.get("grid", {})
     return bool(grid.get("stop_early")) and grid["samples"] > 1
 
@@ -162,7 +162,7 @@ BASELINE = (
 
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.verdict`)."""
+    """Return the note on measures that do not use all draws, if these could stop early (`aggregation.verdict`)."""
     if not could_stop_early(parameters):
         return ()
     said = (
@@ -174,10 +174,10 @@ def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
-    """What it means that bounds stand in the place of a score; nothing where none do.
+    """Return the note that explains bounds in the place of a score; nothing if there are none.
 
     Args:
-        leading: What was scored -> its bounds, where these lead.
+        leading: Name of a score -> its bounds, if these lead.
     """
     named = [name for name, bounds in leading.items() if bounds is not None]
     if not named:
@@ -191,7 +191,7 @@ def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...
 
 
 def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:
-    """What the baseline is, where it is among the judges."""
+    """Return the note that explains the baseline, if it is among the judges."""
     if not any("baseline" in judge for judge in judges):
         return ()
     return (BASELINE,)
@@ -201,7 +201,7 @@ def spread_note(spreads: Iterable[object]) -> tuple[str, ...]:
     """Explain ± after a score; nothing if there is no spread.
 
     Args:
-        spreads: Of the scores shown: each is missing where nothing was drawn again.
+        spreads: The spreads of the scores shown; each is missing if nothing was drawn again.
     """
     if not any(spreads):
         return ()

@@ -21,9 +21,9 @@ def offline_page(package: str, name: str, **values: object) -> str:
     """Return a page of a package's folder ``page``, with its style and script and a policy that allows nothing else.
 
     Args:
-        package: Whose.
-        name: Of the page: ``<name>.html.j2``, ``<name>.css`` and ``<name>.js``.
-        **values: What the template is filled with, in addition to ``style``, ``script`` and their hashes.
+        package: The package with the page.
+        name: The name of the page: ``<name>.html.j2``, ``<name>.css`` and ``<name>.js``.
+        **values: The values of the template's fields, in addition to ``style``, ``script`` and their hashes.
     """
     style, script = (_part(package, f"{name}.{ending}") for ending in ("css", "js"))
     text: str = _template(package, f"{name}.html.j2").render(
@@ -51,7 +51,7 @@ def data_element(name: str, data: object) -> Markup:
 
 
 def within_page(text: str) -> Markup:
-    """JSON in which nothing ends the element that holds it: without the signs that HTML obeys."""
+    """Return JSON that cannot end the element that holds it: without the signs that HTML obeys."""
     escaped = text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
     return Markup(escaped)  # noqa: S704 - escaped as JSON, which entities would not be
 

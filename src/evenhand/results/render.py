@@ -1,9 +1,9 @@
 """The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV.
 
-Whatever a name, a label or a reply contains is shown and not obeyed: by a terminal, a viewer, or a spreadsheet. In a
-terminal no number is cut or wrapped. What gives way, in this order: heads and texts wrap; names are shortened in the
-middle, with a legend; columns go into further tables, which repeat what names a row; and where a number has no room
-next to a name, each row becomes a list. A number wider than the terminal still stands whole on its line.
+A terminal, a viewer or a spreadsheet shows any control character or markup of a name, a label or a reply, and does not
+obey it. In a terminal no number is cut or wrapped. A table that is too wide changes in this order: headers and texts
+wrap; names are shortened in the middle, with a legend; columns move to further tables, which repeat the names of the
+rows; and if a number has no room next to a name, each row becomes a list. A number wider than the terminal stays whole.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from evenhand.visible import visible, visible_line
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Headers, rows of texts, and what must be said beneath them.
+    """Headers, rows of texts, and the notes beneath them.
 
     It holds its texts as they may be shown; see :mod:`evenhand.visible`.
 
     Attributes:
-        title: Above the table.
+        title: The title above the table.
         headers: One per column.
-        rows: As wide as the headers.
+        rows: The rows, as wide as the headers.
         notes: Sentences beneath the table.
-        kind: The short name by which it is asked for, such as ``scores``.
-        naming: How many columns, the first ones, name what a row is about.
+        kind: The short name of the table, such as ``scores``.
+        naming: The number of columns, from the first, that name the subject of a row.
     """
 
     title: str
@@ -59,12 +59,12 @@ class TextTable:
         object.__setattr__(self, "notes", tuple(map(visible_line, self.notes)))
 
     def with_column(self, header: str, cells: Sequence[str]) -> Self:
-        """The table with a column more at its right."""
+        """Return the table with one more column on its right."""
         rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
         return replace(self, headers=(*self.headers, header), rows=rows)
 
     def turned(self, corner: str) -> Self:
-        """The table with a row for each column, and a column for each row, headed by what the row began with.
+        """Return the table with rows and columns exchanged; the new headers are the first cells of the old rows.
 
         Args:
             corner: The header of the first column.
@@ -73,7 +73,7 @@ class TextTable:
         return replace(self, headers=(corner, *(row[0] for row in self.rows)), rows=tuple(turned), naming=1)
 
     def to_markdown(self) -> str:
-        """A pipe table with its title and notes."""
+        """Return a pipe table with its title and notes."""
         lines = [f"**{as_markdown(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
         lines += [_pipe_row(row) for row in self.rows]
         for note in self.notes:
@@ -81,7 +81,7 @@ class TextTable:
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
-        """A table element with a caption, and the notes as paragraphs."""
+        """Return a table element with a caption, and the notes as paragraphs."""
         head = "".join(f"<th>{html.escape(header)}</th>" for header in self.headers)
         body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in self.rows)
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
@@ -89,7 +89,7 @@ class TextTable:
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
     def to_latex(self) -> str:
-        """A ``table`` environment with a caption and rules of the package booktabs, the notes beneath it."""
+        """Return a ``table`` environment with a caption and rules of the package booktabs, the notes beneath it."""
         columns = "l" + "r" * (len(self.headers) - 1)
         lines = [r"\begin{table}", r"\centering", rf"\caption{{{_as_latex(self.title)}}}"]
         lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(self.headers), r"\midrule"]
@@ -99,7 +99,7 @@ class TextTable:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
-        """The headers and rows as CSV, without title and notes.
+        """Return the headers and rows as CSV, without title and notes.
 
         A text that a spreadsheet would take for a formula (it begins with =, +, -, @ or a tab, and is no number) has an
         apostrophe before it. Readers of data take such a cell as it stands: results are read again from what ``save``
@@ -108,7 +108,7 @@ class TextTable:
         return "".join(",".join(map(_csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
 
     def to_terminal(self, *, width: int | None = None) -> str:
-        """The table with box-drawing lines, in a layout that fits: no number is cut or wrapped.
+        """Return the table with box-drawing lines, in a layout that fits: no number is cut or wrapped.
 
         Args:
             width: In cells; by default what :func:`~evenhand.results.render.terminal_width` finds.
@@ -159,22 +159,22 @@ _COMMAND: Final = "    "
 
 
 class PrintedTables(ABC):
-    """A result that prints as tables of texts; what they say is its own matter."""
+    """A result that prints as tables of texts; subclasses provide the tables."""
 
     @abstractmethod
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The tables as texts."""
+        """Return the tables as texts."""
 
     def further_tables(self) -> tuple[TextTable, ...]:
-        """Tables too large to be printed unasked; the writers give them by their kind."""
+        """Return tables too large to be printed by default; the writers give them by their kind."""
         return ()
 
     def closing_notes(self) -> tuple[str, ...]:
-        """What must be said beneath all tables."""
+        """Return the notes beneath all tables."""
         return ()
 
     def tables(self, kind: str | None = None) -> tuple[TextTable, ...]:
-        """The tables that are printed, or the one of a kind: ``scores``, ``differences``, ``matrix`` and so on.
+        """Return the tables that are printed, or the one of a kind: ``scores``, ``differences``, ``matrix`` and so on.
 
         Where several tables are of one kind, the second is called ``measures-2``, and so on.
 
@@ -194,7 +194,7 @@ class PrintedTables(ABC):
         return (named[kind],)
 
     def to_terminal(self, kind: str | None = None, *, width: int | None = None) -> str:
-        """The tables as they are printed, in a layout that fits: no number is cut or wrapped.
+        """Return the tables as they are printed, in a layout that fits: no number is cut or wrapped.
 
         Args:
             kind: Of one table, without what is said beneath all; see :meth:`tables`.
@@ -206,26 +206,26 @@ class PrintedTables(ABC):
         return "\n".join([*shown, *(closing if kind is None else ())])
 
     def to_markdown(self, kind: str | None = None) -> str:
-        """The tables in Markdown, or the one of a kind (see :meth:`tables`)."""
+        """Return the tables in Markdown, or the one of a kind (see :meth:`tables`)."""
         notes = map(as_paragraph, self._closing()) if kind is None else ()
         return "\n".join([*(table.to_markdown() for table in self.tables(kind)), *notes])
 
     def to_html(self, *, kind: str | None = None) -> str:
-        """The tables as HTML, or the one of a kind (see :meth:`tables`)."""
+        """Return the tables as HTML, or the one of a kind (see :meth:`tables`)."""
         notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()] if kind is None else []
         return styled("".join([*(table.to_html() for table in self.tables(kind)), *notes]))
 
     def to_page(self, title: str) -> str:
-        """A file of the tables alone, for a browser."""
+        """Write a file of the tables alone, for a browser."""
         head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{html.escape(visible_line(title))}</title>'
         return f"{head}\n{PrintedTables.to_html(self)}\n"
 
     def to_latex(self, kind: str | None = None) -> str:
-        """The tables in LaTeX, for the package booktabs, or the one of a kind (see :meth:`tables`)."""
+        """Return the tables in LaTeX, for the package booktabs, or the one of a kind (see :meth:`tables`)."""
         return "\n".join(table.to_latex() for table in self.tables(kind))
 
     def to_csv(self, kind: str | None = None) -> str:
-        """The table of a kind (see :meth:`tables`) as CSV; without one, all tables, an empty line between them."""
+        """Return the table of a kind (see :meth:`tables`) as CSV; without one, all tables, separated by empty lines."""
         return "\n".join(table.to_csv() for table in self.tables(kind))
 
     def __str__(self) -> str:
@@ -261,11 +261,11 @@ _STYLE: Final = (
     ".evenhand pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em .6em;padding:.4em .6em;color:inherit;"
     "background:none;border-left:3px solid color-mix(in srgb,currentColor 30%,transparent)}"
 )
-"""Of what a notebook shows: its colours are those of the page that it stands in, light or dark, and it scrolls."""
+"""The style in a notebook: it takes the colours of the page around it, light or dark, and it scrolls."""
 
 
 def styled(body: str) -> str:
-    """HTML in a box of its own, whose style reaches nothing outside it."""
+    """Return HTML in a box of its own, whose style reaches nothing outside it."""
     return f'<div class="evenhand"><style>{_STYLE}</style>{body}</div>'
 
 
@@ -274,18 +274,18 @@ _MARKDOWN: Final = re.compile(
     r"|(?P<entity>&(?=#?\w+;))"
     r"|[`*|~]|\\(?=[!-/:-@\[-`{-~]|$)|(?<!\w)_|_(?!\w)|\](?=[(\[])"
 )
-"""What Markdown would obey: tags, entities, code, emphasis, cells, links and images, and what ends that."""
+"""Signs that Markdown would obey: tags, entities, code, emphasis, cells, links and images, and their ends."""
 _BLOCK: Final = re.compile(r"\A(\d+(?=[.)](?:\s|$))|(?=[#>=+\[-]))")
 """Where a paragraph would begin as a list, a heading, a quotation or a definition."""
 
 
 def as_markdown(text: str) -> str:
-    """Markdown that shows the text as it is."""
+    """Return Markdown that shows the text as it is."""
     return _MARKDOWN.sub(lambda sign: "&lt;" if sign["tag"] else "&amp;" if sign["entity"] else f"\\{sign[0]}", text)
 
 
 def as_paragraph(text: str) -> str:
-    """The same at the beginning of a line, where a list, a heading or a quotation could begin too."""
+    """Return the same for the start of a line, which could begin a list, a heading or a quotation too."""
     return _BLOCK.sub(r"\1\\", as_markdown(text.lstrip()))
 
 
@@ -298,11 +298,11 @@ _CSV_NUMBER: Final = re.compile(
     r"[-+](∞|\d[\d,]*(\.\d+)?)(–-?\d[\d.]*)?( ?%)?( ± \d[\d.]*)?( \[[-+<>∞\d.,% ]*\])?"
     r"(, [<>]?\d[\d.]* % of [a-z]+ affected)?"
 )
-"""As ``numbers.py`` writes one: with its interval or without, with its spread, and the bounds of a score."""
+"""A number as ``numbers.py`` writes it: with its interval or without, with its spread, and the bounds of a score."""
 
 
 def _csv_cell(cell: str) -> str:
-    """A cell that spreadsheets take for a text or a number; a few of them part cells at semicolons too."""
+    """Return a cell that spreadsheets take for a text or a number; some split unquoted cells at semicolons."""
     if _FORMULA.match(cell) and not _CSV_NUMBER.fullmatch(cell):
         cell = f"'{cell}"
     return '"' + cell.replace('"', '""') + '"' if any(sign in cell for sign in ',;"\t\n') else cell
@@ -330,7 +330,7 @@ _LIGATURES: Final = re.compile(r"(?<=[-'`,!?])(?=[-'`,])|^(?=[\[*(])")
 
 
 def _as_latex(text: str) -> str:
-    """LaTeX that shows the text as it is."""
+    """Return LaTeX that shows the text as it is."""
     parts = _LIGATURES.split(text.replace("\n", " "))
     return "{}".join("".join(_LATEX.get(sign, sign) for sign in part) for part in parts)
 
@@ -340,10 +340,10 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 UNBOUND_WIDTH = 120
-"""Of lines that go to no terminal, where ``COLUMNS`` says nothing."""
+"""The width of lines without a terminal, if ``COLUMNS`` is not set."""
 
 PAIR = " – "
-"""Between two names in one cell, each of which is shortened for itself."""
+"""The sign between two names in one cell; each name is shortened for itself."""
 
 _LEAST_WIDTH: Final = 20
 _GAP: Final = 3  # between two columns
@@ -360,7 +360,7 @@ _PHRASE: Final = (
     rf"(?<![\w.:/-])(?:p [<>=] |[<>≥≤] ?)?{_NUMBER}(?:–{_NUMBER})?(?: ?%)?(?: ± {_NUMBER})?"
     rf"(?: \[[<>]?{_NUMBER}, [<>]?{_NUMBER}\])?"
 )
-"""As ``numbers.py`` writes a number: with its sign, its unit, its spread and its interval."""
+"""A number as ``numbers.py`` writes it: with its sign, its unit, its spread and its interval."""
 _UNBROKEN: Final = re.compile(rf"{_PHRASE}|\d[\d,.]*")
 _BEGINS_AS_NUMBER: Final = re.compile(rf"\s*(?:{_PHRASE}|–(?: |$)|$)(?!.{{60}})")
 _IS_NUMBER: Final = re.compile(rf"\s*(?:(?:{_PHRASE})(?: ?/ ?)?|–)*\s*")
@@ -368,7 +368,7 @@ _LONGEST_PHRASE: Final = 200
 
 
 def terminal_width() -> int:
-    """``COLUMNS`` where it is a number above 0; else that of the terminal, and 120 where there is none.
+    """Return ``COLUMNS`` if it is a number above 0; else the width of the terminal, and 120 if there is none.
 
     A width below 20 counts as 20: there is no layout for less.
     """
@@ -398,7 +398,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _cut(line: str, fits: int) -> int:
-    """Return where a line is broken, of which ``fits`` signs fit."""
+    """Return the place to break a line if ``fits`` signs fit."""
     window = line[: fits + _LONGEST_PHRASE]
     whole = {place for found in _UNBROKEN.finditer(window) for place in range(found.start() + 1, found.end())}
     for allowed in (_after_space, _after_sign, _within_word):
@@ -421,7 +421,7 @@ def _within_word(line: str, place: int) -> bool:
 
 
 def _prefix(text: str, width: int) -> int:
-    """How many signs fit."""
+    """Return the number of signs that fit."""
     used = 0
     for place, sign in enumerate(text):
         used += cell_len(sign)
@@ -468,11 +468,11 @@ def _middle_left_out(name: str, width: int, end: float, sign: str = "…") -> st
 
 @dataclass(frozen=True, slots=True)
 class _FittedColumn:
-    """What a column needs.
+    """A column with the widths that it needs.
 
     Attributes:
-        header: Above it.
-        cells: In it.
+        header: The header of the column.
+        cells: The cells of the column.
         names: Whether its cells are names, which are shortened and do not wrap.
         widest: The width at which nothing wraps.
         narrowest: The width below which it cannot go while names are whole.
@@ -492,7 +492,7 @@ class _FittedColumn:
         object.__setattr__(self, "narrowest", max(head, folded))
 
     def lines(self, cell: str, width: int) -> list[str]:
-        """A cell at a width: of what is a number, or a name, there is one line."""
+        """Wrap a cell at a width; a number or a name stays in one line."""
         return [cell] if self.names or _BEGINS_AS_NUMBER.match(cell) else wrapped(cell, width)
 
 
@@ -501,8 +501,8 @@ class Part:
     """Some columns of a table, as wide as they will be.
 
     Attributes:
-        widths: Of each column.
-        headers: Of each column, with its lines.
+        widths: The width of each column.
+        headers: The header of each column, with its lines.
         rows: Cells with their lines.
     """
 
@@ -512,7 +512,7 @@ class Part:
 
     @property
     def width(self) -> int:
-        """Of the whole."""
+        """The width of the whole."""
         return _needed(self.widths)
 
 
@@ -521,9 +521,9 @@ class FittedTable:
     """A table as it fits.
 
     Attributes:
-        parts: The columns, side by side; none where each row is a list.
-        lists: A list of lines for each row, where no table fits.
-        legend: Name -> what it was shortened to.
+        parts: The columns, side by side; none if each row is a list.
+        lists: A list of lines for each row, if no table fits.
+        legend: Name -> its short form.
     """
 
     parts: tuple[Part, ...]
@@ -536,9 +536,9 @@ def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, widt
 
     Args:
         headers: One per column.
-        rows: As wide as the headers.
-        naming: How many columns name a row: these are repeated, and their names shortened.
-        width: Of the terminal.
+        rows: The rows, as wide as the headers.
+        naming: The number of columns that name a row: these are repeated, and their names shortened.
+        width: The width of the terminal.
     """
     cells = list(zip(*rows, strict=True)) or [()] * len(headers)
     columns = [
@@ -568,7 +568,7 @@ def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, widt
 
 
 def _are_names(cells: Iterable[str]) -> bool:
-    """Whether they are names, each of one word, or pairs of these."""
+    """Return whether cells are names, each of one word, or pairs of these."""
     return not any(" " in cell.replace(PAIR, "") for cell in cells)
 
 
@@ -578,7 +578,7 @@ def _needed(widths: Iterable[int]) -> int:
 
 
 def _greatest(fits: Callable[[int], bool], least: int, most: int) -> int | None:
-    """The greatest number between both that fits, where all that are less than one that fits do so too."""
+    """Return the greatest number from ``least`` to ``most`` that fits, if every smaller number fits too."""
     place = bisect_left(range(least, most + 1), True, key=lambda number: not fits(number))
     return least + place - 1 if place else None
 
@@ -602,7 +602,7 @@ def _parted(names: Sequence[_FittedColumn], values: Sequence[_FittedColumn], wid
 
 
 def _part(columns: Sequence[_FittedColumn], width: int) -> Part:
-    """The columns as wide as there is room: the widest give way first."""
+    """Return the columns as wide as there is room: the widest are narrowed first."""
     widest = max(each.widest for each in columns)
     widths = [each.widest for each in columns]
     while _needed(widths) > width and widest:
@@ -620,7 +620,7 @@ def _part(columns: Sequence[_FittedColumn], width: int) -> Part:
 
 
 def _list(headers: Sequence[str], row: Sequence[str], naming: int, width: int) -> Iterator[str]:
-    """What names the row, and beneath it a line for each column."""
+    """Yield the names of the row, and beneath them a line for each column."""
     if naming:
         yield from wrapped(", ".join(filter(None, row[:naming])), width)
     for header, cell in zip(headers[naming:], row[naming:], strict=True):

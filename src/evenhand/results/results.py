@@ -59,9 +59,9 @@ class Results(PrintedTables):
     (:meth:`row`), unless an entry has that name.
 
     Attributes:
-        analyse: What the way of judging makes of the votes.
-        header: What was judged, as plain JSON.
-        parameters: What made it: judges, fields, orders, rules, seed, interval level, version. To change
+        analyse: The function that makes the results of votes.
+        header: The criteria and systems that were judged, as plain JSON.
+        parameters: Judges, fields, orders, rules, seed, interval level, version. To change
             one, use :meth:`rescore`, or ``dataclasses.replace``.
         stored: The votes, in memory or on disk.
         run_file: The run that made it, as :meth:`to_run_file` writes it; None if it was filtered or scored again.
@@ -89,8 +89,8 @@ class Results(PrintedTables):
         """Make the result of these votes.
 
         Args:
-            analyse: What the way of judging makes of them.
-            header: What was judged, and the parameters.
+            analyse: The function that makes the results of them.
+            header: The criteria, systems and parameters.
             cells: The votes.
 
         Raises:
@@ -110,7 +110,7 @@ class Results(PrintedTables):
 
     @cached_property
     def analysis(self) -> Analysis:
-        """What the way of judging makes of the votes."""
+        """The results that the way of judging makes of the votes."""
         return self.analyse(self.header, self.parameters, self.stored)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -302,7 +302,7 @@ class Results(PrintedTables):
 
     @cached_property
     def spending(self) -> Spending | None:
-        """What was bought, what the journal gave, what was wasted, and what is left; None if nothing was sent."""
+        """The replies bought, cached and wasted, and the rest of the budget; None if nothing was sent."""
         return Spending.of(self.analysis.vote_columns, self.parameters)
 
     def closing_notes(self) -> tuple[str, ...]:
@@ -331,7 +331,7 @@ class Results(PrintedTables):
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """What made the result: judges, models, prompts, criteria, options, labels, and what was shown of each row."""
+        """The origin of the result: judges, models, prompts, criteria, options, labels, and the texts shown."""
         models: dict[str, None] = {}
         labels = []
         for cell in self.cells():
@@ -357,7 +357,7 @@ class Results(PrintedTables):
 
         Args:
             keep: Called with what a question was about (instance, system, …), returns whether it stays.
-            **about: What must equal a column, or be in a list of values: ``system="alder"``, ``instance=[0, 3]``,
+            **about: A value that a column must have, or a list of such values: ``system="alder"``, ``instance=[0, 3]``,
                 and if rows have ids of their own ``id="p-3"``.
 
         Raises:

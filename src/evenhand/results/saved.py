@@ -51,11 +51,11 @@ PART: Final = "part-*.parquet"
 LAYOUT: Final = 2
 MOST_RESAMPLES: Final = 10**6
 MOST_DEPTH: Final = 64
-"""Of a header; what is written here has fewer than 10."""
+"""The deepest nesting of a header; a header that is written here has fewer than 10 levels."""
 ALWAYS_HELD: Final = 10**6
 """Rows that a file may have, however small it is; beyond, no more than it has bytes."""
 VOTE_BYTES: Final = 2000
-"""Of a vote in memory."""
+"""The size of a vote in memory."""
 SHOWN_CHARACTERS: Final = 300
 
 
@@ -74,10 +74,10 @@ def write(
     Args:
         path: Ends in ``.parquet`` or ``.jsonl``.
         kind: One of :data:`KINDS`.
-        header: What was judged, how, and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file,
+        header: The criteria, the parameters and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file,
             the first line of JSON lines.
         cells: The votes.
-        rows: How many cells there are, where these are not to be held.
+        rows: The number of cells, if these are not to be held.
         schema: The columns of a Parquet file, if the cells are not to be held.
         first: The index in the whole run of the row whose index is 0 here.
 
@@ -102,13 +102,13 @@ def write(
 
 
 def _moved(cells: Iterable[Cell], first: int) -> Iterator[Cell]:
-    """The cells, with the indices that their rows have in the whole run."""
+    """Yield the cells, with the indices that their rows have in the whole run."""
     for cell in cells:
         yield cell._replace(about={**cell.about, "instance": cell.about["instance"] + first}) if first else cell
 
 
 def _as_made(cell: Cell, first: int) -> Cell:
-    """A cell as results make it, which number their rows from 0 and know these by their indices.
+    """Return a cell as results make it, which number their rows from 0 and know these by their indices.
 
     Raises:
         ValueError: If an index is below 0.
@@ -121,23 +121,23 @@ def _as_made(cell: Cell, first: int) -> Cell:
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
-    """A cell as plain JSON, with its votes inside."""
+    """Return a cell as plain JSON, with its votes inside."""
     votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
 
 
 def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
-    """The cell that :func:`line_of` wrote.
+    """Return the cell that :func:`line_of` wrote.
 
     Args:
-        line: What it wrote.
+        line: The line that it wrote.
         about: The names of what a cell is about.
     """
     return Cell({name: line[name] for name in about if name in line}, tuple(map(Vote.model_validate, line["votes"])))
 
 
 def check_suffix(path: str | Path) -> str:
-    """How a path ends.
+    """Check and return the suffix of a path.
 
     Raises:
         InvalidInputError: If results are not saved so.
@@ -166,10 +166,10 @@ def _write_parquet(path: Path, header: Mapping[str, Any], tables: Iterator[pyarr
 
 
 class Saved(NamedTuple):
-    """What a file holds.
+    """The contents of a saved file.
 
     Attributes:
-        header: What was judged, how, and a summary.
+        header: The criteria, the parameters and a summary.
         cells: The votes.
     """
 
@@ -190,7 +190,7 @@ class _Parameters(BaseModel):
 
 
 class _Header(BaseModel):
-    """A header; what else it holds is checked by the tables that are made of it."""
+    """A header; the tables that are made of it check its other fields."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -210,7 +210,7 @@ FAULTS: Final = (
     RecursionError,
     MemoryError,
 )
-"""What Python, pyarrow and pydantic raise of a file that does not hold what it promises."""
+"""The errors of Python, pyarrow and pydantic about a file that is not valid."""
 
 
 @contextmanager
@@ -239,7 +239,7 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def read(path: str | Path, *, texts: bool = True) -> Saved:
-    """What a saved result holds.
+    """Read a saved result.
 
     Args:
         path: The file.
@@ -262,7 +262,7 @@ def read(path: str | Path, *, texts: bool = True) -> Saved:
 
 
 def header_of(path: str | Path) -> dict[str, Any]:
-    """What a saved result says before its votes.
+    """Read the header of a saved result.
 
     Raises:
         InvalidInputError: If it cannot be read, or holds no result.
@@ -277,7 +277,7 @@ def header_of(path: str | Path) -> dict[str, Any]:
 
 
 def kind_if_saved(path: str | Path) -> str | None:
-    """What kind of result a file holds; None where it holds something else.
+    """Return the kind of a saved result; None if the file holds something else.
 
     Raises:
         InvalidInputError: If it cannot be read.
@@ -286,7 +286,7 @@ def kind_if_saved(path: str | Path) -> str | None:
 
 
 def header_if_saved(path: str | Path) -> dict[str, Any] | None:
-    """What a saved result says before its votes; None where the file holds something else.
+    """Return the header of a saved result; None if the file holds something else.
 
     Raises:
         InvalidInputError: If it cannot be read, or its header is not one that is written here.
@@ -352,12 +352,12 @@ def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> pyarrow.Table:
-    """Some columns of a saved result in Parquet, and the number of the cell of each row; those that it lacks are not.
+    """Read the columns of a saved result in Parquet that it has, and the number of the cell of each row.
 
     Args:
         path: The file.
-        names: Of the columns.
-        first: What its header says, which is taken from ``instance``.
+        names: The names of the columns.
+        first: The number in its header that is subtracted from ``instance``.
 
     Raises:
         InvalidInputError: If it cannot be read.
@@ -389,7 +389,7 @@ def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
 
 
 def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
+    """Read the header of a saved result in Parquet, and the subject of each cell, without the ids of the rows."""
     header = header_of(path)
     with reading(path):
         names = [name for name in header["about"] if name != "id"]
@@ -405,7 +405,7 @@ def _lines_after_header(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _checked_cell(cell: Cell) -> Cell:
-    """A cell whose numbers count from 0: one below would count from the end."""
+    """Return the cell if its numbers are not negative: a negative one would count from the end."""
     numbers = [cell.about.get(name) for name in PLACES]
     numbers += [number for vote in cell.votes for number in (vote.selected_index, vote.sample, *vote.order)]
     if any(isinstance(number, int) and number < 0 for number in numbers):
@@ -453,7 +453,7 @@ class JoinedColumn(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment] # as a list
 
     def twice(self) -> tuple[int, int] | None:
-        """The places of two equal values; None where there are none."""
+        """Return the places of two equal values; None if there are none."""
         if pc.count_distinct(self._values).as_py() == len(self):
             return None
         known: dict[Any, int] = {}
@@ -462,7 +462,7 @@ class JoinedColumn(Sequence[Any]):
 
 
 def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with lists in the place of joined columns, as files have them."""
+    """Return parameters with lists in the place of joined columns, as files have them."""
     return {
         name: listed(value) if isinstance(value, Mapping) else list(value) if isinstance(value, JoinedColumn) else value
         for name, value in parameters.items()
@@ -471,15 +471,15 @@ def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Parts:
-    """The files of a result on disk, in the order of their rows, and what they say together.
+    """The files of a result on disk, in the order of their rows, and their common header.
 
     Attributes:
-        folder: Where they lie.
+        folder: The folder of the files.
         paths: The files.
-        header: What they say together.
-        firsts: Of each part, the number of its first row in the result.
-        saved_firsts: The same in its file: they are greater where a part of the run is missing.
-        cells: How many cells each has.
+        header: The common header of the files.
+        firsts: The number of each part's first row in the result.
+        saved_firsts: The number of its first row in its file: greater if a part of the run is missing.
+        cells: The number of cells of each part.
     """
 
     folder: Path
@@ -494,7 +494,7 @@ class Parts:
         """Read the headers of the parts in a folder.
 
         Args:
-            folder: Where they lie.
+            folder: The folder of the files.
 
         Raises:
             InvalidInputError: If it holds no parts, parts of two runs, or a file that is not a saved result.
@@ -552,7 +552,7 @@ def _check_ids(ids: JoinedColumn | None, ends: Sequence[int], paths: Sequence[Pa
 
 
 def _united(known: list[Any], own: list[Any]) -> list[Any]:
-    """A list with the entries of another that it lacks."""
+    """Return a list with the entries of another added that it lacks."""
     if known == own:
         return known
     names = {digest(each): each for each in (*known, *own)}
@@ -560,7 +560,7 @@ def _united(known: list[Any], own: list[Any]) -> list[Any]:
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The parameters of parts that are about their rows, for all rows."""
+    """Join the parameters of parts that describe their rows, for all rows."""
     first = parts[0]
     found = {**first, "n": sum(each["n"] for each in parts)}
     if "ids" in first:
@@ -573,7 +573,7 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _joined_fingerprint(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Digits for the judges and prompts, and those of each row one after the other."""
+    """Return digits for the judges and prompts, and those of each row one after the other."""
     prints = [each.get("fingerprint", {}) for each in parts]
     shown = dict.fromkeys(name for each in prints for name in each.get("shown", {}))
     said = {name: dict.fromkeys(each[name] for each in prints if name in each) for name in ("judge", "prompts")}

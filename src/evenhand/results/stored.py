@@ -1,4 +1,4 @@
-"""Where the votes of a result are: in memory, or in the parts of a folder."""
+"""The places of the votes of a result: in memory, or in the parts of a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenhand.results.vote_columns import OF_VOTES, BoolArray, Cell, VoteColumns
 
 @dataclass(frozen=True)
 class InMemory:
-    """Votes that are held.
+    """Votes that are held in memory.
 
     Attributes:
         held: The votes on each question.
@@ -57,7 +57,7 @@ class OnDisk:
 
     Attributes:
         files: The parts.
-        kept: For each part, which of its cells are left; None if all are.
+        kept: The cells of each part that are left; None if all are.
     """
 
     files: Parts
@@ -65,7 +65,7 @@ class OnDisk:
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The parts of which something is left."""
+        """The parts that still have cells."""
         return [number for number in range(len(self.files.paths)) if self.kept is None or self.kept[number].any()]
 
     def parts(self, *, texts: bool = True) -> Iterator[InMemory]:

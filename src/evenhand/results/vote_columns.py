@@ -62,7 +62,7 @@ PLACES: Final = ("instance", "checklist", "criterion", "question", "item")
 """The columns of what a cell is about that may count from 0."""
 
 LONG: Final = ("prompts", "reasoning", "logprobs")
-"""What of votes may be left out of a file: it is long, and no score needs it."""
+"""The fields of votes that may be left out of a file: they are long, and no score needs them."""
 
 VOTES_IN_A_PART = 4096
 
@@ -73,9 +73,9 @@ class Cell(NamedTuple):
     """The votes on one question.
 
     Attributes:
-        about: What it was about: instance, system, criterion and the like, as plain values.
-        votes: None where nothing could be asked.
-        verdict: Their verdict, as plain values, for readers of files; evenhand computes it again.
+        about: The subject of the question: instance, system, criterion and the like, as plain values.
+        votes: The votes; None if nothing could be asked.
+        verdict: The verdict, as plain values, for readers of files; evenhand computes it again.
     """
 
     about: dict[str, Any]
@@ -87,7 +87,7 @@ class Cell(NamedTuple):
         return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
 
     def without(self, left_out: Collection[str]) -> Cell:
-        """The cell with votes that lack what is left out: see :data:`LONG`."""
+        """Return the cell with votes that lack the given fields: see :data:`LONG`."""
         return self._replace(votes=tuple(_without(vote, left_out) for vote in self.votes)) if left_out else self
 
 
@@ -115,7 +115,7 @@ def _without(vote: Vote, left_out: Collection[str]) -> Vote:
 
 
 def plain_vote(vote: Vote) -> dict[str, Any]:
-    """Who voted what in which draw, as the readers of recorded votes take it."""
+    """Return the voter, vote and draw of a row, as the readers of recorded votes take them."""
     return {
         "judge": vote.judge_id,
         "sample": vote.sample,
@@ -133,12 +133,12 @@ class VoteField:
     """A field of a vote, or of what a vote holds, as a column.
 
     Attributes:
-        name: Of the column.
-        type: Of its values, as Arrow names it; ``[]`` behind it makes lists.
+        name: The name of the column.
+        type: The type of its values, as Arrow names it; ``[]`` behind it makes lists.
         part: The field of the vote that holds it; empty for the vote itself.
         attribute: Its name there; that of the column by default.
-        write: What makes the column's value of it, where it is not None.
-        read: What makes it of the column's value.
+        write: The function that makes the column's value, if the field is not None.
+        read: The function that makes the field of the column's value.
     """
 
     name: str
@@ -154,7 +154,7 @@ class VoteField:
         return self.attribute or self.name
 
     def getter(self) -> Callable[[Vote], Any]:
-        """What gives the column's value for a vote."""
+        """Return a function that gives the column's value for a vote."""
         get = attrgetter(f"{self.part}.{self.field}" if self.part else self.field)
         if self.part in {"", "usage"} and self.write is _same:
             return get
@@ -262,7 +262,7 @@ _PARTS: Final = {
 
 
 def vote_row(vote: Vote) -> dict[str, Any]:
-    """A vote as a flat row.
+    """Return a vote as a flat row.
 
     The fields of :class:`~evenhand.votes.Vote` have their names; of its reply there are ``reply``, ``finish_reason``
     and ``model``; ``calls``, ``prompt_tokens``, ``completion_tokens`` and ``cost`` are those of all its calls.
@@ -271,7 +271,7 @@ def vote_row(vote: Vote) -> dict[str, Any]:
 
 
 def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
-    """The vote of a row, which may lack the columns :data:`TEXTS`."""
+    """Return the vote of a row, which may lack the columns :data:`TEXTS`."""
 
     def held(part: str) -> dict[str, Any]:
         return {
@@ -291,12 +291,12 @@ def _vote_of(row: dict[str, Any], prompts: Prompts | None) -> Vote:
 
 
 def votes_table(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> pyarrow.Table:
-    """One row per vote, with what it was about; a cell without votes has one row in which they are null."""
+    """Return one row per vote, with its subject; a cell without votes has one row in which they are null."""
     return pyarrow.concat_tables(votes_tables(cells, schema))
 
 
 def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> Iterator[pyarrow.Table]:
-    """The same in parts, each of whole cells.
+    """Yield the same in parts, each of whole cells.
 
     Args:
         cells: The votes.
@@ -319,7 +319,7 @@ def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) ->
 
 
 def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pyarrow.Table:
-    """Cells that are numbered from ``first`` on, built column by column."""
+    """Return the table of cells that are numbered from ``first`` on, built column by column."""
     cast = [vote for cell in cells for vote in cell.votes or (None,)]
     places = pyarrow.array((place for place, cell in enumerate(cells) for _ in cell.votes or (None,)), pyarrow.int64())
     columns = []
@@ -337,7 +337,7 @@ def _table(cells: Sequence[Cell], schema: pyarrow.Schema, first: int = 0) -> pya
 
 
 def _type(name: str) -> pyarrow.DataType:
-    """The type of a column of ours."""
+    """Return the type of one of evenhand's columns."""
     kind = _TYPES[name]
     inner = pyarrow.type_for_alias(kind.removesuffix("[]"))
     return pyarrow.list_(inner) if kind.endswith("[]") else inner
@@ -362,12 +362,12 @@ def _schema_of(cells: Sequence[Cell]) -> pyarrow.Schema:
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of all rows, which are mostly the same ones."""
+    """Return the names of all rows, which are mostly the same ones."""
     return list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, rows)))))
 
 
 class PromptsOfFile:
-    """What was sent, as a Parquet file holds it: compressed, a part read where it is asked for."""
+    """The prompts in a Parquet file: compressed, each part read when it is needed."""
 
     def __init__(self, file: pyarrow.parquet.ParquetFile, path: Path, size: int) -> None:
         self._file = file
@@ -378,7 +378,7 @@ class PromptsOfFile:
         self._read: tuple[int, pyarrow.ChunkedArray] | None = None
 
     def text(self, row: int) -> str | None:
-        """The prompts of a row as JSON; None where none were kept."""
+        """Return the prompts of a row as JSON; None if none were kept."""
         part = bisect_right(self._firsts, row) - 1
         if self._read is None or self._read[0] != part:
             try:
@@ -410,7 +410,7 @@ class SavedPrompts(Prompts):
         self._file, self._row = file, row
 
     def as_json(self) -> bytes:
-        """The plain mapping as JSON."""
+        """Return the plain mapping as JSON."""
         return str(self._file.text(self._row)).encode()
 
 
@@ -439,23 +439,23 @@ def check_votes(table: pyarrow.Table, about: Iterable[str]) -> None:
 
 
 def first_rows(table: pyarrow.Table) -> pyarrow.Table:
-    """The first row of each cell."""
+    """Return the first row of each cell."""
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
     return table if len(firsts) == len(table) else table.take(firsts)
 
 
 def abouts_of(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """What each cell is about, of a table with these columns and the numbers of cells."""
+    """Return the subject of each cell, from a table with these columns and the numbers of cells."""
     found: list[dict[str, Any]] = first_rows(table).drop_columns([CELL]).to_pylist()
     return found
 
 
 def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
-    """The cells of a table that :func:`votes_table` made.
+    """Return the cells of a table that :func:`votes_table` made.
 
     Args:
         table: With or without the column of prompts.
-        prompts: Those of each row, where the table is without.
+        prompts: The prompts of each row, if the table is without.
     """
     own = table.column_names[: table.column_names.index(CELL)]
     rows = (row for batch in table.to_batches(max_chunksize=VOTES_IN_A_PART) for row in batch.to_pylist())
@@ -492,19 +492,19 @@ def told_for_measures(verdict: Verdict, covered_mass: float | None = None) -> di
 
 
 def numbers_of(column: pyarrow.ChunkedArray) -> FloatArray:
-    """The numbers or truth values of a column, NaN where there is none."""
+    """Return the numbers or truth values of a column, NaN if there is none."""
     found: FloatArray = column.cast("float64").to_numpy()
     return found
 
 
 def codes_of(column: pyarrow.ChunkedArray, names: Sequence[str]) -> IntArray:
-    """The place of each text of a column among names; -1 where there is none."""
+    """Return the place of each text of a column among names; -1 if there is none."""
     places = pc.index_in(column.cast("string"), value_set=pyarrow.array(names, type=pyarrow.string()))
     return np.asarray(pc.fill_null(places, -1).to_numpy(), dtype=np.int16)
 
 
 def _always_drawn(votes: pyarrow.Table) -> BoolArray:
-    """Of the votes of a table, whether each is cast in any case."""
+    """Return, for each vote of a table, whether it is cast in any case."""
     always = np.ones(len(votes), dtype=bool)
     early = np.flatnonzero(votes.column("draws_planned").is_valid().to_numpy())
     for place, row in zip(early, votes.select(_EARLY_STOP).take(early).to_pylist(), strict=True):
@@ -518,16 +518,16 @@ class VoteColumns:
     """The votes on ``n`` questions, one per row; shape (n_votes,) each.
 
     Attributes:
-        n: Questions.
+        n: The number of questions.
         question: The number of the question, from 0, in ascending order.
         selected: Whether an option was selected.
         na: Whether it says that the question does not apply.
         reason: Why nothing was selected: a place in :data:`REASONS`.
-        kind: How the selection was read: a place in :data:`KINDS`.
+        kind: The way in which the selection was read: a place in :data:`KINDS`.
         always: Whether the vote is cast for any outcome of the others; see :func:`~evenhand.votes.unselected_draws`.
-        reasks: How many times the judge was asked again.
-        usage: What the calls consumed, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
-        cost: US dollars.
+        reasks: The number of times that the judge was asked again.
+        usage: The usage of the calls, shape (n_votes, 8): the counts of :class:`~evenhand.votes.Usage`.
+        cost: The cost in US dollars.
         at_risk: US dollars at most that lost requests cost, and unreported replies beyond their cost.
     """
 
@@ -545,12 +545,12 @@ class VoteColumns:
 
     @classmethod
     def of(cls, votes: Sequence[Sequence[Vote]]) -> Self:
-        """Those of the votes on each question."""
+        """Return the columns of the votes on each question."""
         return cls.of_table(_table([Cell({}, tuple(own)) for own in votes], _schema((CELL, *OF_VOTES))))
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
-        """Those of a table with the columns :data:`OF_VOTES`, as far as it has these."""
+        """Return the columns of a table with the columns :data:`OF_VOTES`, if it has these."""
         cells = table.column(CELL).to_numpy()
         judged = table.column("judge_id")
         cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
@@ -574,7 +574,7 @@ class VoteColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """The questions of all, numbered on."""
+        """Join the questions of all, numbered on."""
         if len(parts) == 1:
             return parts[0]
         starts = np.cumsum([0, *(part.n for part in parts)])
@@ -587,7 +587,7 @@ class VoteColumns:
         return cls(n=int(starts[-1]), question=np.concatenate(questions), **columns)
 
     def only(self, questions: BoolArray) -> Self:
-        """Those on some of the questions.
+        """Return the columns of some of the questions.
 
         Args:
             questions: Shape (n,): which.
@@ -598,7 +598,7 @@ class VoteColumns:
         return replace(self, **{**columns, "n": int(questions.sum()), "question": numbers[columns["question"]]})
 
     def per_question(self, counted: ArrayLike) -> FloatArray:
-        """The sum over the votes on each question, shape (n,)."""
+        """Return the sum over the votes on each question, shape (n,)."""
         weights = np.asarray(counted, dtype=float)
         return np.bincount(self.question, weights=weights, minlength=self.n).astype(float)
 
@@ -609,7 +609,7 @@ class VoteColumns:
         return found
 
     def replies(self) -> FloatArray:
-        """On each question: replies that named an option, and replies; a re-ask follows one that named none."""
+        """Return, per question, the replies that named an option, and all replies; each re-ask follows a reply."""
         named, asked = self.replied & self.selected, self.replied * (1 + self.reasks)
         return np.stack([self.per_question(named), self.per_question(asked)], axis=1)
 
@@ -625,19 +625,19 @@ class VoteColumns:
         return found
 
     def reasons_of(self, chosen: BoolArray) -> dict[str, int]:
-        """Reason -> how many of some votes have it, by name."""
+        """Count some votes by reason, sorted by name."""
         counts = np.bincount(self.reason[chosen] + 1, minlength=len(REASONS) + 1)[1:].tolist()
         return {reason: count for reason, count in sorted(zip(REASONS, counts, strict=True)) if count}
 
     def readings(self) -> Mapping[MatchKind, int]:
-        """See :func:`~evenhand.scoring.count_readings`."""
+        """Count the readings; see :func:`~evenhand.scoring.count_readings`."""
         read = self.kind[self.always & self.selected & (self.kind >= 0)]
         counts = np.bincount(read, minlength=len(KINDS)).tolist()
         named: dict[MatchKind, int] = {kind: n for kind, n in zip(KINDS, counts, strict=True) if kind != "none"}
         return MappingProxyType(named if len(read) else {})
 
     def used(self, chosen: BoolArray | None = None) -> Usage:
-        """What the calls of some votes consumed, of all by default; sums do not depend on the order of the votes."""
+        """Return the usage of the calls of some votes, of all by default; sums ignore the order of the votes."""
         chosen = np.ones(len(self.question), dtype=bool) if chosen is None else chosen
         costs = self.cost[chosen & ~np.isnan(self.cost)]
         sums = self.usage[chosen].sum(axis=0, dtype=np.int64).tolist()
@@ -661,7 +661,7 @@ class VoteColumns:
         return int(((cached > 0) & (calls == 0) & self.replied & ~self.selected & ~self.na).sum())
 
     def because(self, reason: UnscoredReason) -> BoolArray:
-        """Whether nothing was selected for this reason."""
+        """Return whether nothing was selected for this reason."""
         found: BoolArray = self.reason == REASONS.index(reason)
         return found
 
@@ -671,16 +671,16 @@ class VerdictColumns:
     """Verdicts, one per row; shape (n,) each. See :class:`~evenhand.votes.Verdict`.
 
     Attributes:
-        score: Its ``aggregated_value``.
+        score: The ``aggregated_value`` of the verdict.
         na: Whether the question does not apply.
         reason: Why nothing was selected: a place in :data:`REASONS`.
-        bounds: Shape (n, 2).
-        agreement: Of its votes.
-        spread: Of its draws.
-        draw_variance: Of its draws.
+        bounds: The bounds of the verdict, shape (n, 2).
+        agreement: The agreement of its votes.
+        spread: The spread of its draws.
+        draw_variance: The variance of its draws.
         position_consistent: 1 or 0.
-        covered_mass: How much of the probability its expected value rests on.
-        votes: All of them; the questions are the verdicts.
+        covered_mass: The probability behind its expected value.
+        votes: All votes; the questions are the verdicts.
     """
 
     score: FloatArray
@@ -696,11 +696,11 @@ class VerdictColumns:
 
     @classmethod
     def of(cls, verdicts: Sequence[Verdict], covered_masses: Sequence[float | None] = ()) -> Self:
-        """Those of verdicts with all their votes.
+        """Return the columns of verdicts with all their votes.
 
         Args:
             verdicts: The verdicts.
-            covered_masses: One a verdict; empty for scores of the options selected.
+            covered_masses: One per verdict; empty for scores of the options selected.
         """
         masses = covered_masses or [None] * len(verdicts)
         cells = [
@@ -719,7 +719,7 @@ class VerdictColumns:
 
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
-        """Those of a table with the columns :data:`OF_VERDICTS` and :data:`OF_VOTES`."""
+        """Return the columns of a table with the columns :data:`OF_VERDICTS` and :data:`OF_VOTES`."""
         told = first_rows(table)
         numbers = {name: numbers_of(told.column(TOLD + name)) for name in _MEASURED if name != "unscored_reason"}
         return cls(
@@ -732,7 +732,7 @@ class VerdictColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Those of all, one after the other."""
+        """Join all columns, one after the other."""
         columns: dict[str, Any] = {
             field.name: np.concatenate([getattr(part, field.name) for part in parts])
             for field in fields(cls)
@@ -741,7 +741,7 @@ class VerdictColumns:
         return cls(**columns, votes=VoteColumns.joined([part.votes for part in parts]))
 
     def only(self, rows: BoolArray) -> Self:
-        """Some of them.
+        """Return the columns of some verdicts.
 
         Args:
             rows: Shape (n,): which.
@@ -767,13 +767,13 @@ class VerdictColumns:
 
     @property
     def num_unscored_votes(self) -> FloatArray:
-        """How many votes are unscored."""
+        """The number of unscored votes."""
         return self.votes.per_question(~self.votes.answered)
 
     def limits(self, ranges: FloatArray) -> FloatArray:
-        """Shape (n, 2): the least and the greatest score that each could have had if every vote had been scored.
+        """Return shape (n, 2): the least and the greatest score of each verdict if every vote had been scored.
 
-        NaN where all that voted said that the criterion does not apply.
+        NaN if all that voted said that the criterion does not apply.
 
         Args:
             ranges: Shape (n, 2): those of the criteria.
@@ -784,7 +784,7 @@ class VerdictColumns:
         return np.where(np.isnan(self.bounds), known, self.bounds)
 
     def unscored_limits(self, ranges: FloatArray) -> FloatArray:
-        """The same for the bounds that lead; NaN too where all votes are scored and a rule gives no score."""
+        """Return the same for the bounds that lead; NaN too if all votes are scored and a rule gives no score."""
         complete = (self.votes.per_question(np.ones(len(self.votes.question))) > 0) & (self.num_unscored_votes == 0)
         limits = self.limits(ranges)
         limits[~self.scored & (complete | self.no_value)] = np.nan

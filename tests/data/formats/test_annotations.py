@@ -1,9 +1,7 @@
 """Recorded preferences of AlpacaEval, MT-Bench and Chatbot Arena, in the shape in which these write them."""
 
-import json
 from collections import Counter
 
-import pandas as pd
 import pytest
 
 import evenhand
@@ -45,15 +43,6 @@ def test_a_preference_of_alpaca_eval_is_a_winner(preference, winner, vote):
     [row] = evenhand.read_log([alpaca(preference)])
     assert (row["winner"], row["vote"], row["first"], row["second"]) == (winner, vote, "gpt4", "small")
     assert (row["judge"], row["reply"], row["first_response"]) == ("weighted_alpaca_eval", "M", "Tarantula.")
-
-
-def test_annotations_are_read_from_a_file_and_compared_with_people(tmp_path):
-    path = tmp_path / "annotations.json"
-    path.write_text(json.dumps([alpaca(number, person=label) for number, label in ((1, "first"), (2, "first"))]))
-    rows = evenhand.read_log(path)
-    people = [{**row, "person": given["person"]} for row, given in zip(rows, read_file(path), strict=True)]
-    pair = evenhand.agreement(people, "vote", gold_fields="person", cluster_field=False).pair("vote", "person")
-    assert (pair.num_compared, pair.accuracy.estimate) == (2, 0.5)
 
 
 @pytest.mark.parametrize("preference", [3, 0.4, "first", True])
@@ -118,42 +107,6 @@ def test_its_replies_are_read_again_in_both_orders():
     )
     assert [verdict.selected_label for verdict in table.verdicts] == ["A", "C"]
     assert [verdict.position_consistent for verdict in table.verdicts] == [True, False]
-
-
-def test_grades_of_mt_bench_keep_their_texts_and_what_was_not_read():
-    grade = {"question_id": 81, "model": "alpaca-13b", "judge": ["gpt-4", "single-v1"], "turn": 2, "user_prompt": "…"}
-    rows = evenhand.read_log(
-        [{**grade, "judgment": "Good. Rating: [[7]]", "score": 7}, {**grade, "judgment": "$ERROR$", "score": -1}]
-    )
-    assert [(row["system"], row["turn"], row["score"], row["reply"]) for row in rows] == [
-        ("alpaca-13b", 2, 7, "Good. Rating: [[7]]"),
-        ("alpaca-13b", 2, None, None),
-    ]
-
-
-def test_votes_of_people_are_read_from_a_frame():
-    votes = pd.DataFrame(
-        [
-            {"question_id": 81, "model_a": "a", "model_b": "b", "winner": "model_b", "judge": "expert_0", "turn": 1},
-            {
-                "question_id": 81,
-                "model_a": "a",
-                "model_b": "b",
-                "winner": "tie (bothbad)",
-                "judge": "author_1",
-                "turn": 1,
-            },
-        ]
-    )
-    rows = evenhand.read_log(votes)
-    assert [(row["judge"], row["winner"], row["vote"]) for row in rows] == [
-        ("expert_0", "b", "second"),
-        ("author_1", "tie", "tie"),
-    ]
-    with pytest.raises(InvalidInputError, match="row 0 of the log has the winner 'model_c'; accepted: 'model_1'"):
-        evenhand.read_log([{"model_a": "a", "model_b": "b", "winner": "model_c"}])
-    with pytest.raises(InvalidInputError, match=r"the log begins as preferences of .*not all of it.*'model_b'"):
-        evenhand.read_log([{"model_a": "a", "model_b": "b", "winner": "tie"}, {"model_a": "a", "winner": "tie"}])
 
 
 def test_recorded_judgements_of_mt_bench_are_read_again():

@@ -8,7 +8,6 @@ import pytest
 import evenhand
 from evenhand.aggregation.checklist_score import score_answers
 from evenhand.criteria import ChecklistItem
-from evenhand.data.formats.rubrics import LeftOutWarning
 from evenhand.errors import InvalidCriterionError
 
 WRITTEN = {
@@ -45,15 +44,6 @@ def test_its_defaults():
 )
 def test_every_form_that_it_writes(data):
     assert [(item.name, item.weight) for item in evenhand.load(data).items] == [("1", 40), ("2", 100)]
-
-
-def test_our_own_form_keeps_its_own_default():
-    assert evenhand.load({"items": [{"question": "Is it polite?"}]}).items[0].weight == 1
-
-
-def test_the_input_is_not_left_out_in_silence():
-    with pytest.warns(LeftOutWarning, match="input"):
-        evenhand.load({**WRITTEN, "input": "Write a reply."})
 
 
 def test_a_weight_beyond_100_is_refused():

@@ -7,7 +7,7 @@ import pytest
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Option
-from evenhand.data.formats.rubrics import LeftOutWarning, data_set_rows, format_of
+from evenhand.data.formats.rubrics import data_set_rows, format_of
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.votes import Verdict
 
@@ -23,14 +23,6 @@ WRITTEN = [
     {"name": "rude", "weight": -15.0, "requirement": "Insults somebody."},
     {"name": "depth", "requirement": "How deep is it?", "options": LEVELS, "scale_type": "ordinal"},
 ]
-DUMPED = {
-    "weight": 10.0,
-    "requirement": "Is polite.",
-    "name": None,
-    "options": None,
-    "scale_type": "ordinal",
-    "aggregation": None,
-}
 
 
 def test_its_defaults_and_its_labels():
@@ -61,14 +53,6 @@ def test_every_form_that_it_reads(data):
         evenhand.load(WRITTEN).criteria
     )
     assert (rubric.sections, rubric.clip) == ((), "score")
-
-
-def test_a_criterion_as_it_dumps_it():
-    assert evenhand.load(DUMPED).labels == ("MET", "UNMET", "CANNOT_ASSESS")
-    assert evenhand.load([DUMPED]).criteria[0].weight == 10
-    assert evenhand.load({"requirement": "How deep?", "options": LEVELS}).options[3].na
-    with pytest.warns(LeftOutWarning, match="not read with it: aggregation: min"):
-        evenhand.load({**DUMPED, "options": LEVELS, "aggregation": "min"})
 
 
 @pytest.mark.parametrize(

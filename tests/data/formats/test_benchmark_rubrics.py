@@ -9,7 +9,6 @@ import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.data.formats.rubrics import FORMATS, format_of
-from evenhand.errors import InvalidCriterionError
 from evenhand.votes import Verdict
 
 HEALTH_ROW = {
@@ -116,15 +115,6 @@ def test_scores_of_paperbench_as_published(leaves, levels, times):
         assert len(met) == leaves
         result = rubric_score(verdicts(met.values()), rubric)
         assert result.score == pytest.approx(published(tree, met), abs=1e-12)
-
-
-def test_a_tree_of_paperbench_that_is_wrong():
-    with pytest.raises(InvalidCriterionError, match="sub-task 2 of 'b' is"):
-        evenhand.load(node("root", 1, node("b", 1, node("c", 1), {"id": "c"})))
-    with pytest.raises(InvalidCriterionError, match="more than once"):
-        evenhand.load(node("root", 1, node("b", 1), node("b", 1)))
-    with pytest.raises(InvalidCriterionError, match="a negative weight"):
-        evenhand.load(node("root", 1, node("b", -1), node("c", 1)))
 
 
 LEVELS = {f"score{score}_description": f"Level {score}." for score in range(1, 6)}

@@ -9,7 +9,6 @@ import pyarrow
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.data.formats.logs import ZSTANDARD
 from evenhand.data.rows import read_file
 from evenhand.errors import InvalidInputError
@@ -202,33 +201,6 @@ def test_the_samples_of_lm_eval_are_a_row_per_document_whatever_its_filters(tmp_
     assert [row["input"] for row in rows] == ["Question 0?\nAnswer:", "Question 1?\nAnswer:"]
     table = evenhand.read_replies(rows, "output", gold_fields="target")
     assert [verdict.selected_label for verdict in table.verdicts] == ["Yes", "No"]
-
-
-def test_repeats_of_lm_eval_are_draws(tmp_path):
-    path = lines(tmp_path / "samples.jsonl", [record(0, [["Yes", "No", "Yes"]], filtered="Yes")])
-    rows = evenhand.read_log(path)
-    assert [(row["id"], row["sample"], row["output"]) for row in rows] == [(0, 0, "Yes"), (0, 1, "No"), (0, 2, "Yes")]
-    [verdict] = evenhand.read_replies(rows, "output", id_field="id").verdicts
-    assert [vote.sample for vote in verdict.votes] == [0, 1, 2]
-
-
-def test_likelihoods_are_no_replies(tmp_path):
-    path = lines(tmp_path / "samples.jsonl", [record(0, [[[-1.5, False]], [[-0.5, True]]], filtered=[-1.5, False])])
-    with pytest.raises(InvalidInputError, match=r"line 1 of .*samples.jsonl' has no reply text in 'resps': its task"):
-        evenhand.read_log(path)
-
-
-def test_the_shell_reads_a_log(tmp_path, capsys):
-    path = lines(tmp_path / "samples.jsonl", [record(0, "Yes"), record(1, "Neither yes nor no.")])
-    assert (
-        main(["read-replies", str(path), "--log", "--replies", "output", "--gold-fields", "target"]) == 3
-    )  # half is unscored
-    assert "How the 1 selections were read: 1 exact" in capsys.readouterr().out
-    grade = tmp_path / "grade.json"
-    grade.write_text(json.dumps(GRADE))
-    log = write_eval(tmp_path / "run.eval", SAMPLES[:3])
-    graded = ["--replies", "scores/model_graded_qa/explanation", "--criteria", str(grade), "--id-field", "id"]
-    assert main(["read-replies", str(log), *graded]) == 0
 
 
 def test_a_shape_that_is_not_known_is_refused_with_those_that_are(tmp_path):

@@ -1,12 +1,10 @@
 """A judge against people, from every result with gold: by hand, with oracles, and where a number is undefined."""
 
-import json
-
 import numpy as np
 import pytest
 from sklearn import metrics
 
-from evenhand import checklist, judge, winrates
+from evenhand import winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
@@ -56,15 +54,6 @@ def test_by_hand():
     assert found.accuracy.standard_error == pytest.approx((4 / 6 * 2 / 6 / 5) ** 0.5)  # s / sqrt(n)
 
 
-def test_the_table_says_what_is_missing_and_why():
-    text = str(of_votes().against_gold())
-    assert "6 rows compared of 7 with gold." in text
-    assert "Accuracy if all without a verdict were wrong or right: 57 % or 71 %." in text
-    assert "precision of Low" in text
-    assert "standard error" in text
-    assert "within groups: the rows are not grouped: give groups=…." in text
-
-
 def test_numbers_give_correlations_in_any_unit():
     table = of_votes()
     found = table.against_gold(gold=[10, 20, 30, 40, 50.0, "60", None])
@@ -80,63 +69,6 @@ def test_numbers_give_correlations_in_any_unit():
         table.against_gold(gold=[1, "good", 2, 3, 4, 5, 6])
     with pytest.raises(InvalidInputError, match="gold has 2 entries, and row 2 was judged"):
         table.against_gold(gold=[1, 2])
-
-
-def test_groups_and_clusters():
-    rows = rows_of(JUDGED[:6] * 4, GOLD[:6] * 4, prompt=[place // 3 for place in range(24)])
-    table = of_votes(rows, cluster_field="prompt")
-    found = table.against_gold(groups=[row["prompt"] for row in rows])
-    assert found.num_clusters == found.accuracy.n == found.overall.kendall.n == 8
-    # gold orders two pairs of three in either kind of prompt: Low | Mid, Mid as Low, Low, Mid; High three times
-    assert found.within_groups.num_groups == found.within_groups.num_ordered_groups == 4
-    assert found.within_groups.pair_accuracy.estimate == pytest.approx(0.75)
-    assert "means over 4 groups in which both vary" in str(found)
-    alone = of_votes(rows, cluster_field=False).against_gold()
-    assert alone.accuracy.n == 24
-    assert alone.accuracy.estimate == found.accuracy.estimate
-
-
-def test_one_class_a_constant_judge_and_no_gold():
-    one_class = of_votes(rows_of(gold=["Low"] * 7)).against_gold()
-    assert "the same everywhere" in one_class.balanced_accuracy.reason
-    assert isinstance(one_class.overall.pair_accuracy, Missing)
-    constant = of_votes(rows_of(judged=["Mid"] * 7)).against_gold()
-    assert isinstance(constant.overall.spearman, Missing)
-    assert constant.overall.pair_accuracy.estimate == 0.5
-    assert isinstance(constant.options[0].precision, Missing)
-    nothing = aggregate_votes(rows_of(), "judge", LEVELS).against_gold()
-    assert nothing.num_references == 0
-    assert not any(each.value for each in nothing.measures())
-    assert "name their column when judging" in str(nothing)
-
-
-def test_an_assessment_of_systems_together_and_apart():
-    rows = [{"a": f"a {place}", "b": f"b {place}", "gold_a": GOLD[place], "gold_b": "Low"} for place in range(6)]
-
-    def verdicts(request):
-        system, place = request.question.responses[0].split()
-        return JUDGED[int(place)] if system == "a" else "Low"
-
-    table = judge(
-        rows,
-        LEVELS,
-        ScriptedJudge(verdicts),
-        response_fields=["a", "b"],
-        gold_fields={"level": "gold_{system}"},
-        journal=None,
-        progress=False,
-    )
-    assert table.against_gold("a").accuracy.estimate == table.gold_agreement("a", "level").estimate
-    together = table.against_gold()
-    assert (together.num_compared, together.num_clusters) == (12, 6)
-    assert together.within_groups.num_ordered_groups == 5  # of the first row both responses are Low
-    assert together.within_groups.pair_accuracy.estimate == pytest.approx(4.5 / 5)  # a tie, then four right
-    scored = table.against_gold(gold={"a": range(6), "b": [0] * 6})
-    assert scored.num_references == 12
-    with pytest.raises(InvalidInputError, match="name one system"):
-        table.against_gold(gold=range(6))
-    with pytest.raises(InvalidInputError, match="system is 'c'"):
-        table.against_gold("c")
 
 
 def test_comparisons():
@@ -155,19 +87,3 @@ def test_comparisons():
     assert found.accuracy.estimate == table.gold_agreement().estimate == 0.25
     assert found.options[2].recall.estimate == 1.0
     assert found.overall.pair_accuracy.estimate == 0.5
-
-
-def test_a_checklist_item_by_item_and_by_score():
-    items = {"name": "mail", "items": [{"name": "p", "question": "Polite?"}, {"name": "s", "question": "Short?"}]}
-    rows = [{"response": f"r {place}", "human": ["yes", "no" if place else "yes"]} for place in range(4)]
-
-    def answers(request):
-        said = [{"index": item.number, "answer": "Yes"} for item in request.items]
-        return json.dumps({"answers": said})
-
-    table = checklist(rows, items, ScriptedJudge(answers), gold_fields="human", journal=None, progress=False)
-    found = table.against_gold()
-    assert (found.num_compared, found.num_clusters) == (8, 4)
-    assert found.accuracy.estimate == table.gold_agreement("response").estimate == 5 / 8
-    assert found.options[0].recall.estimate == 1.0
-    assert table.against_gold(gold=[1, 0.5, 0.5, 0.5]).errors.bias.estimate == pytest.approx(0.375)

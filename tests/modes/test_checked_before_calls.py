@@ -63,14 +63,3 @@ def test_no_request_is_made_for_what_cannot_be_used(function, last, options):
         with pytest.raises(EvenhandError):
             function(rows, http_judge(server.base_url), **{**named, **options})
         assert server.seen == 0
-
-
-def test_the_penalty_of_a_nested_response_is_known():
-    rows = [{"o": {"t": "one two three"}}, {"o": {"t": "one"}}, {"o": {"t": None}}]
-    with JudgeServer(labels=["Yes"]) as server:
-        table = evenhand.judge(
-            rows, RUBRIC, http_judge(server.base_url), response_fields="o/t", length_penalty=PENALTY, **RUN
-        )
-        assert server.seen > 0
-    # 3 words are the cap, 1 word is free, and a missing response has no length
-    assert [item.length_penalty for item in table if item.criterion == table.criteria[0].name] == [0.5, 0.0, None]

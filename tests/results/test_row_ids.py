@@ -20,26 +20,6 @@ def judged(**options):
 def of_mode():
     return {
         "judge": judged,
-        "judge by the rubrics of rows": lambda: evenhand.judge(
-            [{**row, "rubric": ["Is it short?"]} for row in ROWS],
-            None,
-            BASELINE,
-            response_fields="small",
-            rubric_field="rubric",
-            id_field="meta/id",
-            **HOW,
-        ),
-        "checklist": lambda: evenhand.checklist(
-            ROWS, ["Is it short?"], BASELINE, response_fields="small", id_field="meta.id", **HOW
-        ),
-        "grade_scores": lambda: evenhand.grade_scores(
-            ROWS,
-            "criteria.evenhand.pairwise.overall_quality",
-            BASELINE,
-            response_fields=["small", "large"],
-            id_field="meta.id",
-            **HOW,
-        ),
         "aggregate_votes": lambda: evenhand.aggregate_votes(
             [{**row, "vote": True} for row in ROWS], "vote", id_field="meta/id"
         ),
@@ -68,25 +48,6 @@ def test_records_and_saved_files_have_the_ids_beside_the_index(name, suffix, tmp
     assert {(row["instance"], row["id"]) for row in only.records()} == {(2, "p-3")}
 
 
-def test_without_ids_nothing_is_added():
-    table = evenhand.judge(ROWS, CLARITY, BASELINE, response_fields="small", **HOW)
-    assert "id" not in next(table.records())
-    assert "id" not in table.votes().column_names
-    assert not table.ids
-
-
-def test_a_comparison_names_its_prompts_in_wide_data_too():
-    table = evenhand.winrates(
-        ROWS,
-        "criteria.evenhand.pairwise.overall_quality",
-        BASELINE,
-        response_fields=["small", "large"],
-        id_field="meta/id",
-        **HOW,
-    )
-    assert [entry.prompt_id for entry in table] == IDS
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -104,18 +65,3 @@ def test_a_comparison_names_its_prompts_in_wide_data_too():
 def test_ids_that_name_no_row_or_two_are_refused(rows, message):
     with pytest.raises(InvalidInputError, match=message):
         evenhand.judge(rows, CLARITY, BASELINE, response_fields="small", id_field="id", **HOW)
-
-
-def test_rows_are_joined_by_their_ids_wherever_they_stand():
-    turned = evenhand.judge(ROWS[::-1], CLARITY, BASELINE, response_fields="small", id_field="meta/id", **HOW)
-    for one, other in ((judged().filter(system="small"), turned), (turned, judged().filter(system="small"))):
-        found = one.compare(other)
-        ((_, group),) = found.groups.items()
-        assert (group.n_compared, group.n_unmatched, group.higher, group.lower) == (3, 0, 0, 0)
-        assert "Rows are joined by their ids: they do not stand in the same places." in found.text_tables()[0].notes
-        assert not found.changed  # the responses are the same, row by row
-        assert not found.changes
-    other = [{**ROWS[0], "meta": {"id": "q"}}]
-    strange = evenhand.judge(other, CLARITY, BASELINE, response_fields="small", id_field="meta/id", **HOW)
-    with pytest.raises(InvalidInputError, match="no row in common: the first holds 'p-1', the second 'q', and"):
-        judged().compare(strange)

@@ -11,10 +11,9 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from evenhand.criteria import Criterion, Option
 from evenhand.data.cells import OutOfScaleWarning
-from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.numbers import Missing
+from evenhand.errors import InvalidInputError
 from evenhand.raters import agreement
-from tests.judge_reliability.criteria import LEVELS, SAFE
+from tests.judge_reliability.criteria import LEVELS
 from tests.support.shared import shared_path
 
 ROWS = [
@@ -109,55 +108,6 @@ def test_every_number_beside_other_libraries():
     )
 
 
-def test_several_people_stand_beside_the_judges():
-    table = agreement(ROWS, ["gpt", "llama"], LEVELS, gold_fields=["ann", "bob"], resamples=50)
-    assert [pair.kinds for pair in table.pairs] == [("human", "judge")] * 4 + [("human", "human"), ("judge", "judge")]
-    assert [panel.name for panel in table.panels] == ["judges", "humans", "judges and humans"]
-    assert table.missing == {"gpt": 0, "llama": 1, "ann": 0, "bob": 1}
-    # Good-Good, Bad-Bad, Good-Fair, Excellent-Excellent, Fair-Poor: three of five, and the others are neighbours
-    pair = table.pair("gpt", "ann")
-    assert (pair.num_compared, pair.accuracy.estimate, pair.adjacent_accuracy.estimate) == (5, 3 / 5, 1)
-    assert table.pair("bob", "llama").num_compared == 3
-    with pytest.raises(InvalidInputError, match="there is no pair of 'gpt' and 'eve'"):
-        table.pair("gpt", "eve")
-
-
-def test_without_criteria_the_labels_that_occur_are_the_options():
-    rows = [{"a": 2.0, "b": 2}, {"a": 1.0, "b": 1}, {"a": float("nan"), "b": 2}, {"a": 1.0, "b": 2}]
-    table = agreement(rows, ["a", "b"], resamples=50)
-    assert table.criterion.labels == ("1", "2")
-    (pair,) = table.pairs
-    assert pair.quadratic_weighted_kappa is None
-    assert pair.accuracy.estimate == pytest.approx(2 / 3)
-    assert "Without criteria" in str(table)
-    with pytest.raises(InvalidInputError, match=r"only \['yes'\] did"):
-        agreement([{"a": "yes", "b": "Yes"}], ["a", "b"])
-
-
-def test_na_is_an_answer_between_two_and_missing_in_a_panel():
-    rows = [
-        {"a": "Safe", "b": "Safe"},
-        {"a": "N/A", "b": "N/A"},
-        {"a": "N/A", "b": "Safe"},
-        {"a": "Unsafe", "b": "Unsafe"},
-    ]
-    table = agreement(rows, ["a", "b"], criteria=SAFE, resamples=50)
-    assert table.pairs[0].accuracy.estimate == 3 / 4
-    assert table.panels[0].krippendorff_alpha.n_units == 2
-
-
-def test_what_the_data_do_not_define_says_why():
-    table = agreement([{"a": True, "b": True}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
-    (pair,) = table.pairs
-    assert isinstance(pair.cohen_kappa, Missing)
-    assert "only one category" in pair.cohen_kappa.reason
-    assert "No kappa for a – b" in str(table)
-    assert not issubclass(Missing, EstimationError)
-    never = agreement([{"a": True, "b": None}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
-    assert isinstance(never.pairs[0].accuracy, Missing)
-    assert "–" in never.to_markdown()
-
-
 @pytest.mark.parametrize(
     ("votes", "gold", "message"),
     [
@@ -172,18 +122,3 @@ def test_what_the_data_do_not_define_says_why():
 def test_columns_that_cannot_be_compared_are_refused(votes, gold, message):
     with pytest.raises(InvalidInputError, match=message):
         agreement(ROWS, votes, LEVELS, gold_fields=gold)
-
-
-def test_agreement_on_some_of_the_instances():
-    rows = [{**row, "doc": f"d{number // 2}"} for number, row in enumerate(ROWS)]
-    del rows[4]["bob"]
-    options = {"criteria": LEVELS, "cluster_field": "doc", "resamples": 50}
-    table = agreement(rows, ["gpt", "llama"], gold_fields=["ann", "bob"], **options)
-    some = table.filter(instance=[0, 1, 2, 4])
-    alone = agreement([rows[row] for row in (0, 1, 2, 4)], ["gpt", "llama"], gold_fields=["ann", "bob"], **options)
-    assert (some.pairs, some.panels, some.missing) == (alone.pairs, alone.panels, alone.missing)
-    assert (some.not_asked["bob"], some.parameters["num_clusters"], some.parameters["n"]) == (1, 3, 4)
-    assert some["ann/gpt"] is some.pair("gpt", "ann")
-    assert table.votes().num_rows == 5 * 4 - 1  # who was not asked has none
-    with pytest.raises(InvalidInputError, match="cannot be compared"):
-        table.compare(some)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from evenhand import grade_scores
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.support.choosing import choosing_judge
 
@@ -61,20 +60,6 @@ class TestByHand:
             "A judge that chooses at random would reach a Grade Score of 0.58" in text
         )  # 0.57998: see test_grade_score
 
-    def test_columns_of_candidates_and_missing_ones(self):
-        data = [
-            {"question": "q", "x": "b", "y": "a", "z": None},
-            {"question": "q", "x": "b", "y": None, "z": None},
-            {"question": "q", "x": "c", "y": "b", "z": "a"},
-        ]
-        table = scores(data, BEST, response_fields=["x", "y", "z"])
-        assert [one.candidates for one in table.instances] == [("x", "y"), ("x",), ("x", "y", "z")]
-        assert [one.missing for one in table.instances] == [("z",), ("y", "z"), ()]
-        result = grading(table)
-        assert [one.chosen for one in result.instances] == [(0, 2), (), (0, 0, 3)]
-        assert (result.num_scored, result.num_missing_response) == (2, 1)
-        assert "which were not asked: 1" in flat(table)
-
     def test_with_an_unrelated_option(self):
         intruder = choosing_judge(
             lambda shown: next((n for n, text in enumerate(shown) if sum(t[0] == text[0] for t in shown) == 1), 0),
@@ -95,74 +80,6 @@ class TestByHand:
         assert "An unrelated option among the candidates" in text
         assert "+1.00 [" in text
         assert "An unrelated option among the candidates" in text
-
-    def test_refusals_are_counted_and_shown(self):
-        sulky = choosing_judge(lambda shown: None if shown[0].endswith("/1") else shown.index(min(shown)))
-        table = scores(rows(5, 4), sulky, max_reasks=0)
-        result = grading(table)
-        assert result.answered.estimate == pytest.approx(3 / 4)
-        assert result.unanswered["refusal"].estimate == pytest.approx(1 / 4)
-        assert result.grade_score.estimate == 1.0
-        assert "votes unscored (5 rows affected), 0 verdicts unscored: 5 refusal" in flat(table)
-        assert "A Grade Score is that of the scored votes." in flat(table)
-        assert "75 %" in flat(table)
-
-
-class TestRuns:
-    def test_a_second_run_makes_no_call(self, tmp_path):
-        engine = choosing_judge(lambda shown: 0, identity=True)
-        options = {
-            "journal": str(tmp_path / "journal.sqlite"),
-            "unrelated_option": True,
-            "prompts": ("select", "grade"),
-        }
-        first = scores(rows(3, 3), engine, **options)
-        assert len(engine.requests) == 2 * 3 * (3 + 4)
-        estimate = scores(rows(3, 3), engine, dry_run=True, **options)
-        assert (estimate.calls, estimate.cached) == (0, 42)
-        again = scores(rows(3, 3), engine, **options)
-        assert len(engine.requests) == 42
-        assert [one.grade_score for one in grading(again, prompt="grade").instances] == [0.0] * 3
-        assert str(again) == str(first).replace(str(first.spending), str(again.spending))
-        assert (again.spending.bought, again.spending.from_journal) == (0, 42)
-
-    def test_a_dry_run_calls_nothing(self):
-        engine = choosing_judge(lambda shown: 0, identity=True)
-        estimate = scores(rows(3, 4), engine, prompts="all", samples=2, dry_run=True, journal=None)
-        assert (estimate.votes, estimate.calls) == (4 * 3 * 4 * 2, 4 * 3 * 4 * 2)
-        assert engine.requests == []
-
-    def test_the_budget_is_that_of_all_prompts_together(self):
-        engine = choosing_judge(lambda shown: 0, identity=True)
-        table = scores(rows(3, 3), engine, prompts=("select", "grade"), max_calls=12, journal=None)
-        assert len(engine.requests) == 12
-        assert [grading(table, prompt=prompt).num_scored for prompt in ("select", "grade")] == [3, 1]
-        assert grading(table, prompt="grade").answered.estimate == 1.0
-
-    @pytest.mark.parametrize(
-        ("given", "said"),
-        [
-            ({"prompts": ("selct",)}, "Did you mean 'select'"),
-            ({"prompts": ()}, "at least one"),
-            ({"prompts": ("select", "select")}, "each once"),
-            ({"prompt": "select"}, "prompts="),
-            ({"flow": "two_step"}, "flow is 'two_step'"),
-            ({"orders": "both"}, "orders='cyclic'"),
-            ({"scoring": "expected"}, "scoring"),
-            ({"judge_weights": [1.0]}, "that of one judge"),
-            ({"unrelated_option": 1}, "True or False"),
-            ({"response_fields": ["answers"]}, "at least two columns"),
-            ({"response_fields": "answrs"}, "answers"),
-            ({"response_fields": "question"}, "a str"),
-            ({"criteria": [BETTER, BETTER]}, "one criterion"),
-            ({"smaples": 2}, "samples"),
-        ],
-    )
-    def test_what_cannot_be_used_is_said_before_a_call(self, given, said):
-        engine = choosing_judge(lambda shown: 0)
-        with pytest.raises(InvalidInputError, match=said):
-            scores(rows(2), engine, **given)
-        assert engine.requests == []
 
 
 class TestSimulatedJudges:
@@ -223,13 +140,3 @@ class TestWhatMustNotMatter:
             start = data.draw(st.integers(0, len(texts) - 1))
             turned.append({"question": "q", "answers": texts[start:] + texts[:start]})
         self.expect_same(plain, turned)
-
-    def test_names_are_never_shown(self):
-        judge = choosing_judge(lambda shown: 0)
-        scores(
-            [{"question": "q", "gpt-secret": "a", "llama-secret": "b"}],
-            judge,
-            response_fields=["gpt-secret", "llama-secret"],
-        )
-        assert judge.requests
-        assert not any("secret" in request.messages[0]["content"] for request in judge.requests)

@@ -6,12 +6,12 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.judging.conversation import Flow
-from evenhand.judging.run import NoLogprobsWarning, ask
+from evenhand.judging.run import ask
 from evenhand.options import RunOptions
-from evenhand.question import Question, comparison_criterion
+from evenhand.question import Question
 from evenhand.votes import Vote
-from tests.support.judges import ScriptedJudge, chooses, http_judge
-from tests.support.server import Fault, JudgeServer
+from tests.support.judges import http_judge
+from tests.support.server import JudgeServer
 from tests.support.simulated import SimulatedReplies
 
 LEVELS = Criterion(
@@ -69,47 +69,6 @@ def test_one_reply_gives_the_expected_value_and_not_a_draw_from_it(criterion, fl
         truth = NOISY.expected_value(question, [given, given[::-1]])
         assert verdict.aggregated_value == pytest.approx(truth, abs=1e-6)
         assert all(sum(vote.probabilities) == pytest.approx(1.0) for vote in verdict.votes)
-
-
-def test_labels_of_several_words_are_chosen_by_a_digit_and_plain_ones_by_name():
-    judge = ScriptedJudge(chooses("2"))
-    with pytest.warns(NoLogprobsWarning):
-        [vote, _] = votes_on(questions(LEVELS, 2)[:1], judge, settings())[0]
-    assert "- 2: Partly clear\n" in judge.requests[0].messages[-1]["content"]
-    assert "\nReply with the digit of one verdict, and nothing else." in judge.requests[0].messages[-1]["content"]
-    assert judge.requests[0].response_schema["properties"]["selected_option"]["enum"] == ["1", "2", "3", "4"]
-    assert vote.selected_label == "Partly clear"
-    plain = ScriptedJudge(chooses("Yes"))
-    with pytest.warns(NoLogprobsWarning):
-        votes_on(questions(yes_no_criterion("met", "Is it met?"), 2)[:1], plain, settings())
-    assert "- Yes\n" in plain.requests[0].messages[-1]["content"]
-
-
-def test_a_comparison_has_an_expected_winner_too():
-    judge = SimulatedEngine(quality={"a": 0.5, "b": 0.0}, position_preference=1.0)
-    simulated = SimulatedReplies(judge)
-    question = Question(
-        id="1", criterion=comparison_criterion("better", "Which?"), responses=("a", "b"), mode="compare"
-    )
-    with JudgeServer(reply=simulated) as server:
-        [verdict] = verdicts(settings(), [question], simulated.in_front_of(http_judge(server.base_url)))
-    # shown first: sigma(0.5 + 1) = 0.8176; second: 1 - sigma(-0.5 + 1) = 0.3775; different winners make a tie
-    assert sorted(vote.probabilities[0] for vote in verdict.votes) == pytest.approx([0.37754, 0.81757], abs=1e-5)
-    assert verdict.aggregated_value == 0.5
-
-
-def test_without_log_probabilities_draws_stand_in_for_them_and_it_is_said():
-    simulated = SimulatedReplies(SimulatedEngine(quality={"answer 0": 0.45}, noise=0.3, seed=2))
-    asked = questions(yes_no_criterion("met", "Is it met?"), 2)[:1]
-    run = settings(samples=200, check_positional_bias=False)
-    with JudgeServer(reply=simulated, faults=[Fault("unsupported_logprobs")] * 500) as server:
-        judge = simulated.in_front_of(http_judge(server.base_url, seed=0, temperature=1.0))
-        with pytest.warns(NoLogprobsWarning, match="'judge'"):
-            [verdict] = verdicts(run, asked, judge)
-    yes = sum(vote.selected_label == "Yes" for vote in verdict.votes)
-    assert verdict.aggregated_value == pytest.approx(yes / 200)
-    # P(yes) = P(0.45 + 0.3 z > 0.5) = 0.434; sd sqrt(0.434 * 0.566 / 200) = 0.035
-    assert verdict.aggregated_value == pytest.approx(0.434, abs=4 * 0.035)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,13 @@
 """Every number of a comparison follows the reduction that it is labelled with."""
 
-import math
-
 import numpy as np
 import pytest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedEngine
-from evenhand.metrics import register
-from evenhand.metrics.judge_metrics import PairwiseJudge
-from evenhand.modes.winrates import decisions
 from evenhand.question import comparison_criterion
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
-from tests.modes.contests_by_hand import contest as contest_of
-from tests.support.recipes import evaluated
 
 GRADED = comparison_criterion("better", "Which response is better?", graded=True)
 QUIET = {"progress": False, "journal": None}
@@ -85,28 +78,8 @@ def check_rates(found):
     assert set(frame.ranked_by) == {"weighted winrate"}
 
 
-def test_the_two_reductions_disagree_here(weighted):
-    plain = table()
-    assert plain.winrate("s0").estimate > 0.5 > weighted.winrate("s0").estimate
-    assert (plain.ranked[0].system, weighted.ranked[0].system) == ("s0", "s1")
-
-
 def test_every_rate_is_of_the_battles(weighted):
     check_rates(weighted)
-
-
-def test_a_saved_opened_and_recorded_table_has_the_same_numbers(weighted, tmp_path):
-    for name in ("table.parquet", "table.jsonl"):
-        weighted.save(tmp_path / name)
-        opened = evenhand.open(tmp_path / name)
-        check_rates(opened)
-        assert str(opened) == str(weighted)
-    recorded = evenhand.winrates(
-        votes=weighted.to_rows(), criteria=GRADED, systems=list(weighted.systems), reduction="weighted_win_rate"
-    )
-    check_rates(recorded)
-    assert recorded.ranking.pairs == weighted.ranking.pairs
-    check_rates(weighted.rescore(on_position_bias="first"))
 
 
 def test_intervals_and_tests_are_those_of_the_battles_as_contests():
@@ -132,64 +105,3 @@ def test_intervals_and_tests_are_those_of_the_battles_as_contests():
         assert (own.rank.rank, own.rank.low, own.rank.high) == (theirs.rank.rank, theirs.rank.low, theirs.rank.high)
         assert own.rank.expected == pytest.approx(theirs.rank.expected)
         assert found.winrate(system).low == pytest.approx(theirs.record.win_rate.low)
-
-
-def test_what_weighs_wins_and_what_does_not_is_said(weighted, tmp_path):
-    printed = " ".join(str(weighted).split())
-    for said in (
-        "Weighted winrates on 'better'",
-        "weighted winrate",
-        "Weighted winrate of the row's system against the column's",
-        "Head to head by weighted winrate, and the paired difference of weighted winrates",
-        "Winrates, head to head, differences, ranks, groups and circles weigh a win by its grade; strengths",
-    ):
-        assert said in printed
-    assert "Weighted" not in str(table())
-    unequal = " ".join(str(table(reduction="weighted_win_rate", design="baseline:s0")).split())
-    assert "Winrates, head to head and circles weigh a win by its grade" in unequal
-    assert "ranks, groups and differences that are of strengths" in unequal
-    path = tmp_path / "page.html"
-    weighted.to_html(path)
-    assert "Weighted winrates" in path.read_text(encoding="utf-8")
-    note = "Every contest counts once here"
-    assert note in str(weighted.compare(table(reduction="weighted_win_rate")))
-    assert note in str(weighted.by([str(row % 2) for row in range(N)]))
-    labels = [
-        {"instance": row, "first": pair.first, "second": pair.second, "label": pair.first}
-        for row in range(0, N, 2)
-        for pair in weighted.ranking.pairs
-    ]
-    assert note in str(weighted.correct(labels, design="random"))
-    assert note not in str(table().compare(table()))
-
-
-def test_what_is_decided_is_the_weighted_winrate():
-    """Two narrow wins for each clear loss: as many battles are lost as won, and most contests are won."""
-    held = [contest_of(0.75 if row % 3 else 0.0, instance=row, criterion=GRADED) for row in range(300)]
-    (plain,), (weighted,) = (
-        decisions(held, 0.05, reduction=reduction).values() for reduction in ("win_rate", "weighted_win_rate")
-    )
-    assert plain.decided
-    assert not weighted.decided
-
-
-def test_a_recipe_has_the_numbers_of_the_table(weighted):
-    register()
-    metric = PairwiseJudge(
-        inference_engine="engines.evenhand.simulated[seed=3]",
-        criteria="criteria.evenhand.pairwise.overall_quality",
-        scale="graded",
-        reduction="weighted_win_rate",
-        **QUIET,
-    )
-    results = evaluated(metric, [{"question": str(row)} for row in range(N)], rows(weighted.systems))
-    scores, found = results[0]["score"]["global"], evenhand.from_results(results)
-    assert found.parameters["reduction"] == "weighted_win_rate"
-    contests = contests_of(found)
-    for system in found.systems:
-        assert scores[f"{system}_winrate"] == pytest.approx(battles(contests, system))
-        assert scores[f"{system}_rank"] == found.system(system).rank
-        for row, result in enumerate(results):
-            own = [each for each in contests if each.instance == row]
-            if not math.isnan(result["score"]["instance"][f"{system}_winrate"]):
-                assert result["score"]["instance"][f"{system}_winrate"] == pytest.approx(battles(own, system))

@@ -1,6 +1,5 @@
 """The results of a recipe as those of a function: the same votes, verdicts, numbers and files."""
 
-import json
 from typing import Any
 
 import pytest
@@ -62,20 +61,6 @@ def test_a_result_keeps_the_groups_of_the_recipe(recipes, kind):
     assert evenhand.from_results(recipes[kind]).group_of("doc") == tuple(row["doc"] for row in ROWS)
 
 
-def test_an_assessment_has_the_numbers_of_the_recipe(recipes):
-    results = recipes["judgements"]
-    table = evenhand.from_results(results)
-    assert table.kind == "judgements"
-    summary, scores = table.summaries["response", "relevance"], global_scores(results)
-    for name, value in (("", summary.score), ("_parse_rate", summary.parse_rate), ("_agreement", summary.agreement)):
-        found = [scores[f"relevance{name}{bound}"] for bound in ("", "_ci_low", "_ci_high")]
-        assert [value.estimate, value.low, value.high] == pytest.approx(found)
-    assert summary.num_clusters == scores["relevance_num_clusters"] == 3
-    for item, result in zip(table, results, strict=True):
-        assert item.verdict.selected_label == result["score"]["instance"]["relevance_final_option"]
-    assert len({(vote.order, vote.sample) for vote in table[0].verdict.votes}) == 4
-
-
 def test_it_is_what_the_function_finds_on_the_same_rows(recipes):
     rows = [{**row, "response": text} for row, text in zip(ROWS, TEXTS, strict=True)]
     found = evenhand.judge(rows, RELEVANCE, ENGINE, samples=2, context_fields={"question": "question"}, **QUIET)
@@ -118,35 +103,6 @@ def test_a_rubric_a_checklist_and_comparisons_have_them_too(recipes):
         assert found.estimate == pytest.approx(scores[f"{prefix}grade_score"])
     best = evenhand.from_results(recipes["best_of"]).measures[""].candidates["a"].rate
     assert best.estimate == pytest.approx(global_scores(recipes["best_of"])["a_selection_rate"])
-
-
-@pytest.mark.parametrize("kind", ["judgements", "rubric", "checklist", "winrates", "grade_scores", "best_of"])
-def test_they_are_saved_and_opened_as_any_result(kind, recipes, tmp_path):
-    found = evenhand.from_results(recipes[kind])
-    found.save(tmp_path / "votes.parquet")
-    assert evenhand.open(tmp_path / "votes.parquet") == found
-    assert str(evenhand.open(tmp_path / "votes.parquet")) == str(found)
-
-
-def test_rows_with_rubrics_of_their_own_have_them_too():
-    faults = {"criterion": "Is rude.", "points": -2}
-    rows = [{"rubrics": [{"criterion": f"Says {row}.", "points": 5}, faults]} for row in range(4)]
-    metric = asked(evenhand.RubricJudge, rubric_field="rubrics", cluster_field=None)
-    results = evaluated(metric, rows, [*TEXTS[:3], None])
-    found = evenhand.from_results(results)
-    assert found.measures["response"].score.estimate == pytest.approx(global_scores(results)["score"])
-    scores = [record["score"] for record in found.records()]
-    assert scores[:3] == pytest.approx([each["score"]["instance"]["score"] for each in results][:3], nan_ok=True)
-
-
-def test_labelled_cases_that_were_shown_are_no_part_of_the_scores():
-    criterion = evenhand.load(RELEVANCE)
-    examples = [{"response": label, "question": "?", "relevance": label} for label in criterion.labels]
-    metric = asked(evenhand.DirectJudge, criteria=criterion, examples=examples)
-    results = recipe(metric, TEXTS)
-    json.dumps(global_scores(results), allow_nan=True)  # a recipe's results are written as JSON
-    assert global_scores(results)["relevance_run"]["parameters"]["mode_options"] == {}
-    assert evenhand.from_results(results).summaries["response", "relevance"].num_instances == 8
 
 
 def test_of_several_metrics_one_is_named():
@@ -195,24 +151,3 @@ def test_of_a_benchmark_the_rows_of_one_subset_are_a_result():
         assert found.parameters["n"] == rows
         (summary,) = found.summaries.values()
         assert [summary.score.estimate, summary.score.low] == pytest.approx([scores["score"], scores["score_ci_low"]])
-
-
-def test_of_rows_with_criteria_of_their_own_those_of_one_criterion_are_a_result(monkeypatch):
-    names = [RELEVANCE, "criteria.evenhand.direct.coherence"]
-    monkeypatch.setattr(
-        f"{__name__}.ROWS", [{**row, "doc": names[place % 2], "context": ""} for place, row in enumerate(ROWS)]
-    )
-    metric = asked(evenhand.DirectJudge, criteria=None, criteria_field="doc", cluster_field=None)
-    results = list(recipe(metric, TEXTS))
-    with pytest.raises(InvalidInputError, match=r"criteria of their own.*give the rows of one criterion alone"):
-        evenhand.from_results(results)
-    found = evenhand.from_results(results[1::2])
-    assert [each.name for each in found.criteria] == ["coherence"]
-    labels = [row["score"]["instance"]["llm_as_judge_final_option"] for row in results[1::2]]
-    assert [each.verdict.selected_label for each in found] == labels
-
-
-def test_votes_under_a_name_that_another_score_has_are_said():
-    results = [{"score": {"global": {"x_run": {"evenhand": "judgements"}}, "instance": {"x_votes": 3.0}}}]
-    with pytest.raises(InvalidInputError, match="'x_votes' of the instances holds no votes of 'x'"):
-        evenhand.from_results(results)

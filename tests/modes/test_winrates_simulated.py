@@ -79,18 +79,6 @@ def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
 
 
 @pytest.mark.slow
-def test_refusals_move_no_winrate_and_are_counted():
-    table = simulated(800, 0.0, position_preference=ADVANTAGE, refusal_rate=0.3)
-    # A contest is lost when both votes are: 0.09 of them. One vote alone stands, as often for the one as the other.
-    assert table.summary.unscored_contests == {"refusal": pytest.approx(0.09 * 800, abs=25)}
-    assert table.summary.unscored_counts.reasons == {"refusal": pytest.approx(0.3 * 1600, abs=58)}
-    rate = table.winrate("a")
-    assert abs(rate.estimate - 0.5) < 3 * np.sqrt(0.25 / rate.n)
-    summary = table.summary.systems[0]
-    assert summary.winrate_if_unscored_0 < 0.5 < summary.winrate_if_unscored_1
-
-
-@pytest.mark.slow
 def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
     """80 data sets of 30 prompts, judged in one run; the contests of each are a table of its own.
 

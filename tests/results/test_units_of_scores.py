@@ -10,7 +10,6 @@ from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.results.measures import plain
-from tests.support.judges import ScriptedJudge
 
 FACTOR, SHIFT = 4.0, 1.0
 LABELS = ["Awful", "Poor", "Fair", "Good", "Great"]
@@ -117,66 +116,6 @@ def test_results_in_different_units_are_not_compared():
         judged(SHARES, samples=1).compare(judged(LIKERT, samples=1))
 
 
-def test_a_rubric_counts_shares():
-    def table(values):
-        rubric = Rubric(name="r", criteria=(criterion(values, weight=2.0), criterion(SHARES, "polite", weight=-1.0)))
-        return evenhand.judge(ROWS, rubric, JUDGES, response_fields=["alder", "birch"], **QUIET)
-
-    one, two = table(SHARES), table(LIKERT)
-    for name in ("rubric_scores", "rubric_differences", "rubric_results"):
-        first, second = (dict(leaves(plain(getattr(each, name)))) for each in (one, two))
-        own = {path: value for path, value in first.items() if not {"criteria", "verdicts"} & set(path)}
-        assert len(own) > 10
-        for path, value in own.items():
-            assert second[path] == (pytest.approx(value) if isinstance(value, float) else value), path
-    check(one.rubric_scores["alder"].criteria["help"], two.rubric_scores["alder"].criteria["help"])
-    assert two.rubric_scores["birch"].criteria["polite"] == one.rubric_scores["birch"].criteria["polite"]
-
-
-def test_votes_and_references_in_other_units():
-    rows = [{"ann": a, "bob": b, "gold": g} for a, b, g in [(5, 4, 5), (1, 2, 2), (3, 3, 4), (5, 5, 5), (2, 4, 3)]]
-    table = evenhand.aggregate_votes(rows, ["ann", "bob"], criterion(LIKERT), gold_fields="gold")
-    # means 4.5, 1.5, 3, 5, 3 against 5, 2, 4, 5, 3: distances .5, .5, 1, 0, 0
-    errors = table.summary.comparison.errors
-    assert table.summary.scores.score.estimate == pytest.approx(17 / 5)
-    assert errors.mean_absolute.estimate == pytest.approx(2 / 5)
-    assert errors.root_mean_square.estimate == pytest.approx((1.5 / 5) ** 0.5)
-    assert errors.bias.estimate == pytest.approx(-2 / 5)
-    assert 0 <= errors.mean_absolute.low < errors.mean_absolute.high <= 4
-    shares = [{name: (value - 1) / 4 for name, value in row.items()} for row in rows]
-    own = evenhand.aggregate_votes(shares, ["ann", "bob"], criterion(SHARES), gold_fields="gold")
-    check(own.summary, table.summary)
-    assert "1 = Awful, 2 = Poor, 3 = Fair, 4 = Good, 5 = Great" in str(table)
-
-
-def test_the_reliability_of_judges_in_other_units():
-    def found(values):
-        given = {"response_fields": ["alder", "birch"], "samples": 3, "gold_fields": {"help": "gold"}, **QUIET}
-        return evenhand.reliability(ROWS, criterion(values), JUDGES, **given)
-
-    one, two = found(SHARES), found(LIKERT)
-    check(one.results, two.results)
-
-
-def test_draws_end_at_the_same_time():
-    one, two = (judged(values, samples=5, stop_early=True) for values in (SHARES, LIKERT))
-    assert len(one.votes()) == len(two.votes()) < 5 * 12 * 2 * 2 * 2
-
-
-def test_own_units_are_saved_and_written(tmp_path):
-    sentiment = criterion({"Against": -1, "Neither": 0, "For": 1})
-    scripted = ScriptedJudge(lambda request: "For" if request.question.responses[0].endswith("1") else "Neither")
-    rows = [{**row, "gold": value} for row, value in zip(ROWS[:2], (-1, 1), strict=True)]
-    given = {"response_fields": "alder", "gold_fields": {"help": "gold"}, "check_positional_bias": False, **QUIET}
-    table = evenhand.judge(rows, sentiment, scripted, **given)
-    # a number in a gold column is the value of an option
-    assert [(record["score"], record["gold"]) for record in table.records()] == [(0, "Against"), (1, "For")]
-    table.save(tmp_path / "table.parquet")
-    again = evenhand.open(tmp_path / "table.parquet")
-    assert again.summaries == table.summaries
-    assert again.criteria[0].score_range == (-1, 1)
-
-
 AFFINE = [(0.4, 0.05), (0.5, 0.5), (4.0, 1.0), (2.0, -1.0), (100.0, 0.0)]
 
 
@@ -206,14 +145,6 @@ def test_intervals_change_with_the_values_and_stay_within_the_options(factor, sh
         assert found == pytest.approx([factor * each + base for each in (one.estimate, one.low, one.high)], abs=1e-6)
         lowest, highest = (shift, shift + factor) if of_scores else (-factor, factor)
         assert lowest - 1e-9 <= other.low <= other.high <= highest + 1e-9
-
-
-def test_an_option_that_is_not_applicable_is_in_no_range():
-    options = tuple(Option(label=label, value=value) for label, value in [("No", 0.2), ("Half", 0.3), ("Yes", 0.4)])
-    with_na = Criterion(name="help", description="", options=(*options, Option(label="N/A", na=True)))
-    table = evenhand.aggregate_votes([{"a": 0.2}, {"a": "N/A"}, {"a": 0.4}], ["a"], with_na)
-    score = table.summary.scores.score
-    assert 0.2 <= score.low < score.high <= 0.4
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,9 @@
 """Rows with rubrics of their own: read in the form of another tool, scored by their own points, kept and opened."""
 
-import json
-
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.paired_differences import paired_differences
 from tests.data.formats.test_autorubric import WRITTEN
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
 from tests.support.judges import ScriptedJudge
@@ -55,40 +51,9 @@ def test_each_row_is_scored_by_its_own_points(results):
     assert "rubric score" in str(results)
 
 
-def test_the_score_of_repeated_draws_carries_its_spread_with_the_caution():
-    shown = " ".join(str(assess(samples=3)).split())
-    assert "± 0.00 [" in shown
-    assert "A spread of 0 from 3 draws proves little" in shown
-    assert "±" not in str(assess())
-
-
 def test_the_row_says_what_each_of_its_criteria_got(results):
     first = next(results.records())
     assert first["criteria"][1] == {"name": "names_a_dose_that_harms", "weight": -9.0, "selected_option": "Yes"}
-
-
-def test_two_results_are_compared_within_what_the_points_allow():
-    rows = [{**OTHER, "response": name} for name in ("amount", "silence", "amount")]
-    one, other = (
-        evenhand.judge(rows, None, ScriptedJudge(says), rubric_field="rubrics", journal=None, progress=False)
-        for says in (lambda _: "No", lambda asked: "Yes" if asked.question.criterion.name == "says_how_much" else "No")
-    )
-    (found,) = one.compare(other).groups.values()
-    # of 5 points and a fault of 10 scores lie between -2 and 1, though these are all 0 in one run and 1 in the other
-    (expected,) = paired_differences([[1.0, 0.0]] * 3, bounds=(-2.0, 1.0))
-    assert found.difference == expected.difference
-    (fewer,) = one.filter(instance=[0, 1]).compare(other).groups.values()
-    assert fewer.n_compared == 2
-
-
-def test_rubrics_of_other_rows_do_not_make_other_units():
-    (found,) = assess(ROWS).compare(assess(ROWS[:1])).groups.values()
-    assert (found.n_compared, found.n_unmatched) == (1, 3)
-
-
-def test_rows_that_share_a_rubric_share_its_criteria():
-    measures = assess(ROWS[1:]).measures["response"]
-    assert set(measures.criteria) == {"says_how_much", "lies"}
 
 
 def test_a_row_may_name_its_rubric():
@@ -117,12 +82,3 @@ def test_what_contradicts_rubrics_of_rows_is_refused(options, message):
     with pytest.raises(InvalidInputError) as caught:
         assess(**options)
     assert message in str(caught.value)
-
-
-def test_the_shell(tmp_path, capsys):
-    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
-    given = ["--response-fields", "response", "--engine", "engines.evenhand.baseline", "--out", str(out)]
-    assert main(["judge", str(path), "--rubric-field", "rubrics", *given]) == 0
-    assert "4 verdicts written" in capsys.readouterr().out
-    assert len(evenhand.open(out).subjects) == 4

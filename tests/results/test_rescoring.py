@@ -78,18 +78,3 @@ def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
     assert "stop_early=False" in table.panel(*cell).undefined[f"judge_spread_{alone.judge_id}"]
     # outcomes may be read by every rule
     assert table.rescore(on_position_bias="first").summaries[cell].score == full.score
-
-
-def test_strengths_are_those_of_the_first_two_draws():
-    table, every = compared(stop_early=True, confidence=None), compared()
-    assert table.winrate("one") == every.winrate("one")
-    two = winrates(
-        ROWS,
-        comparison_criterion("c", "d"),
-        engine(),
-        response_fields=["one", "other"],
-        resamples=50,
-        **{**DRAWN, "samples": 2},
-    )
-    strengths = [each.entry("one").strength.log_strength for each in (table, two, every)]
-    assert strengths[0] == strengths[1] != strengths[2]

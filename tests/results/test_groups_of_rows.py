@@ -23,19 +23,6 @@ PAIRS = [{**row, "first": "x", "second": "y", "vote": "x"} for row in VOTES]
 CHOICES = [{**row, "order": ["x", "y"], "vote": "x"} for row in VOTES]
 WITH = {"group_fields": "topic"}
 WAYS = {
-    "judge": lambda: evenhand.judge(
-        ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_fields="small", **WITH, **HOW
-    ),
-    "rubric of rows": lambda: evenhand.judge(
-        [{**row, "rubric": ["Is it short?"]} for row in ROWS],
-        None,
-        BASELINE,
-        response_fields="small",
-        rubric_field="rubric",
-        **WITH,
-        **HOW,
-    ),
-    "winrates": lambda: evenhand.winrates(ROWS, BETTER, BASELINE, response_fields=["small", "large"], **WITH, **HOW),
     "winrates of long data": lambda: evenhand.winrates(
         LONG,
         BETTER,
@@ -46,11 +33,6 @@ WAYS = {
         **WITH,
         **HOW,
     ),
-    "checklist": lambda: evenhand.checklist(ROWS, ["Is it short?"], BASELINE, response_fields="small", **WITH, **HOW),
-    "grade_scores": lambda: evenhand.grade_scores(
-        ROWS, BETTER, BASELINE, response_fields=["small", "large"], **WITH, **HOW
-    ),
-    "run_mode": lambda: evenhand.run_mode(ROWS, "best_of", BASELINE, response_fields=["small", "large"], **WITH, **HOW),
     "recorded votes": lambda: evenhand.aggregate_votes([{**row, "v": "yes"} for row in ROWS], "v", **WITH),
     "recorded pairs": lambda: evenhand.winrates(votes=PAIRS, **WITH),
     "recorded answers": lambda: evenhand.checklist(votes=[{**row, "item": "short"} for row in VOTES], **WITH),
@@ -74,23 +56,6 @@ def judged(**options):
     return evenhand.judge(ROWS, "criteria.evenhand.direct.clarity", BASELINE, response_fields="small", **HOW, **options)
 
 
-def test_several_columns_and_numbers_are_kept_by_their_names():
-    results = judged(group_fields=["topic", "year"])
-    assert results.group_of("year") == ("2000", "2000", "2001", "2001")
-    assert results.filter(instance=[1, 3]).group_of("year") == ("2000", "2000", "2001", "2001")  # by the row's index
-
-
-def test_groups_that_were_not_kept_are_said_afterwards():
-    results, named = judged(), judged(id_field="id")
-    assert "groups" not in results.parameters
-    assert results.group_of("topic", ROWS) == results.group_of(TOPICS) == tuple(TOPICS)
-    assert named.group_of("topic", ROWS[::-1]) == tuple(TOPICS)  # brought together by their ids
-    assert named.group_of({"p0": "law", "p3": 7}) == ("law", None, None, "7")
-    assert results.group_of({0: "law", 3: 7}) == ("law", None, None, "7")
-    assert WAYS["winrates of long data"]().group_of("topic", LONG) == tuple(TOPICS)
-    assert results.filter(instance=[0, 2]).group_of(TOPICS) == tuple(TOPICS)
-
-
 @pytest.mark.parametrize(
     ("by", "data", "message"),
     [
@@ -99,9 +64,6 @@ def test_groups_that_were_not_kept_are_said_afterwards():
         (TOPICS[:3], None, "by holds 3 rows, and the result is about 4"),
         ("topic", [ROWS[0], {**ROWS[0], "topic": "art"}], "'p0' contradict each other in 'topic': 'law' and 'art'"),
         ("topic", ROWS[:2], "no row with the id 'p2'"),
-        ({"q1": "law"}, None, r"names the rows \['q1'\], of which the result holds none"),
-        (3, None, "by is 3; give the name of a column"),
-        (TOPICS, ROWS, "with data=… name the column"),
     ],
 )
 def test_groups_that_are_not_those_of_the_rows_are_refused(by, data, message):
@@ -125,10 +87,3 @@ def test_what_names_no_columns_is_refused_before_a_call(fields):
         judged(group_fields=fields)
     with pytest.raises(InvalidInputError, match="no field 'color', which group_fields names"):
         judged(group_fields="color")
-
-
-def test_long_data_must_agree_on_the_group_of_a_prompt():
-    rows = [{**row, "topic": n} for n, row in enumerate(LONG)]
-    fields = {"systems_field": "model", "response_fields": "text", "id_field": "id"}
-    with pytest.raises(InvalidInputError, match="topic"):
-        evenhand.winrates(rows, BETTER, BASELINE, **fields, **WITH, **HOW)

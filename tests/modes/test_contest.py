@@ -1,0 +1,176 @@
+"""Contests, winrates and what is reported of them, worked by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from evenhand.aggregation.verdict import VoteRules
+from evenhand.errors import InvalidInputError
+from evenhand.modes.contest import Contest, check_reduction, resolved_contests, winrates
+from evenhand.modes.winrates import summarize_contests, unscored_pairs
+from evenhand.statistics.contests import win_rate_intervals
+from evenhand.statistics.paired_differences import compare_pairs
+from tests.modes.contests_by_hand import CHOICE, GRADED, contest, held
+
+
+@pytest.mark.parametrize(
+    ("policy", "score", "winner", "reason"),
+    [
+        (None, 0.5, None, None),
+        ("average", 0.5, None, None),
+        ("first", 1.0, "a", None),
+        ("abstain", None, None, "inconsistent"),
+    ],
+)
+def test_orders_that_disagree(policy, score, winner, reason):
+    votes = contest(1.0, 0.0).verdict.votes
+    split = Contest.of(votes, CHOICE, VoteRules(on_position_bias=policy), instance=0, first="a", second="b")
+    assert (split.score, split.winner, split.unscored_reason) == (score, winner, reason)
+    assert split.verdict.position_consistent is False
+
+
+@pytest.mark.parametrize(
+    ("values", "score", "grade"),
+    [
+        ((1.0, 1.0), 1.0, 2),
+        ((0.75, 0.75), 1.0, 1),
+        ((0.5, 0.5), 0.5, 0),
+        ((0.0, 0.0), 0.0, -2),
+        # the orders agree on the winner and differ in the grade: (2 + 1) / 2
+        ((1.0, 0.75), 1.0, 1.5),
+        # they name different winners: a tie
+        ((1.0, 0.25), 0.5, 0),
+    ],
+)
+def test_a_graded_contest_is_a_whole_win_with_a_grade(values, score, grade):
+    graded = contest(*values, criterion=GRADED)
+    assert (graded.score, graded.grade) == (score, grade)
+    assert (graded.score_of("b"), graded.grade_of("b")) == (1 - score, -grade)
+    assert contest(1.0, 1.0).grade_of("a") is None
+
+
+VALUES = st.sampled_from([(1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (None, 1.0), (None, None)])
+FIELDS = st.dictionaries(
+    st.tuples(st.integers(0, 5), st.sampled_from([("a", "b"), ("a", "c"), ("b", "c")])), VALUES, max_size=12
+)
+
+
+def field(drawn):
+    return [contest(*values, first=pair[0], second=pair[1], instance=row) for (row, pair), values in drawn.items()]
+
+
+def test_weighted_winrates_by_the_definition():
+    grades = [(1.0, 1.0), (0.75, 0.75), (0.5, 0.5), (0.25, 0.25), (0.0, 0.0)]
+    contests = [contest(*values, criterion=GRADED) for values in grades]
+    # a: grades 2, 1, 0, -1, -2: won 2 + 1 + 1, fought 2 + 1 + 2 + 1 + 2
+    assert winrates(contests, "ab", "weighted_win_rate") == {"a": 4 / 8, "b": 4 / 8}
+    # without the two losses: won 4 of 5; b the rest
+    assert winrates(contests[:3], "ab", "weighted_win_rate") == pytest.approx({"a": 4 / 5, "b": 1 / 5})
+    # unweighted a tie is half a win: (1 + 1 + ½) / 3
+    assert winrates(contests[:3], "ab") == pytest.approx({"a": 2.5 / 3, "b": 0.5 / 3})
+
+
+def test_a_weighted_winrate_needs_grades():
+    assert check_reduction("weighted_win_rate", graded=True) == "weighted_win_rate"
+    with pytest.raises(InvalidInputError, match="scale='graded'"):
+        check_reduction("weighted_win_rate", graded=False)
+    with pytest.raises(InvalidInputError, match="'a' and 'b' has no grade"):
+        winrates([contest(1.0)], "ab", "weighted_win_rate")
+
+
+@given(FIELDS)
+def test_swapping_the_sides_of_every_contest_changes_nothing(drawn):
+    mirror = {1.0: 0.0, 0.0: 1.0, None: None}
+    swapped = [
+        contest(*(mirror[value] for value in values), first=pair[1], second=pair[0], instance=row)
+        for (row, pair), values in drawn.items()
+    ]
+    assert winrates(swapped, "abc") == winrates(field(drawn), "abc")
+
+
+def three_instances():
+    return [
+        contest(1.0, 1.0, instance=0),  # a beats b
+        contest(1.0, 1.0, instance=0, second="c"),  # a beats c
+        contest(0.0, 0.0, instance=0, first="b", second="c"),  # c beats b
+        contest(1.0, 0.0, instance=1),  # a and b tie: the first shown both times
+        contest(0.0, 0.0, instance=1, second="c"),  # c beats a
+        contest(None, None, instance=1, first="b", second="c"),  # unscored
+        contest(0.0, 1.0, instance=2),  # a and b tie: the second shown both times
+        contest(1.0, None, instance=2, second="c"),  # a beats c, a lone verdict
+        held([], instance=2, first="b", second="c"),  # b or c gave no response
+    ]
+
+
+def test_intervals_take_the_instance_as_the_unit():
+    a = summarize_contests(three_instances(), "abc").systems[0]
+    (expected,) = win_rate_intervals(np.array([[2.0], [0.5], [1.5]]), np.array([[2.0], [2.0], [2.0]]))
+    assert (a.winrate.low, a.winrate.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    # the same contests as nine instances would say more
+    apart = [replace(held, instance=row) for row, held in enumerate(three_instances())]
+    loose = summarize_contests(apart, "abc").systems[0].winrate
+    assert loose.estimate == a.winrate.estimate
+    assert loose.high - loose.low < a.winrate.high - a.winrate.low
+
+
+def test_mean_rank():
+    # on instance 0 a beats both and c beats b; on 1 and 2 the contest of b and c is unscored: a rank there would be
+    # over unequal opponents, and does not count
+    again = [
+        contest(1.0, 0.0, instance=4),  # a and b tie
+        contest(0.0, 0.0, instance=4, second="c"),  # c beats a
+        contest(0.0, 0.0, instance=4, first="b", second="c"),  # c beats b
+    ]
+    ranks = [one.mean_rank.estimate for one in summarize_contests([*three_instances(), *again], "abc").systems]
+    # ranks on instance 0: a 1, b 3, c 2; on 4: a and b (2 + 3) / 2 each, c 1
+    assert ranks == pytest.approx([(1 + 2.5) / 2, (3 + 2.5) / 2, (2 + 1) / 2])
+
+
+def test_first_shown_preference_is_tested_exactly():
+    stuck_first = [contest(1.0, 0.0, instance=row) for row in range(9)]
+    summary = summarize_contests([*stuck_first, contest(0.0, 1.0, instance=9), contest(1.0, 1.0, instance=10)], "ab")
+    assert summary.position.first_shown_share.estimate == pytest.approx(0.9)
+    # two-sided: 2 · (C(10, 0) + C(10, 1)) / 2^10 = 22 / 1024
+    assert summary.position.p_value == pytest.approx(22 / 1024)
+    assert summary.position.p_value == pytest.approx(binomtest(9, 10).pvalue)
+
+
+def test_where_the_refused_contests_depend_on_the_winner_the_bounds_lead():
+    # a and b win 20 of 40 each, and the judge refuses 8 of those that b wins: read 20 of 32, all 20 or 28 of 40
+    fought = [contest(1.0, 1.0, instance=row) for row in range(20)]
+    fought += [contest(0.0, 0.0, instance=20 + row) for row in range(12)]
+    fought += [contest(None, None, instance=32 + row) for row in range(8)]
+    a, b = summarize_contests(fought, "ab").systems
+    assert a.winrate.estimate == pytest.approx(20 / 32)
+    assert (a.unscored_bounds.low, a.unscored_bounds.high, a.unscored_bounds.share) == pytest.approx(
+        (20 / 40, 28 / 40, 8 / 40)
+    )
+    assert (b.unscored_bounds.low, b.unscored_bounds.high) == pytest.approx((12 / 40, 20 / 40))
+    assert (
+        a.unscored_bounds.interval_low
+        < a.unscored_bounds.low
+        < a.unscored_bounds.high
+        < a.unscored_bounds.interval_high
+    )
+    ranking = summarize_contests(fought[:32], "ab").systems
+    assert [one.unscored_bounds for one in ranking] == [None, None]  # all read: the winrate leads
+
+
+def test_what_is_printed_holds_the_truth_where_the_judge_refuses_what_one_system_wins():
+    """Equal systems, 80 prompts, a refusal of half of the contests that b wins: of what is read a wins two thirds."""
+    generator = np.random.default_rng(11)
+    drafts = {won: contest(won, won) for won in (1.0, 0.0, None)}
+    printed, alone = [], []
+    for _ in range(60):
+        results = [1.0 if generator.random() < 0.5 else 0.0 if generator.random() < 0.5 else None for _ in range(80)]
+        fought = [replace(drafts[won], instance=row) for row, won in enumerate(results)]
+        pairs = compare_pairs(resolved_contests(fought, "ab"))
+        unscored = unscored_pairs(fought, pairs)["a", "b"]
+        alone.append(pairs[0].win_rate.low <= 0.5 <= pairs[0].win_rate.high)
+        printed.append(unscored.interval_low <= 0.5 <= unscored.interval_high)
+    assert np.mean(printed) >= 0.93
+    assert np.mean(alone) < 0.5
