@@ -377,7 +377,7 @@ def swiss_pairs(
         instances: The number of instances.
         round_number: From 0.
         winrates: The winrates of the rounds before, over all instances; None for a system without a scored
-            contest. Equal winrates (in the first round, all) stand in a seeded random order of their own on each instance.
+            contest. Equal winrates (in the first round, all) stand in a seeded random order per instance.
         met: Per instance the pairs that have met there.
 
     Raises:
