@@ -37,10 +37,6 @@ class TestOrdinalPanels:
     def test_five_judges(self, rule, index, aggregated):
         assert chosen(aggregate(panel(0, 1, 2, 4, 4), FIVE, rule)) == (index, pytest.approx(aggregated))
 
-    def test_weighted_mean(self):
-        # (3·0 + 1·1) / 4 = .25
-        assert chosen(aggregate(panel(0, 4, weights=[3, 1]), FIVE, "weighted_mean")) == (1, 0.25)
-
     def test_the_weights_of_a_call_replace_those_of_the_votes(self):
         # (1·0 + 3·1) / 4 = .75
         votes = panel(0, 4, weights=[3, 1])
@@ -263,9 +259,6 @@ class TestMissing:
         assert (verdict.unscored_reason, verdict.scored, verdict.agreement) == ("truncated", False, None)
         assert aggregate(votes[:2], FIVE).unscored_reason == "refusal"  # equally frequent: the more severe
         assert len(verdict.votes) == 3
-
-    def test_an_option_that_has_a_value_is_scored_though_others_have_none(self):
-        assert chosen(aggregate(panel(1, 1), criterion_of([0, 0.5, None]))) == (1, 0.5)
 
 
 class TestBadInput:

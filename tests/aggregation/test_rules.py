@@ -2,9 +2,8 @@ import pytest
 
 from evenhand.aggregation.verdict import (
     check_on_position_bias,
-    check_weights,
 )
-from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.errors import UnknownRuleError
 
 
 def test_average_needs_values():
@@ -16,10 +15,3 @@ def test_average_needs_values():
 def test_a_tie_is_for_pairwise_only():
     with pytest.raises(UnknownRuleError, match="does not fit the scale 'ordinal'"):
         check_on_position_bias("tie", "ordinal")
-
-
-def test_weights_that_no_rule_can_use():
-    with pytest.raises(InvalidInputError, match=r"every judge has the weight 0 .*; one must count"):
-        check_weights({"a": 0, "b": 0})
-    with pytest.raises(InvalidInputError, match="'b' has the weight -1"):
-        check_weights({"a": 1, "b": -1})

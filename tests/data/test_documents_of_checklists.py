@@ -1,11 +1,8 @@
 """A checklist as it is written: what it becomes, and what each mistake is told."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.data.documents import checklist_document, read_checklist
+from evenhand.data.documents import read_checklist
 from evenhand.errors import InvalidCriterionError
 
 
@@ -38,34 +35,3 @@ def test_a_mistake_is_told_by_name(written, message):
         read_checklist(written, "the file")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).map(str.strip).filter(bool)
-
-
-@st.composite
-def checklists(draw):
-    questions = draw(st.lists(texts, min_size=1, max_size=5))
-    items = []
-    for number, question in enumerate(questions, start=1):
-        earlier = st.sampled_from(items) if items else st.nothing()
-        needed = draw(st.lists(earlier.map(lambda item: item.name), max_size=2)) if items else []
-        items.append(
-            ChecklistItem(
-                question=question,
-                name=draw(st.sampled_from([str(number), f"item {number}"])),
-                weight=draw(st.floats(0, 100)),
-                category=draw(st.just("") | texts),
-                na=draw(st.booleans()),
-                prerequisites=tuple(needed),
-            )
-        )
-    return Checklist(
-        name=draw(texts), items=tuple(items), context_fields=draw(st.dictionaries(texts, texts, max_size=2))
-    )
-
-
-@given(checklists())
-def test_a_checklist_comes_back_from_its_document_and_from_its_own_json(checklist):
-    assert read_checklist(checklist_document(checklist), "its document", name="other") == checklist
-    assert read_checklist(checklist.model_dump(mode="json"), "its dump") == checklist

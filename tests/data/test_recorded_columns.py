@@ -65,29 +65,6 @@ def test_a_vote_is_read(criterion, vote, index):
     assert read(criterion, vote) == index
 
 
-@pytest.mark.parametrize(
-    ("criterion", "vote"),
-    [
-        (LEVELS, "Goood"),
-        (LEVELS, 2),  # as a place it would be Fair
-        (LEVELS, -1),
-        (LEVELS, 1.5),
-        (LEVELS, True),
-        (LEVELS, "yes"),
-        (LEVELS, float("inf")),
-        (LEVELS, ["Good"]),
-        (GRADES, 6),
-        (KINDS, 1),  # no values that a number could be
-        (GRADES, "six"),
-        (SAFE, "yes"),
-        (KINDS, True),
-    ],
-)
-def test_what_is_no_option_is_refused(criterion, vote):
-    with pytest.raises(InvalidInputError, match="is not an option of"):
-        read(criterion, vote)
-
-
 @pytest.mark.parametrize("recorded", ["yes", 1, None, "[yes"])
 def test_what_holds_no_votes_is_refused(recorded):
     with pytest.raises(InvalidInputError, match=r"instance 3: the recorded votes are .* give a list"):

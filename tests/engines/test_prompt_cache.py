@@ -27,13 +27,6 @@ def sent(asked, marks):
     return with_marks({"model": "m", "messages": asked.messages}, asked, marks)
 
 
-def test_rows_that_share_a_long_beginning_have_one_key():
-    keys = [sent(request(own), "key")["prompt_cache_key"] for own in ("one row", "another row")]
-    assert keys[0] == keys[1] != sent(request(shared=SHARED + "Be strict."), "key")["prompt_cache_key"]
-    assert sent(request(shared="short", own="a long row " * 500), "key")["prompt_cache_key"] not in keys
-    assert len(keys[0]) <= 64
-
-
 @pytest.mark.parametrize(("stage", "marked"), [("one_step", [True, False]), ("assessment", [True, True])])
 def test_the_end_of_what_is_shared_is_marked_and_that_of_a_row_where_a_second_step_follows(stage, marked):
     asked = request(stage=stage)

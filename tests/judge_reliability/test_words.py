@@ -5,14 +5,12 @@ import pytest
 from evenhand.judge_reliability.one_judge import (
     FIRST,
     SECOND,
-    Categories,
     ChoiceReliability,
-    agreement_of_judges,
 )
-from evenhand.judge_reliability.tables import choices_table, findings, judges_table
+from evenhand.judge_reliability.tables import choices_table, findings
 from evenhand.modes.grade_scores import grade, unrelated_effect
-from evenhand.votes import Verdict, Vote
-from tests.judge_reliability.builders import CITES, comparison, report
+from evenhand.votes import Vote
+from tests.judge_reliability.builders import comparison, report
 
 
 def text_of(found):
@@ -40,21 +38,6 @@ def placed(first, second, same=0):
 )
 def test_a_preference_for_a_place(first, second, text):
     assert text_of(placed(first, second, 10))["inconsistent towards the first"] == text
-
-
-@pytest.mark.parametrize(
-    ("won", "text"),
-    [
-        ("A" * 80 + "B" * 20, "80 % [71, 87]: longer responses are preferred"),
-        ("A" * 20 + "B" * 80, "20 % [13, 29]: shorter responses are preferred"),
-        ("A" * 50 + "B" * 50, "50 % [40, 60]: no preference for length shown"),
-        ("AAABT" * 20, "75 % ["),  # ties aside
-    ],
-)
-def test_a_preference_for_length(won, text):
-    # Lengths 199 and 99 count as 200 and 100.
-    questions = [comparison([(said, said)], place, lengths=(199, 99)) for place, said in enumerate(won)]
-    assert text_of(report(questions))["wins at twice the length"].startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -112,20 +95,3 @@ def test_choices_among_candidates():
     cells = dict(zip(lured.headers, lured.rows[0], strict=True))
     assert cells["unrelated"] == "chosen 33 %"
     assert cells["corrected, change by it [95%]"].startswith("-")
-
-
-def _verdicts(selected):
-    return {judge: [Verdict(selected_index=index) for index in each] for judge, each in selected.items()}
-
-
-def test_two_judges():
-    raters = {"one": [0] * 50 + [1] * 50, "two": [0] * 45 + [1] * 55}
-    how = {"level": 0.95, "resamples": 50, "seed": 0}
-    table = judges_table(agreement_of_judges(_verdicts(raters), Categories(CITES), **how), level=0.95)
-    # 95 of 100; chance is .5 * .45 + .5 * .55 = .5, so kappa is .9.
-    assert table.rows[0][2] == "100"
-    assert table.rows[0][3].startswith("95 % [")
-    assert table.rows[0][4].startswith("0.90 [")
-    assert "Krippendorff's alpha of the 2 judges (nominal, 100 instances): 0.90 [" in table.notes[0]
-    same = agreement_of_judges(_verdicts({"one": [0] * 5, "two": [0] * 5}), Categories(CITES), **how)
-    assert any(note.startswith("No kappa for one – two: ") for note in judges_table(same, level=0.95).notes)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 import evenhand
-from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.errors import InvalidInputError
@@ -171,32 +169,3 @@ def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() ->
         for item in checked.checklists[0].items
     ]
     assert evenhand.correct(checked, part, design="random").scores[0].corrected.estimate > 0.9
-
-
-def in_shell(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = main(["correct", *map(str, words)])
-    told = capsys.readouterr()
-    return code, told.out, told.err
-
-
-def test_a_saved_result_is_corrected_in_the_shell(table: Any, tmp_path: Any, capsys: Any) -> None:
-    table.save(tmp_path / "run.parquet")
-    gold = tmp_path / "labels.csv"
-    rows = [f"{row},{label}" for row, label in GOLD.items()]
-    gold.write_text("\n".join(["instance,said", *rows]), encoding="utf-8")
-    run, out = tmp_path / "run.parquet", tmp_path / "scores.json"
-    given = (run, "--gold", gold, "--label-field", "said", "--design", "by_verdict")
-    code, shown, _ = in_shell(capsys, *given, "--out", out)
-    assert code == 0
-    assert f"corrected scores written to {out}" in shown.replace("\n", "")
-    in_python = evenhand.correct(table, GOLD, design="by_verdict")
-    saved = json.loads(out.read_text(encoding="utf-8"))["scores"][0]["corrected"]
-    assert saved["low"] == in_python["alder"].corrected.low
-    for words, told in (
-        (given[:-2], "design is not given"),
-        ((*given, "--out", gold), "the same file as the input"),
-        ((*given, "--out", tmp_path / "scores.parquet"), "'.json', '.csv', '.md', '.html'"),
-        ((gold, "--design", "random"), "is not a saved result"),
-    ):
-        code, _, complaint = in_shell(capsys, *words)
-        assert (code, told in complaint) == (2, True), complaint

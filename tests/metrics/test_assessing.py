@@ -4,7 +4,6 @@ import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from tests.support.judges import ScriptedJudge, chooses
 
@@ -17,11 +16,6 @@ LEVEL = Criterion(
 EXAMPLES = [
     {"response": f"case {number}", "question": "q", "level": ("High", "Mid", "Low")[number % 3]} for number in range(9)
 ]
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def direct(engine, **settings):

@@ -2,27 +2,18 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
-from unitxt import create_dataset, evaluate
-from unitxt.task import Task
 
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import BestOfJudge
 from tests.support.choosing import reply_for, shown_candidates
+from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 CRITERION = "criteria.evenhand.pairwise.overall_quality"
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
-    SENT.clear()
 
 
 def shown_qualities(messages):
@@ -37,22 +28,8 @@ def picker_of_the_best(messages):
     return reply_for(None if min(qualities) < 0 else qualities.index(max(qualities)))
 
 
-def run(metric, predictions, **columns):
-    task = Task(
-        input_fields=dict.fromkeys(["question", *columns], Any),
-        reference_fields={},
-        prediction_type=Any,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    rows = [
-        {"question": f"question {row}", **{name: values[row] for name, values in columns.items()}}
-        for row in range(len(predictions))
-    ]
-    data = create_dataset(
-        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
-    )
-    results = evaluate(predictions=predictions, data=data)
+def run(metric, predictions):
+    results = evaluated(metric, [{"question": f"question {row}"} for row in range(len(predictions))], predictions)
     return results[0]["score"]["global"], [result["score"]["instance"] for result in results]
 
 

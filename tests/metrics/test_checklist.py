@@ -1,20 +1,17 @@
 """Checklists inside unitxt: recipes, rows with their own questions, faults that leave an item unanswered, panels."""
 
 import json
-from typing import Any, List  # noqa: UP035 - unitxt reads typing's generics
 
 import pytest
-from unitxt import create_dataset, evaluate
-from unitxt.task import Task
 
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import ChecklistJudge
 from tests.support.checklists import (
     sheet,
 )
 from tests.support.judges import ScriptedJudge, http_judge
+from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -28,11 +25,6 @@ WEIGHTED = Checklist(
         ChecklistItem(name="greets", question="Does it greet?", weight=20, category="tone"),
     ),
 )
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def stream(*predictions, **task_data):
@@ -163,18 +155,8 @@ def test_settings_that_cannot_be_are_refused_when_the_metric_is_built(settings, 
 
 
 def recipe(metric, rows, **more):
-    lists = List[str]  # noqa: UP006 - unitxt reads typing's generics
-    fields: dict[str, Any] = {name: str if isinstance(value, str) else lists for name, value in rows[0].items()}
-    task = Task(
-        input_fields=fields,
-        reference_fields={},
-        prediction_type=str,
-        metrics=metric if isinstance(metric, list) else [metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"], **more)
-    return evaluate(
-        predictions=[f"The fox number {row} ran away over the hill." for row in range(len(rows))], data=data
+    return evaluated(
+        metric, rows, [f"The fox number {row} ran away over the hill." for row in range(len(rows))], **more
     )
 
 

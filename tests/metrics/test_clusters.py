@@ -3,7 +3,6 @@
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import (
     BestOfJudge,
     ChecklistJudge,
@@ -19,11 +18,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 VOTES = [["yes"] * 3 if row // 5 % 4 else ["no"] * 3 for row in range(40)]
 DOCUMENTS = [{"doc": row // 5} for row in range(40)]
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def scores_of(metric, predictions, task_data):

@@ -1,14 +1,12 @@
 """Corrected scores in a recipe: through the same code as evenhand.correct, for every way of judging."""
 
 import pytest
-from unitxt import create_dataset, evaluate
-from unitxt.task import Task
 
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
+from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -17,12 +15,6 @@ GOOD = yes_no_criterion("good", "Is it good?")
 N = 40
 RIGHT = {row: "Yes" if row < 12 else "No" for row in range(0, N, 2)}
 """The labels: of 10 responses that the judge finds good (those below 20) people find 6 good, and none of 10 others."""
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
-    SENT.clear()
 
 
 @script
@@ -46,16 +38,7 @@ HOW = {
 
 def run(metric, gold, predictions=None):
     rows = [{"question": f"q {row}", "gold": label, "chance": 0.5} for row, label in enumerate(gold)]
-    task = Task(
-        input_fields={"question": str, "gold": "Any", "chance": float},
-        reference_fields={},
-        prediction_type="Any",
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"])
-    said = predictions or ["fine" if row < N // 2 else "poor" for row in range(N)]
-    results = evaluate(predictions=said, data=data)
+    results = evaluated(metric, rows, predictions or ["fine" if row < N // 2 else "poor" for row in range(N)])
     return results, results[0]["score"]["global"]
 
 

@@ -5,28 +5,21 @@ import re
 
 import pytest
 from unitxt import create_dataset, evaluate
-from unitxt.task import Task
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge
-from tests.support.scripted import SENT, ScriptedInferenceEngine, script
+from tests.support.recipes import evaluated
+from tests.support.scripted import ScriptedInferenceEngine, script
 
 RELEVANCE = "metrics.llm_as_judge.direct.criteria.answer_relevance"
 LABELS = ["Excellent", "Acceptable", "Could be Improved", "Bad"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
-    SENT.clear()
 
 
 def number_of(messages):
@@ -49,18 +42,8 @@ def content_judge(messages):
     return LABELS[min(number % 4 + step, 3)]
 
 
-def run(metric, count=12, task_data=None, **recipe):
-    rows = task_data or [{"question": f"question {index}"} for index in range(count)]
-    fields = dict.fromkeys(rows[0], str)
-    task = Task(
-        input_fields=fields,
-        reference_fields={},
-        prediction_type=str,
-        metrics=metric if isinstance(metric, list) else [metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"], **recipe)
-    return evaluate(predictions=[f"answer-{index}" for index in range(len(rows))], data=data)
+def run(metric, task_data):
+    return evaluated(metric, task_data, [f"answer-{index}" for index in range(len(task_data))])
 
 
 def instance_scores(results):

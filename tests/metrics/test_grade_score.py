@@ -2,27 +2,18 @@
 
 import math
 import re
-from typing import Any
 
 import pytest
-from unitxt import create_dataset, evaluate
-from unitxt.task import Task
 
 from evenhand.errors import InvalidInputError, InvalidPromptError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import GradeScore
 from tests.support.choosing import reply_for, shown_candidates
+from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 CRITERION = "criteria.evenhand.pairwise.overall_quality"
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
-    SENT.clear()
 
 
 # The candidate chosen in each rotation, and None for a refusal.
@@ -48,18 +39,7 @@ def chooser_by_plan(messages):
 
 
 def run(metric, predictions):
-    task = Task(
-        input_fields={"question": str},
-        reference_fields={},
-        prediction_type=Any,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    rows = [{"question": f"question {row}"} for row in range(len(predictions))]
-    data = create_dataset(
-        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
-    )
-    results = evaluate(predictions=predictions, data=data)
+    results = evaluated(metric, [{"question": f"question {row}"} for row in range(len(predictions))], predictions)
     return results[0]["score"]["global"], [result["score"]["instance"] for result in results]
 
 

@@ -5,7 +5,6 @@ import re
 import pytest
 from unitxt.llm_as_judge import LLMJudgeDirect
 
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
 from tests.support.recipes import evaluated
@@ -19,11 +18,6 @@ MAPS = {
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def criterion(name):

@@ -3,17 +3,9 @@
 import copy
 import json
 
-import pytest
-
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import ChecklistJudge, DirectJudge, RubricJudge
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.unitxt.bases import Artifact, fetch_artifact
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def fetched(identifier):

@@ -5,18 +5,12 @@ import math
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import RubricJudge
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
 from tests.modes.test_own_rubrics import OTHER, says
 from tests.support.judges import ScriptedJudge
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def metric(engine=None, **settings):

@@ -2,33 +2,22 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
 import pytest
-import unitxt
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.catalog import entry_ids
-from evenhand.data.plain import context_mapping
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import PairwiseJudge
-from evenhand.unitxt.loading import load_criteria_artifact
+from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 TEMPERATURE = "metrics.llm_as_judge.pairwise.criteria.temperature_in_celsius_and_fahrenheit"
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
-    SENT.clear()
 
 
 def qualities(messages):
@@ -59,17 +48,7 @@ def responses(row, count=3):
 
 def run(metric, predictions, task_data=None):
     rows = task_data or [{"question": f"question {row}"} for row in range(len(predictions or []))]
-    task = Task(
-        input_fields=dict.fromkeys(rows[0], Any),
-        reference_fields={},
-        prediction_type=Any,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(
-        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
-    )
-    return evaluate(predictions=predictions, data=data)
+    return evaluated(metric, rows, predictions, postprocessors=[])
 
 
 def instance_scores(results):
@@ -120,21 +99,8 @@ def test_predictions_that_became_texts_on_the_way_are_read_back():
         results = run(pairwise(), [form(prediction) for prediction in plain])
         assert [scores["x_winrate"] for scores in instance_scores(results)] == expected
     # a recipe's usual post-processor turns a dict into its Python text
-    task = Task(
-        input_fields={"question": str},
-        reference_fields={},
-        prediction_type=Any,
-        metrics=[pairwise()],
-        default_template="templates.empty",
-    )
-    data = create_dataset(
-        task=task,
-        test_set=[{"question": str(row)} for row in range(4)],
-        split="test",
-        data_classification_policy=["public"],
-        postprocessors=["processors.to_string_stripped"],
-    )
-    results = evaluate(predictions=plain, data=data)
+    rows = [{"question": str(row)} for row in range(4)]
+    results = evaluated(pairwise(), rows, plain, postprocessors=["processors.to_string_stripped"])
     assert [scores["x_winrate"] for scores in instance_scores(results)] == expected
 
 
@@ -168,23 +134,6 @@ def test_predictions_that_cannot_be_compared(predictions, message):
     with pytest.raises(Exception, match=message):
         run(pairwise(), predictions)
     assert not SENT
-
-
-def criteria_of_unitxt():
-    folder = Path(unitxt.__file__).parent / "catalog" / "metrics" / "llm_as_judge" / "pairwise" / "criteria"
-    return sorted(f"metrics.llm_as_judge.pairwise.criteria.{path.stem}" for path in folder.glob("*.json"))
-
-
-def test_all_criteria_of_unitxt_and_our_own_are_judged_as_they_are():
-    ours = [identifier for identifier in entry_ids("criteria") if ".pairwise." in identifier]
-    assert len(ours) >= 12
-    assert criteria_of_unitxt()
-    for identifier in [*criteria_of_unitxt(), *ours]:
-        fields = context_mapping(load_criteria_artifact(identifier).context_fields).values()
-        rows = [dict.fromkeys(fields, "the context") | {"question": "q"}]
-        metric = pairwise(criteria=identifier, context_fields=None)
-        (scores,) = instance_scores(run(metric, [["quality 3 of a", "quality 5 of b"]], rows))
-        assert (scores["1_winrate"], scores["2_winrate"]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("missing", [float("nan"), np.float32("nan"), pandas.NA], ids=repr)

@@ -7,7 +7,6 @@ import pytest
 
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import RubricJudge
 from evenhand.statistics import mean_intervals
 from tests.support.judges import ScriptedJudge
@@ -30,11 +29,6 @@ SAID = {
     "two": {"clear": "Fair", "cites": "N/A", "rude": "Yes"},
     "three": {"clear": None, "cites": "No", "rude": "No"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def says(request):

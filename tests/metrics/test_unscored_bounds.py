@@ -1,14 +1,10 @@
 """Recipes of every mode warn where so much is unscored that what was read need not be the score, and only there."""
 
 import re
-from typing import Any
 
 import pytest
-from unitxt import create_dataset, evaluate
-from unitxt.task import Task
 
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.metrics import register
 from evenhand.metrics.judge_metrics import (
     BestOfJudge,
     ChecklistJudge,
@@ -18,6 +14,7 @@ from evenhand.metrics.judge_metrics import (
 )
 from tests.support.checklists import sheet
 from tests.support.choosing import reply_for, shown_candidates
+from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -25,11 +22,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 REFUSAL = "I cannot assist with that request."
 BETTER = "criteria.evenhand.pairwise.overall_quality"
 POLITE = yes_no_criterion("polite", "Is it polite?")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def scripts(name, good, bad):
@@ -82,19 +74,9 @@ MODES = {
 }
 
 
-def evaluated(metric, predictions):
-    task = Task(
-        input_fields={"question": str},
-        reference_fields={},
-        prediction_type=Any,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
+def global_scores(metric, predictions):
     rows = [{"question": f"question {row}"} for row in range(len(predictions))]
-    data = create_dataset(
-        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
-    )
-    return evaluate(predictions=predictions, data=data)[0]["score"]["global"]
+    return evaluated(metric, rows, predictions, postprocessors=[])[0]["score"]["global"]
 
 
 def warned(caplog):
@@ -111,7 +93,7 @@ def test_a_recipe_warns_where_much_is_unscored_and_only_there(mode, caplog):
         caplog.clear()
         engine = ScriptedInferenceEngine(script=f"{name}_{ending}")
         metric = metric_class(inference_engine=engine, max_reasks=0, progress=False, journal=None, **settings)
-        found[ending] = evaluated(metric, predictions)
+        found[ending] = global_scores(metric, predictions)
         messages = [message for message in warned(caplog) if f"'{score}'" in message]
         assert len(messages) == (ending == "refuses"), warned(caplog)
     # 12 of 20 are good; of the 8 bad ones nothing is read

@@ -16,7 +16,6 @@ from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation.verdict import RULES
 from evenhand.errors import InvalidInputError
-from evenhand.metrics import register
 from evenhand.metrics.recorded import VoteAggregation
 from evenhand.raters import aggregate_votes
 from evenhand.statistics import mean_intervals
@@ -33,11 +32,6 @@ pytestmark = [
 ]
 ENTRIES = [(scale, rule) for scale in ("binary", "ordinal", "nominal") for rule in RULES[scale]]
 RELEVANCE = "criteria=criteria.evenhand.direct.relevance"
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    register()
 
 
 def scores(metric, predictions, references=None):

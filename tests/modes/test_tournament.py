@@ -1,22 +1,16 @@
 """Holding contests: which questions a judge gets, what they cost, and what comes back."""
 
-import math
 from collections import Counter
 from contextlib import nullcontext
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
 
-from evenhand.aggregation.verdict import VoteRules
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.judging.grid import parse_design
-from evenhand.modes.contest import Contest, presented_contests, winrates
+from evenhand.modes.contest import winrates
 from evenhand.modes.mode import Subject
-from evenhand.modes.winrates import WinratesMode, summarize_contests
+from evenhand.modes.winrates import WinratesMode
 from evenhand.options import RunOptions
-from evenhand.statistics.strengths import fit_strengths
 from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE
 
@@ -114,32 +108,3 @@ def test_permuting_or_renaming_systems_permutes_or_renames_winrates(texts, order
     assert winrates(hold(rows_of(*renamed)), list(names.values())) == {
         names[name]: rate for name, rate in expected.items()
     }
-
-
-def equal_systems(instances, **options):
-    """Two equally good systems before a judge that takes the first shown with probability 0.7."""
-    judge = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
-    assert expit(judge.position_preference) == pytest.approx(0.7)
-    rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
-    return hold(rows, judge=judge, flow="one_step", **options)
-
-
-def test_both_orders_remove_the_position_advantage_that_one_order_shows():
-    both = equal_systems(600)
-    # one order: P(first) = 0.7, so that a equal system seems 0.2 better; sd sqrt(0.7 · 0.3 / 600) ≈ 0.0187
-    rules = VoteRules(on_position_bias="first")
-    first_only = [
-        Contest.of(held.verdict.votes, CHOICE, rules, instance=held.instance, first=held.first, second=held.second)
-        for held in both
-    ]
-    assert winrates(first_only, "ab")["a"] == pytest.approx(0.7, abs=4 * 0.0187)
-    # both orders: the mean of two results in {0, 1} of mean 0.7 and 0.3; sd sqrt(2 · 0.21 / 4 / 600) ≈ 0.0132
-    summary = summarize_contests(both, "ab")
-    assert summary.systems[0].winrate.estimate == pytest.approx(0.5, abs=4 * 0.0132)
-    # orders disagree when both take the first (0.49) or the second shown (0.09)
-    assert summary.positional_bias.estimate == pytest.approx(0.58, abs=4 * 0.0201)
-    assert summary.position.first_shown_share.estimate == pytest.approx(0.49 / 0.58, abs=4 * 0.0194)
-    assert summary.position.p_value < 1e-9
-    # the order effect of a fitted model is the one simulated, with a standard error of 1 / sqrt(1200 · 0.21) = 0.063
-    model = fit_strengths(presented_contests(both, "ab"), order_effect=True)
-    assert model.position_log_odds.interval.estimate == pytest.approx(math.log(0.7 / 0.3), abs=4 * 0.063)

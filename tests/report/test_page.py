@@ -14,11 +14,7 @@ from evenhand import demo
 from evenhand.cli import main
 from evenhand.data.fields import LeftOutContextWarning
 from evenhand.errors import InvalidInputError
-from evenhand.labels.people import Label, Labels
-from evenhand.report.page import _with_labels
-from evenhand.votes import Completion
 from tests.golden import runs
-from tests.support.judges import ScriptedJudge
 
 BASELINE = "engines.evenhand.baseline"
 
@@ -123,18 +119,6 @@ def test_labels_correct_the_scores_where_it_is_said_how_they_were_chosen(direct,
     assert "are not corrected by them" in (tmp_path / "plain.html").read_text(encoding="utf-8")
 
 
-def test_verdicts_are_laid_beside_labels_that_are_given(direct):
-    names = ["0/alder/relevance", "1/alder/relevance", "2/alder/relevance"]
-    views = {view.name: view for view in direct.verdict_views()}
-    said = [views[names[0]].selected, "Off topic", "Off topic", views[names[2]].selected]
-    of = [names[0], names[1], names[2], names[2]]
-    labels = [Label((int(name[0]), "alder", "relevance"), str(value)) for name, value in zip(of, said, strict=True)]
-    found = {view.name: view for view in _with_labels(views.values(), Labels(tuple(labels)))}
-    assert [found[name].wrong for name in names] == [False, True, False]
-    assert found[names[2]].gold == f"Off topic / {views[names[2]].selected}"
-    assert found["3/alder/relevance"].gold is None
-
-
 def test_the_page_allows_nothing_but_its_own_style_and_script(direct, tmp_path):
     direct.to_html(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -158,19 +142,3 @@ def test_equal_results_give_equal_pages(direct, tmp_path):
     for name, result in (("one", direct), ("two", evenhand.open(tmp_path / "run.parquet"))):
         result.to_html(tmp_path / f"{name}.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
-
-
-def test_replies_of_the_journal_that_cannot_be_read_are_counted_with_the_way_to_ask_again(tmp_path):
-    journal = tmp_path / "journal.sqlite"
-    rows = [{"answer": "a"}, {"answer": "b"}, {"answer": "c"}]
-
-    def reply(request):
-        return Completion(text="Hm." if "\nb\n" in request.messages[0]["content"] else "Yes", cost=0.01, attempts=1)
-
-    how = {"response_fields": "answer", "flow": "one_step", "check_positional_bias": False, "max_failure_rate": 1.0}
-    once, again = (
-        evenhand.judge(rows, "Is it so?", ScriptedJudge(reply), journal=journal, progress=False, **how) for _ in "12"
-    )
-    assert once.spending.unscored_from_journal == 0
-    assert again.spending.unscored_from_journal == again.unscored_counts.unscored_votes == 1
-    assert "1 unscored vote came from the journal, whose replies are never asked for again" in page_of(again, tmp_path)

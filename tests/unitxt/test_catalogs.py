@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.metrics import register
 from evenhand.parsing import match_closest_option
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.loading import (
@@ -31,11 +30,6 @@ def identifier(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _registered():
-    register()
-
-
 def test_it_holds_what_is_promised():
     assert len(DIRECT) >= 30
     assert len(PAIRWISE) >= 12
@@ -52,17 +46,6 @@ NEEDS_SETTINGS = {"engines.evenhand.litellm", "engines.evenhand.openai_compatibl
 @pytest.mark.parametrize("path", [path for path in ENTRIES if identifier(path) not in NEEDS_SETTINGS], ids=identifier)
 def test_entry_is_sound(path):
     assert check_entry(path) is None
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "engines.evenhand.litellm[model=openai/gpt-4.1-mini]",
-        "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=judge]",
-    ],
-)
-def test_engines_that_need_settings_build_with_them(reference):
-    assert fetch_artifact(reference)[0].to_judge().judge_id
 
 
 def expect_understood(criterion):

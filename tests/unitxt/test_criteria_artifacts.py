@@ -4,7 +4,6 @@ import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidCriterionError
-from evenhand.metrics import register
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import CriteriaWithOptions
 from evenhand.unitxt.loading import (
@@ -48,11 +47,6 @@ UNVALUED = Criterion(name="tone", description="d", options=(Option(label="Warm")
 
 def without(mapping, *names):
     return {name: value for name, value in mapping.items() if name not in names}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _registered():
-    register()
 
 
 @pytest.mark.parametrize("form", ["dict", "python dict", "text", "path", "file name"])

@@ -28,7 +28,7 @@ from evenhand.unitxt.bases import (
     register_local_catalog,
 )
 from tests.support.recipes import evaluated
-from tests.support.scripted import SENT, ScriptedInferenceEngine, script
+from tests.support.scripted import ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 LABELS = ["great", "fair", "poor"]
@@ -43,12 +43,6 @@ CLEAR = CriteriaWithOptions(
 )
 DIRECT_JUDGES = (LLMJudgeDirect, evenhand.DirectJudge)
 BETTER = Criteria(name="better", description="Which one helps more?")
-
-
-@pytest.fixture(autouse=True)
-def _catalog():
-    evenhand.register()
-    SENT.clear()
 
 
 @script

@@ -55,12 +55,6 @@ CLASSES = [None, ["public"], ["proprietary"], ["confidential"], ["confidential",
 """Of data; None is what unitxt takes a dictionary for, which is proprietary."""
 
 
-@pytest.fixture(autouse=True)
-def _catalog():
-    evenhand.register()
-    SENT.clear()
-
-
 @script
 def first_of_two(messages):
     return "yes, Response A" if len(messages) == 1 else "yes" if "yes" in messages[-1]["content"] else "Response A"

@@ -5,16 +5,10 @@ import pytest
 import evenhand
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
-from evenhand.metrics import register
 from evenhand.unitxt.criteria_artifacts import to_artifact
 from evenhand.unitxt.loading import load_checklist, load_rubric, load_rubric_of_row
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _registered():
-    register()
 
 
 @pytest.mark.parametrize(
@@ -45,17 +39,6 @@ def _registered():
 )
 def test_a_reference_is_what_it_holds(reference, kind):
     assert isinstance(evenhand.load(reference), kind)
-
-
-def test_a_criterion_may_be_written_as_in_a_rubric(tmp_path):
-    path = tmp_path / "tone.yaml"
-    path.write_text(
-        "name: tone\nrequirement: Which tone?\nscale_type: nominal\noptions:\n"
-        "  - {label: yes, value: 1}\n  - {label: no, value: 0}\n",
-        encoding="utf-8",
-    )
-    tone = evenhand.load(path)
-    assert (tone.name, tone.scale, tone.labels) == ("tone", "nominal", ("yes", "no"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from evenhand.catalog import catalog_path
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidCriterionError
-from evenhand.metrics import register
 from evenhand.unitxt.bases import Artifact, fetch_artifact
 from evenhand.unitxt.criteria_artifacts import EvenhandChecklist, EvenhandRubric, to_artifact
 from evenhand.unitxt.loading import load_checklist, load_rubric
@@ -40,11 +39,6 @@ CHECKLIST = Checklist(
     **SHOWN,
 )
 KINDS = [(RUBRIC, EvenhandRubric, load_rubric), (CHECKLIST, EvenhandChecklist, load_checklist)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _registered():
-    register()
 
 
 @pytest.mark.parametrize(("value", "kind", "load"), KINDS, ids=["rubric", "checklist"])

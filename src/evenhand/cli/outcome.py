@@ -125,8 +125,8 @@ class Checks(Options):
             elif file is None:
                 printed = form
             else:
-                with written_whole(file) as part:
-                    part.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
+                with written_whole(file) as temporary:
+                    temporary.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
         return printed
 
     def end(
@@ -174,7 +174,7 @@ NOTHING: Final = Checks()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutput:
     """The actions of a job on its result, checked before the first call.
 
     Attributes:

@@ -7,8 +7,7 @@ import pytest
 
 import evenhand
 from evenhand.aggregation.rubric_score import rubric_score
-from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.formats.rubrics import FORMATS, format_of
+from evenhand.data.formats.rubrics import FORMATS
 from evenhand.votes import Verdict
 
 HEALTH_ROW = {
@@ -143,25 +142,6 @@ def test_a_row_of_wildbench_is_a_checklist():
         ("1", "Is it polite?", 1),
         ("2", "Is it short?", 1),
     ]
-
-
-@pytest.mark.parametrize(
-    "ours",
-    [
-        {"items": ["Is it polite?"]},
-        {"criteria": ["Is polite."]},
-        {"name": "x", "description": "y"},
-        yes_no_criterion("x", "y").model_dump(mode="json"),
-        Rubric(name="r", criteria=(yes_no_criterion("x", "y"),)).model_dump(mode="json"),
-        {"name": "x", "description": "y", "options": [{"name": "a"}, {"name": "b"}], "option_map": {"a": 1, "b": 0}},
-        ["Is polite."],
-        [],
-        None,
-        "text",
-    ],
-)
-def test_our_own_forms_are_no_other_tools(ours):
-    assert format_of(ours) is None
 
 
 def test_formats_are_told_apart():
