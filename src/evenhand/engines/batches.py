@@ -1,4 +1,4 @@
-"""An engine whose requests go through its provider's batch interface: half the price, and replies within a day.
+"""An engine that sends requests through its provider's batch interface: half the price, replies within a day.
 
 Requests that wait together leave together, as a file from which the provider makes a batch. As soon as the batch has a
 name, the journal holds that name and the requests, and only then is the batch waited for: a later run that asks for one

@@ -212,7 +212,7 @@ class Results(PrintedTables):
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.
 
         Args:
-            data: As :meth:`verdict_views` takes them.
+            data: The data, as :meth:`verdict_views` takes them.
         """
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
 
@@ -241,7 +241,7 @@ class Results(PrintedTables):
 
         Args:
             row: Its id, or its index where rows have none.
-            data: As :meth:`verdict_views` takes them.
+            data: The data, as :meth:`verdict_views` takes them.
 
         Raises:
             InvalidInputError: If there is no such row.
