@@ -176,7 +176,7 @@ def _carry_out(given: Sequence[str]) -> int:
 
 
 def _unwritten(error: OSError, saved: Path | None = None) -> int:
-    """Say what was not written and where it is; nothing where the reader of a pipe is gone."""
+    """Say what was not written and where it is; nothing if the reader of a pipe is gone."""
     if isinstance(error, BrokenPipeError):
         return EXIT_BROKEN_PIPE if saved is None else 0
     again = "mend that and run the same again: what is in the journal is not asked for again"

@@ -333,7 +333,7 @@ def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a r
 
     Args:
         value: The result.
-        reasons: Of what is missing write the reason, for files from which the result itself is read again.
+        reasons: Write the reason of each missing number, for files from which the result itself is read again.
     """
     if isinstance(value, Missing):
         return {"reason": value.reason} if reasons else None

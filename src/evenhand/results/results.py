@@ -1,4 +1,4 @@
-"""Results: a header (what was judged, and how), the votes, and what a way of judging makes of them.
+"""Results: a header (criteria, systems, parameters), the votes, and the analysis of a way of judging.
 
 There is one class for every way of judging. What differs is in its :class:`~evenhand.results.analysis.Analysis`, whose
 attributes are those of the results: ``results.summaries``, ``results.ranking``, ``results.reports``.
