@@ -1,7 +1,6 @@
 """Holding contests: which questions a judge gets, what they cost, and what comes back."""
 
 from collections import Counter
-from contextlib import nullcontext
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,32 +10,22 @@ from evenhand.modes.contest import winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.winrates import WinratesMode
 from evenhand.options import RunOptions
-from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE
+from tests.support.judges import ScriptedJudge
 
 QUIET = {"progress": False, "journal": None}
 
 
-class ContentJudge:
-    """Prefers the longer response, and the first shown of two equally long ones. Keeps what it is asked."""
+def content_judge():
+    """Return a judge that prefers the longer response, and the first shown of two equally long ones."""
 
-    concurrency = 4
-
-    def __init__(self, judge_id="content"):
-        self.judge_id, self.requests = judge_id, []
-
-    def identity(self):
-        return {"engine": self.judge_id}
-
-    def running(self):
-        return nullcontext()
-
-    async def complete(self, request):
-        self.requests.append(request)
+    def reply(request):
         if request.stage == "assessment":
-            return Completion(text="One is longer.")
+            return "One is longer."
         first, second = (len(text) for text in request.presentation.responses)
-        return Completion(text="Response A" if first >= second else "Response B")
+        return "Response A" if first >= second else "Response B"
+
+    return ScriptedJudge(reply)
 
 
 def rows_of(*responses, criterion=CHOICE):
@@ -49,14 +38,14 @@ def run_options(**options):
 
 def hold(rows, design="all", judge=None, **options):
     mode = WinratesMode(run_options(**options), parse_design(design))
-    return [held for contests in mode.judge(rows, [judge or ContentJudge()]) for held in contests]
+    return [held for contests in mode.judge(rows, [judge or content_judge()]) for held in contests]
 
 
 THREE = {"brief-1B": "x", "gpt-4.1": "xxx", "wordy model: tie": "xxxxx"}
 
 
 def test_every_pair_is_asked_in_both_orders_and_no_name_is_shown():
-    judge = ContentJudge()
+    judge = content_judge()
     contests = hold(rows_of(THREE, {name: text + text for name, text in THREE.items()}), judge=judge)
     assert [(held.instance, held.first, held.second, held.score) for held in contests[:3]] == [
         (0, "brief-1B", "gpt-4.1", 0.0),
