@@ -16,6 +16,7 @@ from evenhand.parsing import match_closest_option
 from evenhand.question import comparison_criterion
 from evenhand.raters import aggregate_votes, agreement, read_replies
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
+from tests.support.questions import QUALITY
 from tests.support.shared import shared_path
 
 ROWS = [
@@ -143,11 +144,6 @@ def test_hand_worked():
     assert (na.na, none.unscored_reason) == (True, "abstained")
 
 
-QUALITY = Criterion(
-    name="quality",
-    description="How good is it?",
-    options=tuple(Option(label=label, value=value) for label, value in (("Bad", 0.0), ("Fair", 0.5), ("Good", 1.0))),
-)
 REPLIES = [
     {"reply": "Good", "right": "Good", "page": "a"},
     {"reply": "It is not Good.\n\nThe verdict: Fair", "right": "Good", "page": "a"},

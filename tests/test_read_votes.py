@@ -16,6 +16,7 @@ from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from tests.golden.runs import recipe
+from tests.support.questions import QUALITY
 from tests.support.shared import shared_path
 
 # Prompt 0: small in both orders. Prompt 1: the judge takes what stands first, twice. Prompt 2: a tie and no vote.
@@ -51,11 +52,6 @@ CHOICES = [
     for poem, votes in enumerate([("z", "B", "z"), ("A", "A", "A")])
     for order, vote in zip([["x", "y", "z"], ["y", "z", "x"], ["z", "x", "y"]], votes, strict=True)
 ]
-LEVELS = Criterion(
-    name="quality",
-    description="",
-    options=tuple(Option(label=label, value=value) for label, value in (("Bad", 0.0), ("Fair", 0.5), ("Good", 1.0))),
-)
 GRADES = [
     {"id": 0, "system": "alder", "judge": "gpt", "swapped": False, "vote": "Good", "human": "Good"},
     {"id": 0, "system": "alder", "judge": "gpt", "swapped": True, "vote": "Good", "human": "Good"},
@@ -202,7 +198,7 @@ REFUSED = [
     (
         "reliability",
         [GRADES[0], {**GRADES[1], "human": "Bad"}],
-        {"criteria": LEVELS, "gold_fields": "human"},
+        {"criteria": QUALITY, "gold_fields": "human"},
         "row 1 has the gold label 'Bad', and row 0, about the same, 'Good'",
     ),
 ]

@@ -1,4 +1,4 @@
-"""evenhand: LLM judges for unitxt that say truthfully how far their judgement can be trusted.
+"""evenhand: LLM judges for unitxt, with honest error bars.
 
 Each public name is imported when it is first used: ``import evenhand`` loads no library. unitxt and datasets are loaded
 only where their objects, ids or recipes are used.

@@ -120,7 +120,7 @@ class Option(FrozenModel):
 
     Attributes:
         label: The text that the judge is shown and names.
-        value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
+        value: The score of choosing it, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
             when no value was given. The value of an NA option is ignored and always None.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
@@ -242,7 +242,7 @@ class Criterion(FrozenModel):
 
     @property
     def units(self) -> tuple[float, float]:
-        """What is 0 and what is 1 in a rubric: 0 and 1 where all values lie between them, else the range of the score.
+        """The limits that count 0 and 1 in a rubric: 0 and 1 if all values lie within, else the range of the score.
 
         >>> criterion = yes_no_criterion("cites", "Does the response cite a source?")
         >>> criterion.units

@@ -300,7 +300,7 @@ class EvenhandWarning(UserWarning):
     """The root of every warning that evenhand gives."""
 
     def __str__(self) -> str:
-        """The message, with every character of names in it shown."""
+        """Return the message, with every character of names in it shown."""
         return visible(super().__str__())
 
 

@@ -1,4 +1,4 @@
-"""Opening the files that users name: what is there is read, and nothing that waits for a writer or has no end.
+"""Open the files that users name, except those that wait for a writer or have no end.
 
 A file is regular, or a pipe that the shell has opened for us: standard input, and ``<(zcat rows.jsonl.gz)``. A queue in
 a folder, a socket and a device are none. What cannot be read is an :class:`OSError` whose ``strerror`` says why, as for
@@ -28,7 +28,7 @@ MOST_PIPED_BYTES: Final = 1024**3
 
 ALWAYS_INFLATED: Final = 256 * 1024**2
 MOST_GROWTH: Final = 200
-"""What is compressed may grow to :data:`ALWAYS_INFLATED` bytes, and beyond that to this multiple of its size."""
+"""Compressed data may grow to :data:`ALWAYS_INFLATED` bytes, and beyond that to this multiple of their size."""
 
 _OPENED = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (

@@ -82,11 +82,11 @@ def winrates(
     engine: object = None,
     **options: Any,
 ) -> Results | RunEstimate:
-    """Which of these systems is better, by how much, and how sure is that.
+    """Compare systems: which is better, by how much, and how sure that is.
 
     Wide data have one column per system: ``response_fields=["gpt", "llama"]``. Long data have one row per response, and
     columns for the system, the response and the prompt: ``systems_field="model", response_fields="output",
-    id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its
+    id_field="prompt_id"``. A response that is None, or that long data lack, is missing: its
     contests are unscored, and counted.
 
     With ``votes`` nothing is asked: recorded preferences make the same table. A vote is the name of a system or
@@ -118,7 +118,7 @@ def grade_scores(
     engine: object = None,
     **options: Any,
 ) -> Results | RunEstimate:
-    """How good judges are at choosing the best of several candidates: the Grade Score, by judge and prompt.
+    """Measure how well judges choose the best of several candidates: the Grade Score, by judge and prompt.
 
     Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
     instance with fewer than two left is unscored (``missing_response``) and counted.
@@ -130,7 +130,7 @@ def grade_scores(
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
-        engine: The judge, or several, each of which gets its own scores: models (``openai/gpt-4.1-mini``), servers'
+        engine: The judge, or several with scores of their own: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
         **options: How to judge; see :class:`~evenhand.options.GradeScoresArguments`. Orders, rules and flow are those
             of a Grade Score. With ``samples`` each draw is a set of rotations of its own. ``max_calls`` and

@@ -79,7 +79,7 @@ from evenhand.read_votes import answer_of, read_votes, refuse_vote_columns
 from evenhand.results.made_by import JOBS, run_record
 from evenhand.results.results import Results
 from evenhand.results.vote_columns import Cell
-from evenhand.streams import Job, judge_stream
+from evenhand.streams import FunctionCall, judge_stream
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
@@ -110,7 +110,7 @@ class RowFunction(NamedTuple):
     places: tuple[str, ...]
 
 
-def job_of(name: str, given: Mapping[str, Any]) -> Job:
+def job_of(name: str, given: Mapping[str, Any]) -> FunctionCall:
     """Return the call of a function over rows, checked, without its data.
 
     Args:
@@ -123,7 +123,7 @@ def job_of(name: str, given: Mapping[str, Any]) -> Job:
     function = ROW_FUNCTIONS[name]
     options = {argument: value for argument, value in given.items() if argument not in function.places}
     places = {place: given.get(place) for place in function.places}
-    return Job(name, function.judge, places, function.arguments.of_call(options, ("data", *function.places)))
+    return FunctionCall(name, function.judge, places, function.arguments.of_call(options, ("data", *function.places)))
 
 
 def record_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def run(
         engine: The judges.
         options: Whether it is only estimated.
         systems: The systems with the judged responses.
-        parameters: What the result repeats of the data and the options.
+        parameters: The parameters of the data and the options that the result repeats.
     """
     judges = judges_of(engine, options.model, batch=options.batch)
     if options.dry_run:

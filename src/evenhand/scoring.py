@@ -154,7 +154,7 @@ def summarize(
         ranges: The :attr:`~evenhand.criteria.Criterion.score_range` of each verdict's criterion; empty for [0, 1]
             throughout. The bounds of the mean are the least and the greatest of them.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
-        covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
+        covered_masses: The probability behind each instance's expected value; empty for scores of the
             options selected. Columns have their own.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
@@ -194,7 +194,7 @@ def reply_measures(
     Args:
         votes: The votes on each question.
         rows: Shape of the questions: the number of the instance of each, from 0; by default each has its own.
-        level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+        level: The level of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
     columns = votes if isinstance(votes, VoteColumns) else VoteColumns.of(votes)
     rows = np.arange(columns.n) if rows is None else rows
@@ -224,7 +224,7 @@ def vote_measures(
         verdicts: With all their votes.
         *others: Other numbers of each verdict, in [0, 1]; None or NaN if it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         width: The width of the range of the values; draws spread by half of it at most.
     """
     columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)

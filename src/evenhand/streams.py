@@ -70,7 +70,7 @@ class StreamedRowsWarning(EvenhandWarning):
 
 
 @dataclass(frozen=True)
-class Job:
+class FunctionCall:
     """The call of a function over rows, with all its arguments but the rows. It can be pickled.
 
     Attributes:
@@ -86,7 +86,7 @@ class Job:
     options: FunctionArguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Job, (self.name, self.function, dict(self.places), self.options)
+        return FunctionCall, (self.name, self.function, dict(self.places), self.options)
 
     @property
     def is_long(self) -> bool:
@@ -170,7 +170,7 @@ class Block:
         """Return the path of the part."""
         return folder / f"part-{self.number:06}.parquet"
 
-    def judge(self, job: Job, panel: OpenPanel) -> Results:
+    def judge(self, job: FunctionCall, panel: OpenPanel) -> Results:
         """Judge the rows.
 
         Raises:
@@ -221,7 +221,7 @@ class Block:
         return None if missing or len(contents) < len(self.rows.contents) else len(reasons)
 
 
-def read_blocks(batches: Iterable[RowBatch], job: Job, rows: int, limit: int | None = None) -> Iterator[Block]:
+def read_blocks(batches: Iterable[RowBatch], job: FunctionCall, rows: int, limit: int | None = None) -> Iterator[Block]:
     """Read rows in blocks of this many, or fewer where they are long.
 
     Raises:
@@ -302,7 +302,7 @@ class Stream:
         limit: Take this many rows at most.
     """
 
-    job: Job
+    job: FunctionCall
     batches: Iterable[RowBatch]
     judges: Sequence[JudgeEngine]
     folder: Path
@@ -311,7 +311,7 @@ class Stream:
     limit: int | None = None
 
     @classmethod
-    def of(cls, job: Job, batches: Iterable[RowBatch], limit: int | None = None) -> Stream:
+    def of(cls, job: FunctionCall, batches: Iterable[RowBatch], limit: int | None = None) -> Stream:
         """Read the first rows, and check all that can be checked before the first call.
 
         Raises:
@@ -368,7 +368,7 @@ class Stream:
 
 
 def judge_stream(
-    job: Job,
+    job: FunctionCall,
     batches: Iterable[RowBatch],
     *,
     count: int | None = None,

@@ -144,7 +144,7 @@ class Usage(FrozenValue):
         lost: Of these, those that brought no reply and may have been billed all the same.
         prompt_tokens: The tokens as the server counted them, journaled replies included.
         completion_tokens: The tokens as the server counted them, journaled replies included.
-        cached_tokens: Of the prompt tokens of replies newly bought, those that the server's own cache held.
+        cached_tokens: Prompt tokens of newly bought replies that the server's own cache held.
         cost: US dollars spent by the calls; None if the price is not known. Journaled replies cost nothing.
         at_risk: US dollars at most that the lost requests cost, and the unreported replies beyond their ``cost``, where
             ``max_cost`` was to be kept; else 0.

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.aggregation.verdict import VoteRules
 from evenhand.engines.journal import default_journal_path
-from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Flow
 from evenhand.judging.run import ask, estimate
 from evenhand.options import RunOptions
@@ -45,21 +45,6 @@ def test_an_expected_value_asks_for_log_probabilities_and_short_answers():
 def test_what_is_no_option_is_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
         RunOptions(**options)
-
-
-@pytest.mark.parametrize(
-    ("options", "scale"),
-    [
-        ({"aggregation": "medain"}, "ordinal"),
-        ({"aggregation": "mean"}, "nominal"),
-        ({"aggregation": "majority"}, "ordinal"),
-        ({"on_position_bias": "flip"}, "ordinal"),
-    ],
-)
-def test_a_rule_that_does_not_fit_the_scale_is_refused_before_the_first_call(options, scale):
-    rules = rules_of(options)
-    with pytest.raises(UnknownRuleError):
-        rules.check(scale)
 
 
 def asked(count, judge, **options):

@@ -48,18 +48,6 @@ def test_inside_a_running_loop_as_in_a_notebook(server, expected):
     assert labels(asyncio.run(cell())) == expected
 
 
-def test_two_threads_at_once_with_one_engine(server, expected):
-    engine = http_judge(server.base_url)
-    started = threading.Barrier(2)
-
-    def work(_):
-        started.wait(10)
-        return labels(assess(engine))
-
-    with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(work, range(2))) == [expected, expected]
-
-
 def test_two_threads_at_once_with_one_journal(server, expected, tmp_path):
     started = threading.Barrier(2)
 

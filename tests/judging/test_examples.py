@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.options import ExampleOptions
@@ -86,25 +85,6 @@ def test_rows_that_cannot_be_used_are_named():
         InvalidInputError, match="have no case of 'level' with a response in 'response' and a label in 'level'"
     ):
         pool_of([row(0, None)])
-
-
-def test_a_label_column_that_is_not_there_is_named_with_the_way_to_give_it():
-    names_a_date = yes_no_criterion("names a date", "Does it name a date?")
-    with pytest.raises(InvalidInputError) as caught:
-        example_pool([row(0, "High")], names_a_date, ExampleFields("names a date", context={}))
-    message = str(caught.value)
-    for part in (
-        "there is no column 'names a date' with the label of the criterion 'names a date'",
-        "the columns are ['response', 'topic', 'level']",
-        "label_fields={'names a date': column}",
-        "--label-fields 'names a date=COLUMN'",
-    ):
-        assert part in message
-    ragged = [row(0, "High"), {"response": "another", "topic": "t"}]
-    with pytest.raises(
-        InvalidInputError, match=r"row 1 .* no column 'level' .* \['response', 'topic'\].*--label-fields level="
-    ):
-        pool_of(ragged)
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2", True])

@@ -2,12 +2,18 @@
 
 import pytest
 
+import evenhand
+from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError, ServerAwayError, TooManyFailuresError
 from evenhand.functions import judge
 from tests.support.judges import http_judge
-from tests.support.questions import LEVELS
 from tests.support.server import Fault, JudgeServer, conversation
 
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
 ROWS = [{"response": f"answer {number}"} for number in range(5)]
 HIT = 2
 UNDISTURBED = 2 * len(ROWS)  # an assessment and a selection for each
@@ -112,6 +118,14 @@ def test_what_does_not_pass_leaves_one_row_unscored_and_says_why(fault, settings
     assert f"1 {reason}" in str(table)
 
 
+def test_a_truncated_assessment_is_still_followed_by_a_verdict():
+    with JudgeServer(reply=reply, faults=[Fault("truncate", match=ROW, times=1)]) as server:
+        table = assess(server)
+    assert votes_of(table)[HIT].selected_label == "Mid"
+    assert reply({"messages": [{"content": ROW}]}).startswith(votes_of(table)[HIT].assessment)
+    assert server.seen == UNDISTURBED
+
+
 def test_a_429_for_ever_ends_after_its_retries():
     fault = Fault("status", status=429, retry_after=0.01, match=ROW)
     with JudgeServer(reply=reply, faults=[fault]) as server:
@@ -176,6 +190,14 @@ def test_a_reply_cut_inside_a_character_is_a_reply():
     table.to_markdown().encode()
 
 
+def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
+    with JudgeServer(reply=lambda body: "Mid") as server:
+        table = assess(server, rows=[{"response": "cut \ud83d"}], structured_output=False)
+    assert "cut \ufffd" in conversation(server.bodies[0])
+    table.save(tmp_path / "table.jsonl")
+    assert evenhand.open(tmp_path / "table.jsonl").judgements == table.judgements
+
+
 def test_a_server_without_structured_output_is_asked_without():
     with JudgeServer(reply=reply, faults=[Fault("unsupported_schema")]) as server:
         table = assess(server, max_in_flight=1)
@@ -185,8 +207,33 @@ def test_a_server_without_structured_output_is_asked_without():
     assert server.seen == UNDISTURBED + refused
 
 
+def test_a_server_that_ignores_the_schema_is_read_all_the_same():
+    with JudgeServer(reply=lambda body: "It is fair.\n\nVerdict: **Mid**") as server:
+        table = assess(server)
+    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
+
+
 def test_a_missing_key_is_told_before_the_first_call(monkeypatch):
     monkeypatch.delenv("OUR_KEY", raising=False)
     with JudgeServer(reply=reply) as server, pytest.raises(InvalidInputError, match="'OUR_KEY', which is not set"):
         assess(server, api_key_env="OUR_KEY")
     assert server.seen == 0
+
+
+def test_many_faults_at_once_end_in_the_same_scores(tmp_path):
+    """Everything that can pass, on a third of the requests each: only the number of calls differs."""
+    faults = [
+        Fault("status", status=429, retry_after=0.01, on=range(1, 60, 4)),
+        Fault("status", status=500, on=range(2, 60, 9)),
+        Fault("cut", on=range(3, 60, 10)),
+        Fault("garbage", on=range(4, 60, 11)),
+    ]
+    rows = [{"response": f"answer {number}"} for number in range(5)] * 3
+    with JudgeServer(labels=LEVELS.labels) as calm:
+        undisturbed = assess(calm, rows=rows)
+    with JudgeServer(labels=LEVELS.labels, faults=faults) as server:
+        disturbed = assess(server, rows=rows, max_retries=8)
+    assert server.seen > calm.seen
+    labels = [vote.selected_label for vote in votes_of(undisturbed)]
+    assert [vote.selected_label for vote in votes_of(disturbed)] == labels
+    assert None not in labels

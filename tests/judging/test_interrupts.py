@@ -155,14 +155,6 @@ def raise_in_main_thread(number):
     signal.pthread_kill(threading.main_thread().ident, number)
 
 
-@pytest.fixture
-def default_action():
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 @pytest.mark.usefixtures("default_action")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_handler_is_there_for_a_run_and_no_longer(number):

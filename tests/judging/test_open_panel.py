@@ -22,14 +22,6 @@ from tests.support.questions import ONCE, questions, run, selections
 from tests.support.server import Fault, JudgeServer
 
 
-@pytest.fixture
-def default_action():
-    """Tests may be run where the signal is ignored."""
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGTERM, before)
-
-
 @contextmanager
 def in_blocks(threads, blocks, judges, *, journal=None, grid=ONCE, flow=None, **limits):
     """The votes on each block, judged in threads."""

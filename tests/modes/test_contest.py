@@ -8,29 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from evenhand.aggregation.verdict import VoteRules
 from evenhand.errors import InvalidInputError
-from evenhand.modes.contest import Contest, check_reduction, resolved_contests, winrates
+from evenhand.modes.contest import check_reduction, resolved_contests, winrates
 from evenhand.modes.winrates import summarize_contests, unscored_pairs
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.paired_differences import compare_pairs
-from tests.modes.contests_by_hand import CHOICE, GRADED, contest, held
-
-
-@pytest.mark.parametrize(
-    ("policy", "score", "winner", "reason"),
-    [
-        (None, 0.5, None, None),
-        ("average", 0.5, None, None),
-        ("first", 1.0, "a", None),
-        ("abstain", None, None, "inconsistent"),
-    ],
-)
-def test_orders_that_disagree(policy, score, winner, reason):
-    votes = contest(1.0, 0.0).verdict.votes
-    split = Contest.of(votes, CHOICE, VoteRules(on_position_bias=policy), instance=0, first="a", second="b")
-    assert (split.score, split.winner, split.unscored_reason) == (score, winner, reason)
-    assert split.verdict.position_consistent is False
+from tests.modes.contests_by_hand import GRADED, contest, held
 
 
 @pytest.mark.parametrize(

@@ -60,27 +60,6 @@ class TestByHand:
             "A judge that chooses at random would reach a Grade Score of 0.58" in text
         )  # 0.57998: see test_grade_score
 
-    def test_with_an_unrelated_option(self):
-        intruder = choosing_judge(
-            lambda shown: next((n for n, text in enumerate(shown) if sum(t[0] == text[0] for t in shown) == 1), 0),
-            name="intruder",
-        )
-        table = scores(rows(4, 3), [intruder, BEST], unrelated_option=True)
-        effect = table.unrelated_effects["intruder", "evaluate_first"]
-        assert effect.chosen.estimate == effect.ever_chosen.estimate == 1.0
-        # It falls for the first place without it (0) and is of one mind with it (1).
-        assert effect.difference.estimate == 1.0
-        assert grading(table, "intruder", unrelated=True).histograms[0].candidates.counts == (0, 0, 0, 16)
-        extended = [one for one in table.instances if one.with_unrelated]
-        assert len(extended) == 4
-        for one in extended:
-            assert not one.unrelated.startswith(f"{one.instance}/")
-            assert len(one.votes) == 2 * 4
-        text = flat(table)
-        assert "An unrelated option among the candidates" in text
-        assert "+1.00 [" in text
-        assert "An unrelated option among the candidates" in text
-
 
 class TestSimulatedJudges:
     def test_a_taste_for_the_first_place_lowers_the_score_and_bends_the_histogram(self):

@@ -18,15 +18,13 @@ def rows_of(total=TOTAL, systems="abc"):
     return [{"n": str(place), **{name: f"{name} of {place}" for name in systems}} for place in range(total)]
 
 
-def prefers(qualities, *, log=None):
+def prefers(qualities):
     """A reply by the systems' qualities: of equals the better one is another on every second row."""
 
     def reply(request):
         texts = request.question.responses
         names = [text[0] for text in texts]
         row = int(texts[0].split()[-1])
-        if log is not None:
-            log.append((row, *sorted(names)))
         one, other = (qualities[name] for name in names)
         first = one > other if one != other else (row % 2 == 0) == (names[0] < names[1])
         order = request.options

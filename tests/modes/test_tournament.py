@@ -1,48 +1,31 @@
 """Holding contests: which questions a judge gets, what they cost, and what comes back."""
 
-import math
 from collections import Counter
-from contextlib import nullcontext
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
 
-from evenhand.aggregation.verdict import VoteRules
-from evenhand.engines.simulated import SimulatedEngine
 from evenhand.judging.grid import parse_design
-from evenhand.modes.contest import Contest, presented_contests, winrates
+from evenhand.modes.contest import winrates
 from evenhand.modes.mode import Subject
-from evenhand.modes.winrates import WinratesMode, summarize_contests
+from evenhand.modes.winrates import WinratesMode
 from evenhand.options import RunOptions
-from evenhand.statistics.strengths import fit_strengths
-from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE
+from tests.support.judges import ScriptedJudge
 
 QUIET = {"progress": False, "journal": None}
 
 
-class ContentJudge:
-    """Prefers the longer response, and the first shown of two equally long ones. Keeps what it is asked."""
+def content_judge():
+    """Return a judge that prefers the longer response, and the first shown of two equally long ones."""
 
-    concurrency = 4
-
-    def __init__(self, judge_id="content"):
-        self.judge_id, self.requests = judge_id, []
-
-    def identity(self):
-        return {"engine": self.judge_id}
-
-    def running(self):
-        return nullcontext()
-
-    async def complete(self, request):
-        self.requests.append(request)
+    def reply(request):
         if request.stage == "assessment":
-            return Completion(text="One is longer.")
+            return "One is longer."
         first, second = (len(text) for text in request.presentation.responses)
-        return Completion(text="Response A" if first >= second else "Response B")
+        return "Response A" if first >= second else "Response B"
+
+    return ScriptedJudge(reply)
 
 
 def rows_of(*responses, criterion=CHOICE):
@@ -55,14 +38,14 @@ def run_options(**options):
 
 def hold(rows, design="all", judge=None, **options):
     mode = WinratesMode(run_options(**options), parse_design(design))
-    return [held for contests in mode.judge(rows, [judge or ContentJudge()]) for held in contests]
+    return [held for contests in mode.judge(rows, [judge or content_judge()]) for held in contests]
 
 
 THREE = {"brief-1B": "x", "gpt-4.1": "xxx", "wordy model: tie": "xxxxx"}
 
 
 def test_every_pair_is_asked_in_both_orders_and_no_name_is_shown():
-    judge = ContentJudge()
+    judge = content_judge()
     contests = hold(rows_of(THREE, {name: text + text for name, text in THREE.items()}), judge=judge)
     assert [(held.instance, held.first, held.second, held.score) for held in contests[:3]] == [
         (0, "brief-1B", "gpt-4.1", 0.0),
@@ -114,32 +97,3 @@ def test_permuting_or_renaming_systems_permutes_or_renames_winrates(texts, order
     assert winrates(hold(rows_of(*renamed)), list(names.values())) == {
         names[name]: rate for name, rate in expected.items()
     }
-
-
-def equal_systems(instances, **options):
-    """Two equally good systems before a judge that takes the first shown with probability 0.7."""
-    judge = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
-    assert expit(judge.position_preference) == pytest.approx(0.7)
-    rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
-    return hold(rows, judge=judge, flow="one_step", **options)
-
-
-def test_both_orders_remove_the_position_advantage_that_one_order_shows():
-    both = equal_systems(600)
-    # one order: P(first) = 0.7, so that a equal system seems 0.2 better; sd sqrt(0.7 · 0.3 / 600) ≈ 0.0187
-    rules = VoteRules(on_position_bias="first")
-    first_only = [
-        Contest.of(held.verdict.votes, CHOICE, rules, instance=held.instance, first=held.first, second=held.second)
-        for held in both
-    ]
-    assert winrates(first_only, "ab")["a"] == pytest.approx(0.7, abs=4 * 0.0187)
-    # both orders: the mean of two results in {0, 1} of mean 0.7 and 0.3; sd sqrt(2 · 0.21 / 4 / 600) ≈ 0.0132
-    summary = summarize_contests(both, "ab")
-    assert summary.systems[0].winrate.estimate == pytest.approx(0.5, abs=4 * 0.0132)
-    # orders disagree when both take the first (0.49) or the second shown (0.09)
-    assert summary.positional_bias.estimate == pytest.approx(0.58, abs=4 * 0.0201)
-    assert summary.position.first_shown_share.estimate == pytest.approx(0.49 / 0.58, abs=4 * 0.0194)
-    assert summary.position.p_value < 1e-9
-    # the order effect of a fitted model is the one simulated, with a standard error of 1 / sqrt(1200 · 0.21) = 0.063
-    model = fit_strengths(presented_contests(both, "ab"), order_effect=True)
-    assert model.position_log_odds.interval.estimate == pytest.approx(math.log(0.7 / 0.3), abs=4 * 0.063)

@@ -20,8 +20,9 @@ def judged(count):
 
 
 @pytest.fixture
-def traced():
-    judged(2)  # imports, templates and caches
+def traced(tmp_path):
+    judged(2).save(tmp_path / "warm.parquet")
+    assert evenhand.open(tmp_path / "warm.parquet")[0].verdict.votes  # imports, templates and caches
     gc.collect()
     tracemalloc.start()
     yield bytes_held

@@ -1,26 +1,20 @@
 """Results as files and as sequences: nothing that a vote says is lost, and other tools can read them."""
 
-import json
 import stat
 
 import pandas as pd
-import pyarrow.parquet
 import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.criteria import yes_no_criterion
-from evenhand.data.row_files import PARQUET_HEADER
-from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.functions import judge
 from evenhand.results.vote_columns import Cell, cells_of, votes_table
 from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
-from tests.support.judges import ScriptedJudge
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 CORRECT = "criteria.evenhand.direct.correctness"
@@ -167,53 +161,3 @@ def test_a_link_and_permissions_outlive_a_save(name, judged, tmp_path):
 def test_where_nothing_can_be_saved_is_told(path, error, message, judged):
     with pytest.raises(error, match=message):
         judged.save(path)
-
-
-FEW = [{"question": "q", "a": "yes yes", "b": "no", "c": "maybe", "one": "Yes", "two": "Yes"}] * 2
-ASKED = {"engine": SimulatedEngine(name="one", seed=1), "journal": None, "progress": False}
-BETTER = "criteria.evenhand.pairwise.helpfulness"
-RESULTS = {
-    "judgements": lambda: judge(FEW, RELEVANCE, **ASKED, response_fields="a"),
-    "winrates": lambda: evenhand.winrates(FEW, BETTER, response_fields=["a", "b"], **ASKED),
-    "checklist": lambda: evenhand.checklist(FEW, ["Is it?"], **ASKED, response_fields="a", mode="item"),
-    "grade_scores": lambda: evenhand.grade_scores(FEW, BETTER, response_fields=["a", "b", "c"], **ASKED),
-    "mode_results": lambda: evenhand.run_mode(
-        FEW, "best_of", **ASKED, response_fields=["a", "b", "c"], criteria=BETTER
-    ),
-    "aggregated_votes": lambda: evenhand.aggregate_votes(FEW, ["one", "two"]),
-    "agreement": lambda: evenhand.agreement(FEW, ["one", "two"], criteria=yes_no_criterion("met", "Is it?")),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_saved_is_json_that_every_reader_accepts(kind, tmp_path):
-    table = RESULTS[kind]()
-    table.save(tmp_path / "saved.jsonl")
-    for line in (tmp_path / "saved.jsonl").read_text().splitlines():
-        json.loads(line, parse_constant=pytest.fail)
-    table.save(tmp_path / "saved.parquet")
-    header = pyarrow.parquet.read_schema(tmp_path / "saved.parquet").metadata[PARQUET_HEADER]
-    json.loads(header, parse_constant=pytest.fail)
-    assert evenhand.open(tmp_path / "saved.jsonl") == evenhand.open(tmp_path / "saved.parquet") == table
-
-
-def scored(values, **more):
-    """A result in which a response is "Yes", "No" or not read, by what it says."""
-    held = [{"response": text, "doc": f"d{number // 2}"} for number, text in enumerate(values)]
-    reads = ScriptedJudge(lambda request: request.question.responses[0], name="reads")
-    own = {"check_positional_bias": False, "flow": "verdict_only", "journal": None, "progress": False}
-    return judge(held, yes_no_criterion("met", "Is it?"), reads, **own, max_failure_rate=1.0, max_reasks=0, **more)
-
-
-def test_two_results_are_compared_on_the_rows_that_they_share():
-    one = scored(["Yes", "Yes", "No", "No", "?", "Yes"])
-    other = scored(["Yes", "Yes", "Yes", "No", "Yes", "?", "Yes"])
-    [(named, found)] = one.compare(other).groups.items()
-    assert named == ("response", "met")
-    # rows 0 to 3 have both scores: 0, 0, +1, 0; row 4 is read by the other alone, row 5 by this one; row 6 is new
-    assert found.difference.estimate == pytest.approx(0.25)
-    assert found.p_value == pytest.approx(1.0)  # one difference: both signs are as likely
-    assert found.same.estimate == pytest.approx(3 / 4)
-    assert (found.n_compared, found.n_set_aside, found.n_unmatched) == (4, 2, 1)
-    assert "+0.25" in str(one.compare(other))
-    assert one.compare(one).groups[named].difference.estimate == 0.0

@@ -6,14 +6,24 @@ from dataclasses import asdict
 import pytest
 
 import evenhand
+from evenhand.criteria import yes_no_criterion
+from evenhand.engines.openai_compatible import OpenAICompatibleEngine
+from evenhand.engines.replies import MOST_TOKENS
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import TooManyFailuresError
+from evenhand.judging.conversation import Flow
+from evenhand.judging.estimate import estimate_run
 from evenhand.judging.run import run_votes
+from evenhand.metrics.judge_metrics import DirectJudge
 from evenhand.options import Limits
 from evenhand.report.gates import CheckReport
 from evenhand.report.summaries import Summary
 from evenhand.results.notes import Spending
-from tests.support.judges import http_judge, litellm_judge
-from tests.support.questions import ONCE, questions
+from evenhand.results.vote_columns import VoteColumns
+from evenhand.votes import Usage, Vote
+from tests.judging.test_run import ONCE, questions
+from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
+from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
 ROWS = [{"q": f"question {number}", "answer": f"answer {number}."} for number in range(12)]
@@ -133,6 +143,32 @@ def test_the_users_prices_hold_against_a_smaller_cost_that_the_server_claims(kin
     assert (spent.unreported, spent.cost_reserved) == (0, 0.0)
 
 
+def test_a_larger_cost_that_the_server_claims_is_believed():
+    usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420, "cost": 0.01}
+    with JudgeServer(reply=reply_with(usage)) as server:
+        spent = judged_at_a_price(server, "own", max_cost=10.0).spending
+    assert spent.cost == pytest.approx(60 * 0.01)
+
+
+def test_a_server_without_a_price_needs_no_usage():
+    with JudgeServer(reply=reply_with(None)) as server:
+        free = http_judge(server.base_url, prompt_price=0, completion_price=0)
+        how = {"response_fields": "answer", "journal": None, "progress": False, "flow": "verdict_only"}
+        spent = evenhand.judge(ROWS, "Is it good? Yes or no.", free, max_cost=0.1, **how).spending
+        assert spent.bought == server.seen == 24
+    assert (spent.cost, spent.unreported, spent.cost_reserved, spent.cost_left) == (0.0, 0, 0.0, 0.1)
+
+
+def test_what_was_spent_is_saved_and_opened_and_a_part_has_nothing_left(tmp_path):
+    with JudgeServer(reply=reply, faults=[Fault("garbage", on=[5, 6])]) as server:
+        table = judged(server, tmp_path, max_cost=1.0)
+    for name in ("result.parquet", "result.jsonl"):
+        table.save(tmp_path / name)
+        assert evenhand.open(tmp_path / name).spending == table.spending
+    part = table.filter(instance=[0, 7]).spending
+    assert (part.wasted, part.cost_left) == (3, None)
+
+
 @pytest.mark.parametrize("through_litellm", [False, True])
 def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm):
     with JudgeServer(reply=reply, faults=[Fault("status", status=500)]) as server:
@@ -144,6 +180,50 @@ def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm)
         assert (spent.requests, spent.bought, spent.lost) == (server.seen, 0, 0)
     assert spent.requests == 4 * 3
     assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
+
+
+def test_engines_that_send_nothing_spend_nothing():
+    for judge in (SimulatedEngine(), ScriptedJudge(chooses("Mid"), identity=False)):
+        votes = run_votes(questions(2), [judge], grid=ONCE, limits=Limits(progress=False))
+        assert Spending.of(vote for row in votes for vote in row) is None
+
+
+@pytest.mark.parametrize("kind", [None, "status", "garbage", "unsupported_schema"])
+@pytest.mark.parametrize("max_reasks", [0, 2])
+def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
+    flow = Flow(max_reasks=max_reasks)
+    faults = [] if kind is None else [Fault(kind, on=range(1, 1000, 2))]
+    with JudgeServer(reply="hm", faults=faults) as server:
+        judge = http_judge(server.base_url, max_retries=2)
+        estimate = estimate_run(questions(5), [judge], grid=ONCE, flow=flow)
+        limits = Limits(progress=False, max_failure_rate=1.0)
+        run_votes(questions(5), [judge], grid=ONCE, flow=flow, limits=limits)
+        assert estimate.calls <= server.seen <= estimate.requests
+    assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 6)  # six things may be refused, one by one
+    assert estimate_run(questions(5), [SimulatedEngine()], grid=ONCE).requests == 0
+    assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
+
+
+def test_a_recipe_is_told_what_was_sent_wasted_and_is_left(tmp_path):
+    with JudgeServer(reply=reply, faults=[Fault("status", on=[3])]) as server:
+        engine = OpenAICompatibleEngine(
+            base_url=server.base_url, model="m", prompt_price=10.0, completion_price=30.0, backoff=0.0
+        )
+        metric = DirectJudge(
+            inference_engine=engine,
+            criteria=yes_no_criterion("good", "Is it good?"),
+            journal=str(tmp_path / "journal.sqlite3"),
+            progress=False,
+            context_fields=[],
+            max_cost=1.0,
+            max_calls=500,
+        )
+        scores = evaluated(metric, ROWS, [row["answer"] for row in ROWS])[0]["score"]["global"]
+        assert scores["good_requests"] == server.seen == scores["good_calls"] + 1
+    assert scores["good_wasted_replies"] == 2 * 3  # both orders of one row: assessment, selection and re-ask
+    assert scores["good_wasted_cost"] == pytest.approx(6 * COST)
+    assert scores["good_cost_left"] == pytest.approx(1.0 - scores["good_cost"])
+    assert scores["good_calls_left"] == 500 - scores["good_calls"]
 
 
 def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget(tmp_path):
@@ -160,3 +240,9 @@ def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budge
     assert str(report.spending) in " ".join(str(report).split())
     report.save(tmp_path / "report.json")
     assert evenhand.ReliabilityReport.load(tmp_path / "report.json").spending == report.spending
+
+
+def test_counts_of_tokens_as_large_as_are_believed_are_added_up():
+    used = Usage(calls=1, requests=1, prompt_tokens=MOST_TOKENS, completion_tokens=MOST_TOKENS)
+    votes = [Vote(judge_id="judge", order=(0, 1), selected_index=0, usage=used)] * 3
+    assert VoteColumns.of([votes]).used().prompt_tokens == 3 * 10**12

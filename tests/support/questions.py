@@ -1,4 +1,4 @@
-"""The questions on one criterion that tests of judging ask, and a run of them."""
+"""Criteria of three options, questions on one of them, and a run of these."""
 
 from evenhand.criteria import Criterion, Option
 from evenhand.judging.conversation import Flow
@@ -10,6 +10,11 @@ LEVELS = Criterion(
     name="level",
     description="How good is it?",
     options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+QUALITY = Criterion(
+    name="quality",
+    description="How good is it?",
+    options=tuple(Option(label=label, value=value) for label, value in (("Bad", 0.0), ("Fair", 0.5), ("Good", 1.0))),
 )
 ONCE = Grid(check_positional_bias=False)
 

@@ -61,7 +61,7 @@ MOST_SHOWN: Final = 15
 """A verb with more options shows those of FIRST alone, until ``--help-all``."""
 
 WELCOME: Final = f"""\
-evenhand {__version__}: LLM judges that say truthfully how far their judgement can be trusted.
+evenhand {__version__}: LLM judges for unitxt, with honest error bars.
 
 See what it does, offline and without a key:
     evenhand demo
@@ -176,7 +176,7 @@ def _carry_out(given: Sequence[str]) -> int:
 
 
 def _unwritten(error: OSError, saved: Path | None = None) -> int:
-    """Say what was not written and where it is; nothing where the reader of a pipe is gone."""
+    """Say what was not written and where it is; nothing if the reader of a pipe is gone."""
     if isinstance(error, BrokenPipeError):
         return EXIT_BROKEN_PIPE if saved is None else 0
     again = "mend that and run the same again: what is in the journal is not asked for again"
@@ -194,7 +194,7 @@ def command_line(*, everything: bool = True) -> App:
     how: dict[str, Any] = {"help_format": "plaintext", "result_action": "return_value"}
     app = App(
         name="evenhand",
-        help="LLM judges for unitxt that say truthfully how far their judgement can be trusted.",
+        help="LLM judges for unitxt, with honest error bars.",
         help_epilogue=EPILOGUE,
         help_formatter=DefaultFormatter() if everything else ShortHelp(),
         version=f"evenhand {__version__}",

@@ -1,4 +1,4 @@
-"""Jobs: what a verb, a run file or :func:`run` can ask for, one model per verb; and the files that hold them.
+"""Jobs: the options of a verb, a run file or :func:`run`, one model per verb; and the files that hold them.
 
 A run file is a job in YAML, JSON or TOML: ``job`` names the verb. A saved result holds the job that made it. What is
 set in several places counts in this order: the call (flags of the shell, keywords of :func:`run`); the environment

@@ -1,4 +1,4 @@
-"""``evenhand journal``: is the journal sound, what does it hold, and giving up what is old."""
+"""``evenhand journal``: check, describe and prune the journal."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _export(path: Path, out: Path | None) -> None:
         for line in export_lines(path):
             sys.stdout.write(line)
         return
-    with written_whole(out) as part, part.open("w", encoding="utf-8") as lines:
+    with written_whole(out) as temporary, temporary.open("w", encoding="utf-8") as lines:
         lines.writelines(export_lines(path))
     say(f"{path} exported to {out}")
 

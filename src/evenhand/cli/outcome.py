@@ -1,4 +1,4 @@
-"""The end of a verb: its result is checked, printed and written, and what does not hold decides the exit code."""
+"""The end of a verb: its result is checked, printed and written, and failed conditions decide the exit code."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ class Checks(Options):
             elif file is None:
                 printed = form
             else:
-                with written_whole(file) as part:
-                    part.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
+                with written_whole(file) as temporary:
+                    temporary.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
         return printed
 
     def end(
@@ -174,7 +174,7 @@ NOTHING: Final = Checks()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutput:
     """The actions of a job on its result, checked before the first call.
 
     Attributes:

@@ -250,8 +250,8 @@ def export(
         if place is None:
             say(text.rstrip("\n"))
             return 0
-        with written_whole(place) as part:
-            part.write_text(text, encoding="utf-8")
+        with written_whole(place) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     say(f"{what} written to {place}")
     return 0
 
@@ -320,8 +320,8 @@ def _write_parquet(results: Results, what: str, place: Path) -> None:
     from evenhand.results.measures import plain  # noqa: PLC0415 - as above
 
     table = results.votes() if what == "votes" else pa.Table.from_pylist([plain(row) for row in results.records()])
-    with written_whole(place) as part:
-        pa.parquet.write_table(table, part, compression="zstd")
+    with written_whole(place) as temporary:
+        pa.parquet.write_table(table, temporary, compression="zstd")
 
 
 def report(

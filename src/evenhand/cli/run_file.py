@@ -1,10 +1,11 @@
-"""Run files: how their jobs run, from what is asked to the result; templates to start from; and their JSON schema."""
+"""Run files: their jobs, templates to start from, and their JSON schema."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Final, Union
 from pydantic import Field, TypeAdapter
 
 from evenhand.cli.jobs import JOBS, Job, RunFile
-from evenhand.cli.outcome import Outcome
+from evenhand.cli.outcome import JobOutput
 from evenhand.cli.output import is_quiet, note
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import RunOptions
@@ -23,7 +24,7 @@ COLUMNS: Final = ("response_fields", "systems", "votes", "replies", "gold_fields
 """Options whose words name columns or systems: they are split at commas."""
 
 
-def result_of(job: Job, outcome: Outcome) -> Any:  # noqa: ANN401 - of the function
+def result_of(job: Job, outcome: JobOutput) -> Any:  # noqa: ANN401 - of the function
     """Return what the function of a job returns; the result keeps the run that made it."""
     from evenhand.by_name import FUNCTIONS  # noqa: PLC0415 - seconds of import
     from evenhand.data.rows import row_batches, rows_known  # noqa: PLC0415 - as above
@@ -38,14 +39,7 @@ def result_of(job: Job, outcome: Outcome) -> Any:  # noqa: ANN401 - of the funct
     if is_quiet() and isinstance(job, RunOptions):
         how.setdefault("progress", False)
     split_columns(rows, how)
-    if getattr(job, "rubric", None) is not None:
-        from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
-
-        how["criteria"] = load_rubric(job.rubric)  # type: ignore[attr-defined] # of judge
-    if getattr(job, "rubric_field", None) is not None:
-        how["criteria"] = None  # each row has its own
-    if isinstance(how.get("mode"), str) and ":" in how["mode"]:
-        how["mode"] = _imported(how["mode"])
+    how |= _what_judges(job, how)
     if outcome.checks.require:
         ranges = _ranges(job, how)
         outcome.checks.check_before_run(
@@ -69,8 +63,22 @@ def result_of(job: Job, outcome: Outcome) -> Any:  # noqa: ANN401 - of the funct
     how.pop("split", None)  # the rows are read
     result = FUNCTIONS[job.function](rows, **how)
     if hasattr(result, "run_file"):
-        object.__setattr__(result, "run_file", outcome.record)  # with the path of the data, and not rows in memory
+        return replace(result, run_file=outcome.record)  # with the path of the data, and not rows in memory
     return result
+
+
+def _what_judges(job: Job, how: Mapping[str, Any]) -> dict[str, Any]:
+    """Load the rubric or the mode that a job names."""
+    found: dict[str, Any] = {}
+    if getattr(job, "rubric", None) is not None:
+        from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
+
+        found["criteria"] = load_rubric(job.rubric)  # type: ignore[attr-defined] # of judge
+    if getattr(job, "rubric_field", None) is not None:
+        found["criteria"] = None  # each row has its own
+    if isinstance(how.get("mode"), str) and ":" in how["mode"]:
+        found["mode"] = _imported(how["mode"])
+    return found
 
 
 def rows_of(job: Job) -> Sequence[Mapping[str, Any]]:
@@ -229,7 +237,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any job
     file = RunFile.read(path)
     job = file.job.settled(given, file)
     job.check_complete()
-    outcome = Outcome.of(job)
+    outcome = JobOutput.of(job)
     result = result_of(job, outcome)
     if getattr(job, "dry_run", False):
         return result

@@ -19,7 +19,7 @@ from evenhand.cli.jobs import (
     ReliabilityJob,
     WinratesJob,
 )
-from evenhand.cli.outcome import EXIT_CHECK_FAILED, Outcome, too_many_unscored
+from evenhand.cli.outcome import EXIT_CHECK_FAILED, JobOutput, too_many_unscored
 from evenhand.cli.output import check_out, complain, say
 from evenhand.cli.result_verbs import opened
 from evenhand.cli.run_file import result_of, rows_of, schema, split_columns, template
@@ -107,7 +107,7 @@ def run_job(model: type[Job], data: str | None, options: Job | None) -> int:
     if data is not None:
         job = job.model_copy(update={"data": data})
     job.check_complete()
-    outcome = Outcome.of(job)
+    outcome = JobOutput.of(job)
     result = result_of(job, outcome)
     if getattr(job, "dry_run", False):
         _print_estimate(result, at_most=bool(getattr(job, "stop", None)))

@@ -85,7 +85,7 @@ class JudgeEngine(Protocol):
 
     Attributes:
         judge_id: Names the judge in every vote and score. No secrets.
-        concurrency: How many requests it is useful to have waiting at once.
+        concurrency: The useful number of waiting requests.
     """
 
     @property
@@ -94,7 +94,7 @@ class JudgeEngine(Protocol):
 
     @property
     def concurrency(self) -> int:
-        """How many requests it is useful to have waiting at once."""
+        """The useful number of waiting requests."""
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return everything of the engine that a reply depends on, as plain JSON without secrets.

@@ -212,7 +212,7 @@ class OpenAIBatches:
 
     Attributes:
         address: The address, and where its key is found.
-        model: As the server names it; None takes that of the engine.
+        model: The server's name for the model; None takes that of the engine.
     """
 
     address: ServerAddress
@@ -305,7 +305,7 @@ ANTHROPIC_HOST: Final = "anthropic.com"
 ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
 ANTHROPIC_VERSION: Final = "2023-06-01"
 DEFAULT_MAX_TOKENS: Final = 4096
-"""Of a reply: Anthropic wants a limit."""
+"""The token limit of a reply: Anthropic wants one."""
 FINISHES: Final = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
 STATUSES: Final = {
     "invalid_request_error": 400,
@@ -337,7 +337,7 @@ class AnthropicBatches:
 
     Attributes:
         address: The address, and where its key is found; ``ANTHROPIC_API_KEY`` is sent unasked to Anthropic only.
-        model: As Anthropic names it; None takes that of the engine.
+        model: Anthropic's name for the model; None takes that of the engine.
     """
 
     address: ServerAddress

@@ -1,4 +1,4 @@
-"""An engine whose requests go through its provider's batch interface: half the price, and replies within a day.
+"""An engine that sends requests through its provider's batch interface: half the price, replies within a day.
 
 Requests that wait together leave together, as a file from which the provider makes a batch. As soon as the batch has a
 name, the journal holds that name and the requests, and only then is the batch waited for: a later run that asks for one
@@ -52,7 +52,7 @@ LONGEST_INTERVAL: Final = 60
 """Times the first interval, at most, between two looks at a batch."""
 TOLD_SECONDS: Final = 600.0
 SUBMISSIONS: Final = 2
-"""Of one request: what failed in a way that may pass is sent once more."""
+"""The number of submissions of one request: after a failure that may pass, it is sent once more."""
 ENDING_SECONDS: Final = 10.0
 """For a batch that is being made or recorded when a run is stopped."""
 LONGEST_PAUSE: Final = 300.0

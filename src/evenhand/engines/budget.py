@@ -233,11 +233,12 @@ class Budget:
         self.cost += cost
         if completion.counted:
             return 0.0
+        beyond = max(0.0, bound - cost)
         if bound and not sure:
             self._unpriced = completion.model or "the engine"
-            bound = max(bound, (self.max_cost or 0.0) - self.cost - self.at_risk)
-        self.at_risk += max(0.0, bound - cost)
-        return max(0.0, bound - cost)
+            beyond = max(beyond, (self.max_cost or 0.0) - self.cost - self.at_risk)
+        self.at_risk += beyond
+        return beyond
 
     def refusal(self, bound: float = 0.0, limit: str = "") -> BudgetExhaustedError:
         """Return why a call is not launched that may cost this much."""

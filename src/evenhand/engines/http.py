@@ -44,7 +44,7 @@ log-probabilities and those of the five likeliest take about 3 MB."""
 MOST_ERROR_BYTES: Final = 64 * 2**10
 CONNECT_SECONDS: Final = 10.0
 ENCODINGS: Final = "gzip, deflate"
-"""What servers may send: both are unpacked to a bound; others cannot be."""
+"""The accepted encodings of replies: both are unpacked to a bound; others cannot be."""
 UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 

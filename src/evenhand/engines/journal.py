@@ -1,4 +1,4 @@
-"""The journal of paid replies: one SQLite file, one row a reply, written when the reply arrives.
+"""The journal of paid replies: one SQLite file, one row per reply, written when the reply arrives.
 
 A reply is keyed by everything that it depends on: the engine's identity (model, endpoint, sampling parameters), the
 messages, the response schema, the log-probabilities asked for and the sample index. Several processes may share one
@@ -345,7 +345,7 @@ class Process:
     """One process, distinct from a later one with the same number.
 
     Attributes:
-        host: Where process numbers mean the same: the boot and the process namespace on Linux, else the host's name.
+        host: The scope of process numbers: the boot and the process namespace on Linux, else the host's name.
         pid: The process number.
         started: When it started, as the system counts; empty if that cannot be read.
     """

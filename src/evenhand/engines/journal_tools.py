@@ -1,4 +1,4 @@
-"""Looking after a journal: is it sound, what does it hold, giving up what is old, and its replies as JSON lines.
+"""Maintenance of a journal: check, describe and prune it, and export and import its replies as JSON lines.
 
 {"key": "5f2a…", "identity": {"endpoint": "https://…", "sampling": {"model": "…"}}, "recorded_at": "2026-…",
 "request": {"messages": [{"role": "user", "content": "…"}], …}, "completion": {"text": "…"}}

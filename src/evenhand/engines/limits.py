@@ -1,4 +1,4 @@
-"""How fast a server is asked, and what happens while it does not answer.
+"""The rate at which a server is asked, and the behaviour while it does not answer.
 
 The gate in front of a server counts calls in flight, requests per minute and tokens per minute; a 429 lowers the number
 of calls in flight. A server is away when several calls in a row find no connection, lose it, or get no reply in time,
@@ -118,7 +118,7 @@ class Gate:
         """Wait for a place; return the time at which it was given. Every entry is followed by one :meth:`leave`.
 
         Raises:
-            Exception: What the gate was ended with.
+            Exception: The error that ended the gate.
         """
         if self.ended is not None:
             raise self.ended()

@@ -1,4 +1,4 @@
-"""Every provider that litellm knows. litellm itself is imported when the first call is made: that takes seconds."""
+"""Every provider that litellm knows. litellm itself is imported at the first call, as that takes seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a user gives as an engine to the judge: a model's name, a server's address, a catalog id, or an object.
+"""Resolve an engine that a user gives to a judge: a model's name, a server's address, a catalog id, or an object.
 
 unitxt is imported only for what is not ours: its engines, and the ids of other catalogs.
 """

@@ -263,7 +263,7 @@ class Connection(Protocol):
         """Make one attempt.
 
         Raises:
-            EngineError: Of the kind that says whether another attempt makes sense.
+            EngineError: If there is no reply; its class says whether another attempt makes sense.
         """
 
 

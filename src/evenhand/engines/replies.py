@@ -1,4 +1,4 @@
-"""Reading what a chat-completions server sends: replies, errors, and how long it asks to wait.
+"""Read the messages of a chat-completions server: replies, errors, and the time that it asks to wait.
 
 No key is in anything that is written down: texts are redacted here, and only the names of environment variables are
 ever fields.
@@ -58,7 +58,7 @@ READ_NAMES: Final = frozenset(
 """The keys of a body that :func:`read_completion` reads."""
 
 IMPOSSIBLE_LOGPROB: Final = -9999.0
-"""How servers write the logarithm of 0, which JSON has no number for."""
+"""The number that servers write for the logarithm of 0, which JSON cannot write."""
 
 MODERATION_WORDS: Final = ("moderation", "content policy", "content_policy", "content filter", "content_filter")
 

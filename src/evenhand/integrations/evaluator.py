@@ -1,4 +1,4 @@
-"""One callable for the frameworks whose evaluators get an input, an output and what was expected."""
+"""One callable for the frameworks whose evaluators get an input, an output and the expected output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def evaluator(judge: Judge, *, input_name: str = "question") -> Evaluator:
 
     Args:
         judge: Of one response.
-        input_name: What the judge is shown the input as; an input that is a mapping is shown by its own names.
+        input_name: The name of the input for the judge; an input that is a mapping is shown by its own names.
 
     Example:
         >>> rate = evaluator(Judge("criteria.evenhand.direct.relevance", "engines.evenhand.baseline"))

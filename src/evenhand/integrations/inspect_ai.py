@@ -77,7 +77,7 @@ class InspectEngine:
 
     @property
     def concurrency(self) -> int:
-        """What the model allows, where it says so."""
+        """The number of connections that the model allows, if it is known."""
         return self.model.config.max_connections or 10
 
     def identity(self) -> Mapping[str, Any]:

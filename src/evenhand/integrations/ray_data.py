@@ -52,7 +52,7 @@ from evenhand.numbers import format_count
 from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
 from evenhand.row_runs import ROW_FUNCTIONS, job_of, record_of
-from evenhand.streams import RUN_FILE, Block, Job, Stream, held_alone, judge_stream
+from evenhand.streams import RUN_FILE, Block, FunctionCall, Stream, held_alone, judge_stream
 from evenhand.votes import Completion
 
 BLOCKS_AT_ONCE: Final = 2
@@ -120,7 +120,7 @@ def _run(
 
 
 def judge_on_ray(
-    job: Job,
+    job: FunctionCall,
     data: object,
     *,
     limit: int | None = None,
@@ -169,7 +169,7 @@ class _Order:
         record: The run, as results keep it.
     """
 
-    job: Job
+    job: FunctionCall
     data: object
     limit: int | None
     folder: Path
@@ -331,7 +331,7 @@ def _paths_of(data: object) -> list[str | Path]:
     return paths if len(paths) == len(given) else []
 
 
-def _check(job: Job, data: object, workers: int | None) -> None:
+def _check(job: FunctionCall, data: object, workers: int | None) -> None:
     """Check what can be checked without Ray.
 
     Raises:
@@ -487,7 +487,7 @@ def _take(blocks: Any, folder: Path, tally: Counter[str], done: Future[None]) ->
         done.set_result(None) if failure is None else done.set_exception(failure)
 
 
-def _report(job: Job, tally: Mapping[str, int], done: Future[None]) -> None:
+def _report(job: FunctionCall, tally: Mapping[str, int], done: Future[None]) -> None:
     """Wait until all is judged, and report the progress every ten seconds and at the end."""
     printed = time.monotonic()
     while not wait([done], _LOOK_SECONDS).done:
@@ -499,7 +499,7 @@ def _report(job: Job, tally: Mapping[str, int], done: Future[None]) -> None:
         tell(f"judging: {_in_words(tally)}")
 
 
-def _most_workers(job: Job, workers: int) -> int:
+def _most_workers(job: FunctionCall, workers: int) -> int:
     """Return no more workers than there may be calls, or some could never send one."""
     limits = [getattr(engine_of(each), "max_in_flight", None) for each in listed(job.places["engine"])]
     return max(1, min(workers, *(limit for limit in [*limits, job.options.max_calls, workers] if limit is not None)))

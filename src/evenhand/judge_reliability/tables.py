@@ -30,6 +30,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.results.measures import Column, Kind, format_value, measures_table, score_cell
+from evenhand.results.notes import unscored_note
 from evenhand.results.render import TextTable
 from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics.agreement import Agreement
@@ -440,6 +441,7 @@ def _notes_on_judge(result: CriterionReliability) -> Iterator[str]:
     yield from (f"{found.measure} {found.text}." for found in said if found.measured)
     if unmeasured := [f"{found.measure} ({found.text})" for found in said if not found.measured]:
         yield f"Not measured: {'; '.join(unmeasured)}."
+    yield from unscored_note(result.replies.unscored_counts)
     yield from readings_note([result.replies.readings])
     if result.num_missing:
         were = "was" if result.num_missing == 1 else "were"

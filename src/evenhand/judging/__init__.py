@@ -1,1 +1,1 @@
-"""From questions to votes: what is asked, in which order, how often, and how the calls are run."""
+"""From questions to votes: the requests, their order and number, and the calls."""

@@ -71,7 +71,7 @@ READ_AT_ONCE: Final = 2**14
 UNREADABLE: Final = Match(index=None, kind="none", reason="no_match")
 """The match of a reply for which the reader fails."""
 _COUNTED: Final[Mapping[str, Any]] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
-"""What a reply tells of its requests, which stands in the usage of its vote."""
+"""The fields of a reply about its requests, which are in the usage of its vote."""
 _VERDICT_FIRST: Final = "best_of_select"
 """The prompt that asks for the verdict before the reasons."""
 _REASONS_FIELDS: Final = (

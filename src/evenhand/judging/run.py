@@ -1,4 +1,4 @@
-"""Running a grid of votes: one flat queue a judge, no barriers between stages or batches.
+"""Run a grid of votes: one flat queue per judge, no barriers between stages or batches.
 
 The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and next to another loop.
 A failed call leaves one unscored vote, and the run goes on. Runs that ask one

@@ -11,7 +11,7 @@ from evenhand.parsing.reading import field_span
 from evenhand.votes import TokenLogprob
 
 _SURROUNDINGS = " \t\r\n\u00a0\u0120\u010a\u2581\"'`*_.,:;!()[]{}<>“”„‘’«»「」『』（）【】。，、：；！…"
-"""What may stand around a word within a token: white space and its marks in vocabularies (Ġ, Ċ, ▁), quotes,
+"""The signs around a word within a token: white space and its marks in vocabularies (Ġ, Ċ, ▁), quotes,
 Markdown, punctuation."""
 
 

@@ -1,4 +1,4 @@
-"""Best of N: the candidates of one instance, how they are asked about, which is selected, and how often each is.
+"""Best of N: the candidates of one instance, the question, the selection, and the selection rates.
 
 A candidate without a text is left out before it is asked about. Every measure here treats the candidates alike: no tie
 is decided by who comes first.
@@ -43,7 +43,7 @@ CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
 """The name of each of the four ways of asking -> the prompt."""
 
 CHOICE_POSITION_RULES: Final = ("average", "abstain", "first")
-"""What a disagreement between orders may count where the best of several is chosen, the default first."""
+"""The values of a disagreement between orders when the best of several is chosen, the default first."""
 
 CHOICE_PANEL_RULES: Final = ("mode", "weighted_mode", "unanimous")
 """The rules by which a panel's choices become one, the default first."""
@@ -409,7 +409,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: Level = 0.95
 
     Args:
         selections: One per instance.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
     names = list(dict.fromkeys(name for each in selections for name in (*each.names, *each.missing)))
     reasons = Counter(each.unscored_reason for each in selections if each.unscored_reason is not None)

@@ -1,4 +1,4 @@
-"""Checklists: how judges are asked, the result of a response, and the report on many responses.
+"""Checklists: the questions to judges, the result of a response, and the report on many responses.
 
 :class:`ChecklistMode` is where to begin.
 """

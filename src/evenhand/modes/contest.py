@@ -1,4 +1,4 @@
-"""A contest: two systems on one instance, what the judges say of them, and the winrates of each system."""
+"""A contest: two systems on one instance, the judges' verdict on them, and the winrates of each system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one judge's choices in all rotations to its Grade Score, and to what an unrelated option does to it.
+"""From one judge's choices in all rotations to its Grade Score, and to the effect of an unrelated option.
 
 The formulas are those of :mod:`evenhand.statistics.grade_score`. Here votes become its rows, repeated draws are
 averaged within their instance, and what cannot be scored keeps its reason.
@@ -422,7 +422,7 @@ def grade(
         votes: All votes on each instance, of this judge and of others; none if fewer than two candidates were left.
             The orders of an instance must be the rotations of its candidates' own order.
         judge_id: The judge whose votes count.
-        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+        level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of simulated chance levels and of the histograms' tests.
     """
     own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]

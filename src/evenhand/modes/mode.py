@@ -150,10 +150,10 @@ def subject_of_row(
         row: The row.
         instance: Its place.
         texts: Name -> text of what is judged.
-        judged: What says which context is shown, where ``context_fields`` does not.
+        judged: The criteria that define the context, if ``context_fields`` does not.
         context_fields: Name shown -> column.
         reference_field: The column with a known good answer.
-        data_classifications: Of all rows that it is made of; None for that of this row.
+        data_classifications: The classes of all rows that it is made of; None for those of this row.
         **known: The other fields of a :class:`Subject`.
 
     Raises:
@@ -302,7 +302,7 @@ class Mode(ABC, Generic[Result]):
         Args:
             about: The subject.
             result: Its result.
-            place: Of what it was judged by, among those of :meth:`judged_by`.
+            place: The place of its criteria among those of :meth:`judged_by`.
         """
         return self.vote_cells(about, [getattr(result, "votes", ())] if about.responses else (), place)
 

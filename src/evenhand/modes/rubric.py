@@ -1,4 +1,4 @@
-"""From the verdicts on a rubric's criteria to one score per response, and from many responses to what is reported.
+"""From the verdicts on a rubric's criteria to one score per response, and from many responses to a summary.
 
 :func:`rubric_result` is one response, :func:`summarize_rubric` many.
 """

@@ -87,7 +87,7 @@ WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
     ),
     NO_ORDER,
 )
-"""What is not known where the order shown is not."""
+"""The measures that are not known if the order shown is not."""
 
 MOST_SYSTEMS_IN_A_MATRIX = 10
 """With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
@@ -196,7 +196,7 @@ class WinrateAnalysis(Analysis):
 
     @property
     def outcome_notes(self) -> tuple[str, ...]:
-        """Where the table weighs wins: single contests do not."""
+        """The note for tables that weigh wins: single contests do not."""
         note = (
             "Every contest counts once here, at any grade (reduction='win_rate'); the table of winrates weighs a "
             f"win by its grade (reduction={self.reduction!r})."

@@ -1,6 +1,6 @@
-"""Pairwise judging: which pairs of systems a judge is shown, and what is reported of the contests.
+"""Pairwise judging: the pairs of systems that a judge is shown, and the summary of the contests.
 
-A :class:`WinratesMode` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
+A :class:`WinratesMode` asks about the pairs of a design; :func:`summarize_contests` returns the results: winrates with
 intervals, ranks, and how far the judging can be trusted.
 """
 
@@ -340,7 +340,7 @@ class ContestSummary(VoteMeasures):
 
     Attributes:
         systems: One summary per system, in the order given.
-        reduction: How contests became winrates.
+        reduction: The rule by which contests became winrates.
         level: The level of the intervals.
         num_instances: Instances with a contest.
         contests: The number of contests.
@@ -441,7 +441,7 @@ def unscored_pairs(
 
     Args:
         contests: In any order.
-        pairs: What was read of them.
+        pairs: The comparisons of the pairs.
         reduction: The rule by which contests become winrates.
         level: The level of the intervals.
     """

@@ -1,4 +1,4 @@
-"""Conditions that must hold of a result, such as ``relevance.low >= 0.7`` or ``unscored <= 2 %``.
+"""Conditions on a result, such as ``relevance.low >= 0.7`` or ``unscored <= 2 %``.
 
 A condition is ``NAME[.PART] OP NUMBER``. NAME is a measure under its name in ``results.findings()``; where several
 systems have it, the system stands in brackets: ``relevance[new]``, ``relevance.difference[new, old]``. PART is ``low``
@@ -241,7 +241,7 @@ class NamedMeasure:
         return f"{self.finding.name}.{self.part}".removesuffix(".")
 
     def range(self, ranges: Ranges) -> tuple[float, float]:
-        """Between which numbers it lies, where that is known."""
+        """Return the range of the measure, if it is known."""
         name, kind = self.finding.name.removesuffix(CORRECTED), self.finding.kind
         if self.part == "n" or kind == "count":
             return 0, math.inf

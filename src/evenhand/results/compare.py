@@ -1,4 +1,4 @@
-"""Two results on the same rows: how far their scores differ, how often they say the same, which verdicts changed."""
+"""Compare two results on the same rows: the differences of scores, the share of equal labels, changed verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts to be looked at: each with all that was shown and said, a selection as a table, and a row whole.
+"""Views of verdicts: each with all texts and replies, a selection as a table, and a whole row.
 
 Results hold votes and no texts. What a judge was shown stands between the tags of the prompts that were sent; where
 these were not kept, it is read from the data that were judged. A selection has no scores: what is chosen for being

@@ -197,7 +197,7 @@ def notes_on_changes(
     Args:
         one: The fingerprint of the first.
         other: The fingerprint of the second.
-        rows: What is compared: the row in the data of the first, that of the second, and whose responses.
+        rows: The compared rows: the row in the data of the first, that of the second, and the systems.
     """
     changed = one.changes(other)
     pairs = [(one.shown_of(row, names), other.shown_of(place, names)) for row, place, names in rows]

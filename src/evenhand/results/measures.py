@@ -44,8 +44,8 @@ from evenhand.statistics.intervals import UnscoredBounds, mean_leads
 from evenhand.votes import Usage, Verdict
 
 Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
-"""What a number is: a score in its own units; a share in [0, 1]; a difference of scores, with a sign; any other number;
-how many there are; the p-value of a test; US dollars."""
+"""The kind of a number: a score in its own units; a share in [0, 1]; a difference of scores, with a sign; any other
+number; a count; the p-value of a test; US dollars."""
 
 T = TypeVar("T")
 Names = TypeVar("Names", bound=tuple[str, ...])
@@ -333,7 +333,7 @@ def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - as a r
 
     Args:
         value: The result.
-        reasons: Of what is missing write the reason, for files from which the result itself is read again.
+        reasons: Write the reason of each missing number, for files from which the result itself is read again.
     """
     if isinstance(value, Missing):
         return {"reason": value.reason} if reasons else None

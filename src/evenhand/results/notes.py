@@ -1,4 +1,4 @@
-"""Sentences beneath tables of results: what was bought, what is unscored, and what a reader could misread."""
+"""Sentences beneath tables of results: spending, unscored votes, and explanations of numbers."""
 
 from __future__ import annotations
 

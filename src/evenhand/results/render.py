@@ -276,7 +276,7 @@ _MARKDOWN: Final = re.compile(
 )
 """Signs that Markdown would obey: tags, entities, code, emphasis, cells, links and images, and their ends."""
 _BLOCK: Final = re.compile(r"\A(\d+(?=[.)](?:\s|$))|(?=[#>=+\[-]))")
-"""Where a paragraph would begin as a list, a heading, a quotation or a definition."""
+"""The start of a paragraph that would become a list, a heading, a quotation or a definition."""
 
 
 def as_markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Results: a header (what was judged, and how), the votes, and what a way of judging makes of them.
+"""Results: a header (criteria, systems, parameters), the votes, and the analysis of a way of judging.
 
 There is one class for every way of judging. What differs is in its :class:`~evenhand.results.analysis.Analysis`, whose
 attributes are those of the results: ``results.summaries``, ``results.ranking``, ``results.reports``.
@@ -212,7 +212,7 @@ class Results(PrintedTables):
         """Return every verdict: printed as a table, filtered, sorted, and one by one whole.
 
         Args:
-            data: As :meth:`verdict_views` takes them.
+            data: The data, as :meth:`verdict_views` takes them.
         """
         return VerdictList("Verdicts", lambda: self.verdict_views(data))
 
@@ -241,7 +241,7 @@ class Results(PrintedTables):
 
         Args:
             row: Its id, or its index where rows have none.
-            data: As :meth:`verdict_views` takes them.
+            data: The data, as :meth:`verdict_views` takes them.
 
         Raises:
             InvalidInputError: If there is no such row.
