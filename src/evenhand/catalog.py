@@ -30,7 +30,7 @@ _ID = re.compile(r"[\w-]+(\.[\w-]+)+")
 
 
 def catalog_path() -> Path:
-    """The folder of the catalog, in an installed wheel and in an editable install alike.
+    """Return the folder of the catalog, in an installed wheel and in an editable install alike.
 
     Raises:
         ArtifactError: If the installation has none.
@@ -43,18 +43,18 @@ def catalog_path() -> Path:
 
 
 def catalog_entries() -> dict[str, Path]:
-    """The ids of everything in evenhand's own catalog, sorted, and their files."""
+    """Return the ids of everything in evenhand's own catalog, sorted, and their files."""
     root = catalog_path()
     return {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
 
 
 def entry_ids(prefix: str) -> list[str]:
-    """The ids of evenhand's own entries below a prefix such as ``rubrics``, sorted."""
+    """Return the ids of evenhand's own entries below a prefix such as ``rubrics``, sorted."""
     return sorted(identifier for identifier in catalog_entries() if identifier.startswith(f"{prefix}.evenhand."))
 
 
 def own_entry(identifier: str) -> Path | None:
-    """The file of an id of evenhand's own catalog; None where it has no such id.
+    """Return the file of an id of evenhand's own catalog; None if it has no such id.
 
     >>> own_entry("criteria.evenhand.direct.relevance").name, own_entry("metrics.accuracy")
     ('relevance.json', None)
@@ -66,7 +66,7 @@ def own_entry(identifier: str) -> Path | None:
 
 
 def read_entry(path: Path) -> dict[str, Any]:
-    """The JSON object in the file of a catalog entry.
+    """Return the JSON object in the file of a catalog entry.
 
     Raises:
         ArtifactError: If it cannot be read, or is something else.
@@ -79,7 +79,7 @@ def read_entry(path: Path) -> dict[str, Any]:
 
 
 def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
-    """The error for an id that no catalog holds, with the nearest that there is.
+    """Return the error for an id that no catalog holds, with the nearest that there is.
 
     Args:
         identifier: As it was given, without what stands in brackets behind it.
@@ -95,5 +95,5 @@ def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
 
 
 def unknown_engine(name: str) -> ArtifactError:
-    """The error for a text that is no engine."""
+    """Return the error for a text that is no engine."""
     return ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}")

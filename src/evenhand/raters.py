@@ -103,7 +103,7 @@ def aggregate_votes(
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
-            a label, the value of an option, True or False, or None where there is none (how they are read:
+            a label, the value of an option, True or False, or None if there is none (how they are read:
             :mod:`evenhand.data.cells`).
         criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
             votes are yes or no (True or False, 1 or 0).
@@ -165,7 +165,7 @@ def agreement(
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
-            vote is a label, the value of an option, True or False, or None where there is none (how they are read:
+            vote is a label, the value of an option, True or False, or None if there is none (how they are read:
             :mod:`evenhand.data.cells`).
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
@@ -333,7 +333,7 @@ def alternative_annotator_test(
     split: str | None = None,
     **options: Any,
 ) -> StandInTest:
-    """May a judge stand in for annotators? The alternative annotator test.
+    """Run the alternative annotator test: may a judge replace annotators?
 
     One annotator after the other is left out, and the judge and that annotator are compared: which of them is nearer to
     the others, instance by instance. The judge passes if it outdoes half of the annotators, ε given

@@ -94,7 +94,7 @@ _TOLERANCE: Final = 1e-9
 
 Run = TypeVar("Run", bound=RunOptions)
 Selected = int | OutOfScale | None
-"""The option that a cell selects; None where it says nothing."""
+"""The option that a cell selects; None if it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class RecordedVotes:
     Attributes:
         rows: The data.
         votes: In the order of the rows.
-        ids: The names of the instances, in the order of their first row; None where each row is an instance.
+        ids: The names of the instances, in the order of their first row; None if each row is an instance.
         instances: Of each row.
         fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
         columns: The columns that hold votes.
@@ -330,7 +330,7 @@ class RecordedVotes:
         return list(found.values())
 
     def clusters(self, column: str | bool | None, *others: str | None) -> list[str | None]:
-        """Return the cluster of each instance; None where instances are independent.
+        """Return the cluster of each instance; None if instances are independent.
 
         Args:
             column: As ``cluster_field`` names it.
@@ -478,7 +478,7 @@ class Pair(NamedTuple):
     Attributes:
         first: The one that the row names first.
         second: The other one.
-        swapped: 1 if the second was shown first; None where that is not known, and then no vote is for a place.
+        swapped: 1 if the second was shown first; None if that is not known, and then no vote is for a place.
         systems: The two in the order of the result.
     """
 
@@ -632,7 +632,7 @@ def _read_comparisons(
     Args:
         read: The votes.
         options: How votes are scored, and whether ties were offered.
-        criterion: Whose options were offered; None where votes name systems, places or a tie.
+        criterion: Whose options were offered; None if votes name systems, places or a tie.
         systems: In the order of the result; None for that of the rows.
     """
     pairs, names = _pairs(read, systems)
@@ -987,10 +987,10 @@ def read_votes(
     """Make the result of recorded votes that a run of judges would have given.
 
     Args:
-        data: The data; None where ``options.votes`` are the data.
+        data: The data; None if ``options.votes`` are the data.
         mode: Whose question the votes answer.
         options: The keywords of the function.
-        judged: The criterion or checklist; None where the votes say it.
+        judged: The criterion or checklist; None if the votes say it.
         names: Of the systems or candidates, in the order of the result.
         engine: Must be None.
 

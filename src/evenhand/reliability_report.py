@@ -94,7 +94,7 @@ class ReliabilityReport(PrintedTables):
         return tuple(dict.fromkeys(result.judge_id for result in self.results))
 
     def of(self, criterion: str | None = None, judge: str | None = None) -> CriterionReliability:
-        """The numbers of one judge on one criterion; what there is only one of need not be named.
+        """Return the numbers of one judge on one criterion; what there is only one of need not be named.
 
         Raises:
             InvalidInputError: If that is none, or several.
@@ -112,11 +112,11 @@ class ReliabilityReport(PrintedTables):
         return found[0]
 
     def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Remark, ...]:
-        """What the numbers say in words, a sentence per measure."""
+        """Return what the numbers say in words, a sentence per measure."""
         return findings(self.of(criterion, judge))
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """All tables as texts."""
+        """Return all tables as texts."""
         tables: list[TextTable] = []
         for criterion in self.criteria:
             tables += criterion_tables([result for result in self.results if result.criterion == criterion])
@@ -126,17 +126,17 @@ class ReliabilityReport(PrintedTables):
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
     def closing_notes(self) -> tuple[str, ...]:
-        """What the baseline is, where it is among the judges; and what asking them all bought."""
+        """Describe the baseline, if it is among the judges, and the replies bought."""
         return (*baseline_note(self.judges), *((str(self.spending),) if self.spending else ()))
 
     @property
     def spending(self) -> Spending | None:
-        """What asking bought, what the journal gave, what was wasted, and what is left; None where nothing was sent."""
+        """What asking bought, what the journal gave, what was wasted, and what is left; None if nothing was sent."""
         spent = self.parameters.get("spending")
         return None if spent is None else Spending(**spent)
 
     def to_json(self) -> str:
-        """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is null."""
+        """Return parameters, all numbers and the words; :meth:`load` reads them. An infinite limit is null."""
         document = {
             "evenhand": KIND,
             "layout": LAYOUT,
@@ -224,7 +224,7 @@ def reliability(
     dry_run: bool = False,
     **options: Any,
 ) -> ReliabilityReport | RunEstimate:
-    """How far a judge can be trusted: what it does when the order changes, and when it is asked again.
+    """Return how far a judge can be trusted: what it does when the order changes, and when it is asked again.
 
     Criteria with options assess each of the responses in ``response_fields``; pairwise criteria compare them. The
     votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
@@ -247,7 +247,7 @@ def reliability(
             are those of a comparison, or yes and no.
         response_fields: The column with the responses, or several; pairwise criteria need two or more.
         systems: Of recorded comparisons: which systems, in which order; all by default.
-        context_fields: What the judge is shown besides: a column, several, or name shown -> column.
+        context_fields: What the judge is shown with the response: a column, several, or name shown -> column.
         reference_field: The column with a known good answer; ``reference`` when there is one.
         gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
             column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair); or the column
@@ -348,7 +348,7 @@ def reliability(
 def _choice_prompts(
     prompts: str | Sequence[str] | None, fields: Sequence[str], *, unrelated_option: bool
 ) -> tuple[str, ...]:
-    """The prompts that ask for the best of all systems; none if that is not asked for."""
+    """Return the prompts that ask for the best of all systems; none if that is not asked for."""
     if prompts is None:
         return ("evaluate_first",) if unrelated_option or len(fields) > 2 else ()
     if not prompts and unrelated_option:
@@ -363,7 +363,7 @@ def _runs(
     asked: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> list[Callable[..., Any]]:
-    """The runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take limits."""
+    """Return the runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take limits."""
     (rows, judges), gold = about, asked["gold_fields"]
     shared = {name: asked[name] for name in ("response_fields", "context_fields", "reference_field")} | dict(options)
     shared |= {"scoring": "expected"} if asked["confidences"] else {}
@@ -389,7 +389,7 @@ def _recorded_report(
     said: Mapping[str, Any],
     how: ReliabilityOptions,
 ) -> ReliabilityReport:
-    """The report on the judges who cast recorded votes."""
+    """Return the report on the judges who cast recorded votes."""
     data, votes, split = recorded
     given = list(listed(criteria)) if criteria is not None else []
     if len(given) > 1:
@@ -438,7 +438,7 @@ def _recorded_report(
 def _recorded_assessments(
     read: RecordedVotes, cells: Sequence[Cell], criterion: Criterion, rules: VoteRules
 ) -> Questions:
-    """The questions that recorded votes answer, each about one response."""
+    """Return the questions that recorded votes answer, each about one response."""
     lengths: dict[tuple[int, str], tuple[int]] = {}
     for instance, system, row in zip(read.instances, read.names("systems_field"), read.rows, strict=True):
         if not is_missing(response := row.get("response")):
@@ -461,7 +461,7 @@ def _reported(
     options: RunOptions,
     graded: Sequence[GradedInstance] = (),
 ) -> ReliabilityReport:
-    """The report on the judges of these questions; ``graded`` holds the votes behind the choices."""
+    """Return the report on the judges of these questions; ``graded`` holds the votes behind the choices."""
     results, agreements = reliability_of_judges(
         questions,
         parameters["judges"],
@@ -485,7 +485,7 @@ def _refuse(given: Mapping[str, object], why: str) -> None:
 def _sorted_criteria(
     criteria: object, *, allow_ties: bool, graded: bool
 ) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
-    """Those that assess, and those that compare."""
+    """Return the criteria that assess, and those that compare."""
     assessed, compared = [], []
     for reference in listed(criteria):
         criterion = load_any_criterion(reference)
@@ -504,7 +504,7 @@ def _of_runs(options: ReliabilityOptions) -> dict[str, Any]:
 
 
 def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequence[Criterion]) -> dict[str, str]:
-    """Criterion name -> column."""
+    """Return criterion name -> column."""
     names = [criterion.name for criterion in criteria]
     if isinstance(gold_fields, str):
         if len(names) > 1:
@@ -518,7 +518,7 @@ def _gold_columns(gold_fields: str | Mapping[str, str] | None, criteria: Sequenc
 
 
 def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
-    """The assessments of a table, by criterion."""
+    """Return the assessments of a table, by criterion."""
     found = []
     for criterion in table.criteria:
         judgements = [judgement for judgement in table.judgements if judgement.criterion == criterion.name]
@@ -534,7 +534,7 @@ def _assessments(table: Results, rules: VoteRules, rows: Sequence[Row]) -> list[
 
 
 def _comparisons(table: Results, rules: VoteRules) -> Questions:
-    """The contests of a table."""
+    """Return the contests of a table."""
     named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
     clusters = _numbered([entry.cluster for entry in table.contests])
     asked = []
@@ -549,13 +549,13 @@ def _comparisons(table: Results, rules: VoteRules) -> Questions:
 
 
 def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
-    """A number for each cluster, in the order in which they occur."""
+    """Return a number for each cluster, in the order in which they occur."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     return [None if name is None else numbers[name] for name in clusters]
 
 
 def _choices(table: Results) -> list[ChoiceReliability]:
-    """The Grade Score of every judge and prompt of a table."""
+    """Return the Grade Score of every judge and prompt of a table."""
     return [
         ChoiceReliability(
             table.criterion.name,

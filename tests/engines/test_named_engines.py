@@ -1,6 +1,7 @@
 """An engine named by its model or by the address of its server, wherever an engine is taken."""
 
 import json
+import traceback
 
 import pytest
 
@@ -11,7 +12,6 @@ from evenhand.engines.litellm import LiteLLMEngine
 from evenhand.engines.names import as_judge, engine_of, engine_of_name
 from evenhand.errors import InvalidInputError
 from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.loading import register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"
@@ -61,7 +61,7 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
         "openai_compatible": "[base_url=http://localhost:1,model=m,batch=True,patience=0]",
         "simulated": "[position_preference=-0.5,quality_by_response={a=0.5,b=1},seed=3]",
     }.get(identifier.rpartition(".")[2], "")
-    register_catalog()
+    evenhand.register()
     assert fetch_artifact(identifier + fields)[0].engine == engine_of(identifier + fields)
 
 
@@ -83,13 +83,21 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
         ("openai/m[pass]", r"'openai/m\[…\]' is not of the form"),
         ("engines.evenhand.litellm[pass]", r"litellm\[…\]' is not of the form"),
         ("http://user:pass@localhost/v1[model=m", "base_url holds a user name"),
+        ("metrics.evenhand.direct", r"^'metrics\.evenhand\.direct' is not an inference engine\. Give one"),
+        ("criteria.evenhand.direct.relevance[name=x]", r"^'criteria\.evenhand\.direct\.relevance' is not an inference"),
+        ("engines.evenhand.openai_compatible[base_url=http://localhost:1,model=m,api_base=x]", "no option 'api_base'"),
+        ("engines.evenhand.litellm[model=openai/m,api_key=plain-pass-phrase]", "^api_key is not accepted"),
+        ("engines.evenhand.litellm[api_key=plain-pass-phrase", r"litellm\[…\]' is not of the form"),
+        ("engines.evenhand.nothing[api_key=plain-pass-phrase]", "^no local catalog holds the engine"),
+        ("engines.evenhand.litellm[model=openai/m,temperature=-3]", "^temperature is -3; give a number of at least 0"),
     ],
 )
 def test_what_cannot_be_made_is_told_in_one_message_without_secrets(text, message):
     with pytest.raises(InvalidInputError, match=message) as caught:
         as_judge(text)
     assert "sk-secret" not in str(caught.value)
-    assert "pass" not in str(caught.value).replace("password", "")
+    assert "pass" not in "".join(traceback.format_exception(caught.value)).replace("password", "")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_metric_holds_no_address_with_a_password():

@@ -19,12 +19,12 @@ _LEVELS: tuple[tuple[float, ConfidenceLevel], ...] = ((0.2, "no_10"), (0.4, "no_
 
 
 def relative_confidence(yes: float, no: float) -> float | None:
-    """P(yes) / (P(yes) + P(no)); None if both are 0."""
+    """Return P(yes) / (P(yes) + P(no)); None if both are 0."""
     return yes / (yes + no) if yes + no > 0 else None
 
 
 def confidence_level(confidence: float) -> ConfidenceLevel:
-    """The confidence in five steps: < 0.2, < 0.4, < 0.6, < 0.8, and above.
+    """Return the confidence in five steps: < 0.2, < 0.4, < 0.6, < 0.8, and above.
 
     Example:
         >>> confidence_level(0.19), confidence_level(0.2), confidence_level(0.8)
@@ -34,7 +34,7 @@ def confidence_level(confidence: float) -> ConfidenceLevel:
 
 
 def confident_answer(confidence: float) -> Answer:
-    """Yes at the levels ``yes_70`` and ``yes_90``, else no."""
+    """Return yes at the levels ``yes_70`` and ``yes_90``, else no."""
     return "yes" if confidence_level(confidence).startswith("yes") else "no"
 
 
@@ -44,17 +44,17 @@ DEFAULT_RULES = VoteRules()
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What one item of a checklist came to.
+    """The result of one item of a checklist.
 
     Attributes:
         item: The item.
         verdict: What the judges said to its question, with all votes.
         answer: What it counts, after its prerequisites; None when it is unanswered.
-        confidence: The probability of yes; 0 for an item that its prerequisite fails. None where nothing but a single
+        confidence: The probability of yes; 0 for an item that its prerequisite fails. None if nothing but a single
             plain answer is known, and for an item that is NA or unanswered.
         covered_mass: The mean of P(yes) + P(no) over the votes that have log-probabilities; None without any.
-        reason: Why it is unanswered; or ``prerequisite``, which makes it a no whatever was said to its own question.
-        judged: The answer to its own question, whatever its prerequisites.
+        reason: Why it is unanswered; or ``prerequisite``, which makes it a no for any answer to its own question.
+        judged: The answer to its own question, without regard to prerequisites.
         possible: What it would count if every vote that was not read had said no, and if every one had said yes; None
             where every vote on the checklist was read.
         possible_confidences: The confidence in these two cases.
@@ -84,7 +84,7 @@ class ItemResult:
 def item_results(
     verdicts: Sequence[Verdict], checklist: Checklist, *, rules: VoteRules = DEFAULT_RULES
 ) -> tuple[ItemResult, ...]:
-    """What each item came to, from one verdict per item in the checklist's order.
+    """Compute the result of each item from one verdict per item, in the checklist's order.
 
     Args:
         verdicts: A verdict of value 1 is yes, of value 0 no.
@@ -105,7 +105,7 @@ def item_results(
 
 
 def _as_they_could_be(results: Sequence[ItemResult], rules: VoteRules) -> tuple[ItemResult, ...]:
-    """The results with what they would be if every vote that was not read had said no, and yes."""
+    """Return the results with what they would be if every vote that was not read had said no, and yes."""
     needed = {result.item.name: result.item.prerequisites for result in results}
     answers = {result.item.name: possible_answers(result.verdict, rules=rules) for result in results}
     least, greatest = (met_answers({name: each[end] for name, each in answers.items()}, needed) for end in (0, 1))
@@ -135,7 +135,7 @@ def _item_result(
 def met_answers(
     answers: Mapping[str, Answer | None], prerequisites: Mapping[str, Sequence[str]], *, transitive: bool = True
 ) -> dict[str, Answer | None]:
-    """What the items count once their prerequisites are looked at: an item is met if it and all of them are.
+    """Apply prerequisites to the answers: an item is met if it and all its prerequisites are met.
 
     A yes needs a yes to its own question and prerequisites none of which failed. What is unknown stays unknown, and
     never becomes a no (Kleene's three-valued *and*):
@@ -146,7 +146,7 @@ def met_answers(
     - an item that is NA itself stays NA.
 
     Args:
-        answers: Item -> the answer to its own question, None where there is none.
+        answers: Item -> the answer to its own question, None if there is none.
         prerequisites: Item -> the items that it needs, without a circle; an item that is not named needs none.
         transitive: A prerequisite fails too if one of its own does. Without it only its own answer counts, as where
             all ancestors are listed (so do Zhuge et al., 2024, "Agent-as-a-Judge").
@@ -176,7 +176,7 @@ def _both(own: Answer | None, needed: Sequence[Answer | None]) -> Answer | None:
 
 
 def verdict_answer(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> Answer | None:
-    """The answer that a verdict on a yes/no question gives (yes is option 0); None when it is unscored.
+    """Return the answer that a verdict on a yes/no question gives (yes is option 0); None when it is unscored.
 
     A yes has to be earned, as in the table of levels (`confident_answer`): where votes have log-probabilities that
     cover at least ``rules.min_mass``,
@@ -185,7 +185,7 @@ def verdict_answer(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> Ans
     - under the rules that weigh all votes (``majority``, ``weighted``, and any under expected scoring) the item's
       confidence, the mean of theirs, must be 0.6 or more too, so that no item is both a yes and ``unsure``.
 
-    A no that was said stays a no, whatever its probability: nobody said yes. Without log-probabilities the panel's rule
+    A no stays a no at any probability: no vote said yes. Without log-probabilities the panel's rule
     alone decides.
     """
     if verdict.na:
@@ -199,7 +199,7 @@ def verdict_answer(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> Ans
 
 
 def possible_answers(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[Answer, Answer]:
-    """The answers if every unscored vote had said no, and if every one had said yes."""
+    """Return the answers if every unscored vote had said no, and if every one had said yes."""
     answer = verdict_answer(verdict, rules=rules)
     bounds = _earned(verdict, rules).bounds
     if bounds is None or answer == "na":
@@ -213,7 +213,7 @@ def possible_answers(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> t
 
 
 def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
-    """The verdict if each vote for yes counted as a no that its own log-probabilities do not support."""
+    """Return the verdict if each vote for yes counted as a no that its own log-probabilities do not support."""
     if rules.scoring == "expected":  # which counts the probabilities themselves
         return verdict
     doubted = [
@@ -232,28 +232,28 @@ def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
 
 
 def _weighs_probabilities(verdict: Verdict, rules: VoteRules) -> bool:
-    """Whether the rule weighs all votes, and log-probabilities say how sure one of them is."""
+    """Return whether the rule weighs all votes, and log-probabilities say how sure one of them is."""
     if rules.scoring != "expected" and rules.panel_rule("binary") in {"any", "unanimous"}:
         return False
     return any(_sureness(vote, rules.min_mass) is not None for vote in verdict.votes)
 
 
 def _sureness(vote: Vote, min_mass: float) -> float | None:
-    """The probability of yes among yes and no of a scored vote; None where its log-probabilities do not tell."""
+    """Return the probability of yes among yes and no of a scored vote; None if its log-probabilities do not tell."""
     if not vote.scored or vote.probabilities is None or not _is_covered(vote, min_mass):
         return None
     return relative_confidence(vote.probabilities[YES], vote.probabilities[NO])
 
 
 def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> float | None:
-    """The probability of yes according to the votes on a yes/no question (yes is option 0).
+    """Compute the probability of yes according to the votes on a yes/no question (yes is option 0).
 
     A vote whose log-probabilities cover at least ``rules.min_mass`` counts P(yes) / (P(yes) + P(no)), any other one 1
     or 0 for what it answers. They are averaged as all votes are: over the draws of an order, the orders of a judge, and
     the judges (weighted where the panel's rule is ``weighted``). Without log-probabilities that is the share of yes.
 
     Returns:
-        The mean; None where no vote is scored, for a single vote without log-probabilities (one answer says nothing
+        The mean; None if no vote is scored, for a single vote without log-probabilities (one answer says nothing
         about how sure it is), and where draws could stop early, whose mean is biased by that.
     """
     scored = [vote for vote in verdict.votes if vote.scored]
@@ -263,7 +263,7 @@ def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) ->
 
 
 def possible_confidences(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[float, float]:
-    """The confidence if every unscored vote had said no, and if every one had said yes; [0, 1] where it is missing."""
+    """Return the confidence if all unscored votes were no, and if all were yes; [0, 1] where it is missing."""
     if stopped_early(verdict.votes) or not any(vote.scored for vote in verdict.votes):
         return (0.0, 1.0)
     mean = _mean_verdict(verdict.votes, rules)
@@ -274,7 +274,7 @@ def possible_confidences(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) 
 
 
 def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
-    """The votes under the rule that averages values, which are probabilities here."""
+    """Return the votes under the rule that averages values, which are probabilities here."""
     weighted = rules.panel_rule("binary") == "weighted"
     return aggregate(
         votes,
@@ -294,7 +294,7 @@ YES, NO = 0, 1
 
 
 def _asked_of(votes: Sequence[Vote]) -> Criterion:
-    """The options that an item's votes were on; all items have the same, but for NA."""
+    """Return the options that an item's votes were on; all items have the same, but for NA."""
     return _ITEMS[any(vote.na or len(vote.probabilities or ()) > 2 for vote in votes)]
 
 
@@ -308,7 +308,7 @@ def _covered_mass(vote: Vote) -> float | None:
 
 
 def verdict_covered_mass(verdict: Verdict) -> float | None:
-    """The mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any.
+    """Compute the mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any.
 
     Of draws that could stop early, over the first two.
     """
@@ -325,7 +325,7 @@ UNGROUPED = "ungrouped"
 
 @dataclass(frozen=True, slots=True)
 class ChecklistScore:
-    """What the answers to one checklist come to. Every score is over the answered items only.
+    """The scores of one checklist. Every score is over the answered items only.
 
     Attributes:
         yes: Items answered yes.
@@ -362,7 +362,7 @@ class ChecklistScore:
 
     @property
     def primary_score(self) -> float | None:
-        """The score that ``primary`` names; None where it is undefined."""
+        """The score that ``primary`` names; None if it is undefined."""
         named: float | None = getattr(self, self.primary)
         return named
 
@@ -374,7 +374,7 @@ def score_answers(
     confidences: Sequence[float | None] | None = None,
     primary: PrimaryScore = "pass_rate",
 ) -> ChecklistScore:
-    """The scores of one checklist from the answers to its items.
+    """Return the scores of one checklist from the answers to its items.
 
     An item's confidence is the probability of yes among yes and no. An item without one counts as 1 or 0 in
     ``normalized_score``, which therefore equals the pass rate when no item has one.
@@ -382,7 +382,7 @@ def score_answers(
     Args:
         answers: Per item ``"yes"``, ``"no"``, ``"na"``, or None for an item without an answer.
         weights: Per item, finite and >= 0; None weighs all alike.
-        confidences: Per item in [0, 1], or None where log-probabilities were not given.
+        confidences: Per item in [0, 1], or None if log-probabilities were not given.
         primary: The score that ``primary_score`` is.
 
     Example:
@@ -412,7 +412,7 @@ def score_answers(
 def score_items(
     items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate", end: int | None = None
 ) -> ChecklistScore:
-    """The scores of the items of one checklist.
+    """Return the scores of the items of one checklist.
 
     There is no normalized score if the draws of an answered item could stop early: it is a mean over draws
     (:mod:`evenhand.aggregation.verdict`).
@@ -422,7 +422,7 @@ def score_items(
         primary: The score that ``primary_score`` is.
         end: None for the answers as they are; 0 as if every missing answer had been no, 1 as if it had been yes. An
             unanswered item, and every unscored vote on an item that is answered, counts so; prerequisites are looked
-            at after that. Whatever the missing answers would have been, each score lies between these two.
+            at after that. For any values of the missing answers, each score lies between these two.
     """
     ends = [result.possible for result in items]
     if end is None or all(each is None for each in ends):
@@ -439,12 +439,12 @@ def score_items(
 def possible_ends(
     items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate"
 ) -> tuple[ChecklistScore, ChecklistScore]:
-    """The scores if every missing answer had been no, and if every one had been yes; see :func:`score_items`."""
+    """Return the scores if every missing answer had been no, and if every one had been yes; see :func:`score_items`."""
     return score_items(items, primary=primary, end=0), score_items(items, primary=primary, end=1)
 
 
 def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:
-    """Category -> yes / answered, in the order of first appearance; None where nothing is answered.
+    """Return category -> yes / answered, in the order of first appearance; None if nothing is answered.
 
     Example:
         >>> category_pass_rates(["yes", "no", "no"], ["style", "facts", "style"])

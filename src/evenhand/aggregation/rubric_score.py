@@ -28,7 +28,7 @@ LETTERS_A_WORD = 3
 
 @dataclass(frozen=True, slots=True)
 class RubricScore:
-    """What the verdicts on a rubric come to, with the parameters that made it.
+    """The score of a response on a rubric, with its parameters.
 
     Attributes:
         score: In [0, 1], but for a rubric that is clipped at the mean; None when it is undefined.
@@ -41,7 +41,7 @@ class RubricScore:
         negative_only: The rubric as written has no positive weight, so that the score counts down from 1.
         na_strategy: As in the rubric.
         na_partial: As in the rubric.
-        sections: Of a nested rubric: section name -> its score; None where nothing in it is counted.
+        sections: Of a nested rubric: section name -> its score; None if nothing in it is counted.
     """
 
     score: float | None
@@ -57,7 +57,7 @@ class RubricScore:
 
 
 def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
-    r"""One score in [0, 1] from one verdict per criterion, in the rubric's order.
+    r"""Return one score in [0, 1] from one verdict per criterion, in the rubric's order.
 
     With weights :math:`w_i` and the values :math:`v_i` of the options selected (``Verdict.value``, snapped), each as a
     share of its criterion's range (:meth:`~evenhand.criteria.Criterion.share_of_range`; the value itself in [0, 1]):
@@ -140,7 +140,7 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
 
 
 _Weighed = tuple[float, float | None]
-"""A weight, and the value that it weighs; None where it is left out."""
+"""A weight, and the value that it weighs; None if it is left out."""
 
 
 def _share(criterion: Criterion, value: float | None) -> float | None:
@@ -148,7 +148,7 @@ def _share(criterion: Criterion, value: float | None) -> float | None:
 
 
 def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
-    """What a criterion that does not apply counts; None where it is left out."""
+    """Return the value of a criterion that does not apply; None if it is left out."""
     if rubric.na_strategy == "skip":
         return None
     if rubric.na_strategy == "zero":
@@ -162,7 +162,7 @@ def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
 
 
 def _scored(parts: Sequence[_Weighed], clip: Clip, *, nested: bool) -> tuple[float | None, float | None]:
-    """The weighted sum of the parts that are counted, and the score that it comes to."""
+    """Return the weighted sum of the parts that are counted, and the resulting score."""
     counted = [(weight, value) for weight, value in parts if value is not None]
     if not counted:
         return None, None
@@ -191,7 +191,7 @@ class RubricRange:
 
 
 def rubric_range(rubric: Rubric) -> RubricRange:
-    """Between which numbers the scores of a rubric lie; of one clipped at the mean, if all criteria are counted.
+    """Return the range of a rubric's scores; if it is clipped at the mean, the range with all criteria counted.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -219,7 +219,7 @@ _Ranged = tuple[float, tuple[float, float]]
 
 
 def _range_of_score(parts: Sequence[_Ranged]) -> tuple[float, float]:
-    """Between which numbers in [0, 1] the score of the parts lies, whichever of them are counted."""
+    """Return the range in [0, 1] of the score of the parts, over all choices of counted parts."""
     added = [ends for weight, ends in parts if weight > 0]
     taken = [ends for weight, ends in parts if weight < 0]
     ends = added or [(1 - high, 1 - low) for low, high in taken] or [(0.0, 1.0)]
@@ -277,12 +277,12 @@ class LengthPenalty:
             raise InvalidInputError(f"exponent={self.exponent!r}; it must be finite and > 0")
 
     def of(self, output: str, *, thinking: str = "") -> float:
-        """The penalty of a text."""
+        """Compute the penalty of a text."""
         words = {"output": count_words(output), "thinking": count_words(thinking)}
         return self.of_words(sum(words.values()) if self.sections == "all" else words[self.sections])
 
     def of_words(self, words: int) -> float:
-        """The penalty of so many words."""
+        """Compute the penalty of a number of words."""
         if words <= self.free_budget:
             return 0.0
         if words >= self.max_cap:
@@ -292,9 +292,9 @@ class LengthPenalty:
 
 
 def count_words(text: str) -> int:
-    """How many words a text has: one count for every script, in linear time and without a dictionary.
+    """Return how many words a text has: one count for every script, in linear time and without a dictionary.
 
-    What white space separates is a word, whatever it is. Within it, where a script writes no spaces, the default word
+    Any text between white space is a word. Within it, where a script writes no spaces, the default word
     boundaries of Unicode count (Unicode Standard Annex 29, section 4): every Chinese character and every hiragana is a
     word, and so is a run of katakana. That annex leaves Thai, Lao, Khmer and Burmese to dictionaries; there every three
     letters are taken for a word, marks not counted. A Chinese word of two characters counts two, as in word processors:

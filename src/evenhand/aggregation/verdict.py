@@ -9,16 +9,16 @@ Where a judge's draws in one order (a *cell*) end because of what they said, how
 are: settled cells are short, contested ones long. Every number that comes from draws belongs to one of these kinds, for
 every mode, table and metric; this module decides it, and nothing else looks at how a cell ended.
 
-**Functions of what the cells come to** are given as always, because a cell ends only once its outcome is settled: the
+**Functions of the cells' results** are given as always, because a cell ends only once its outcome is settled: the
 option selected, ``value`` and ``aggregated_value``, scores, winrates, ranks and their differences, accuracy against
 gold labels, ``position_consistent``, flips, ``positional_bias`` and what position measures see of both orders,
 agreement of judges (``percent_agreement``, alpha, kappas, effective judges, correlations), ``judge_mean``,
 ``score_without`` and ``change_without``, bounds. Panel rules, ``on_position_bias``, judge weights, NA strategies and
 reductions read the outcomes of cells and never single draws, so the votes can be read again under each of them. Draws
-that are not settled under *another* criterion than the one they were drawn for come to nothing there: the reason is
+that are not settled under *another* criterion than the one they were drawn for have no result there: the reason is
 ``stopped_early`` (:func:`collapse_samples`).
 
-**Shares and pairs of draws** are measured on the draws that are made whatever the others say, the first two of a cell
+**Shares and pairs of draws** are measured on the draws that are made regardless of the others, the first two of a cell
 (:func:`~evenhand.votes.unselected_draws`): ``agreement`` of the votes with the verdict, ``parse_rate`` and the shares
 of how replies were read, the stability of draws, the covered mass, and the strengths, position advantage and length
 coefficient that paired comparisons estimate from single votes.
@@ -66,7 +66,7 @@ class Choice(NamedTuple):
 
     Attributes:
         option: Its index in the criterion's own order, or :data:`UNNAMED_TIE`.
-        value: The number before it was snapped to the option; None where the option has no value.
+        value: The number before it was snapped to the option; None if the option has no value.
     """
 
     option: int
@@ -79,7 +79,7 @@ class Levels:
 
     Attributes:
         criterion: The criterion.
-        values: Per option its value; None where it has none.
+        values: Per option its value; None if it has none.
         na: Per option whether it says that the criterion does not apply.
         scored: The indices of the options that are not NA.
         has_values: Whether every scored option has a value.
@@ -95,7 +95,7 @@ class Levels:
 
     @classmethod
     def of(cls, criterion: Criterion) -> Levels:
-        """The levels of a criterion.
+        """Return the levels of a criterion.
 
         Raises:
             InvalidCriterionError: If a pairwise criterion lacks the values that say which side an option is on.
@@ -126,7 +126,7 @@ class Levels:
 
     @property
     def by_value(self) -> bool:
-        """Whether draws come to their median, and not to the option or side drawn most often."""
+        """Whether draws result in their median, and not in the option or side drawn most often."""
         return self.has_values and (self.graded if self.pairwise else self.criterion.scale == "ordinal")
 
     @property
@@ -146,7 +146,7 @@ class Levels:
         return Choice(named[0] if named else UNNAMED_TIE, 0.5)
 
     def number(self, index: int) -> float:
-        """The value of an option that is known to have one."""
+        """Return the value of an option that is known to have one."""
         value = self.values[index]
         if value is None:
             raise InvalidCriterionError(
@@ -155,20 +155,20 @@ class Levels:
         return value
 
     def value_of(self, choice: Choice) -> float:
-        """The number that led to a choice, or the value of its option where there was none."""
+        """Return the number that led to a choice, or the value of its option where there was none."""
         return self.number(choice.option) if choice.value is None else choice.value
 
     def choice(self, index: int) -> Choice:
-        """An option as it was chosen."""
+        """Return an option as it was chosen."""
         return Choice(index, self.values[index])
 
     @staticmethod
     def side(value: float) -> int:
-        """Whom a pairwise value favours: 1 the first response, -1 the second, 0 neither."""
+        """Return the side that a pairwise value favours: 1 the first response, -1 the second, 0 neither."""
         return (value > 0.5 + TOLERANCE) - (value < 0.5 - TOLERANCE)
 
     def worst(self, candidates: Iterable[int]) -> int:
-        """The one of the candidates that scores worst, which is where ties are broken to.
+        """Return the candidate that scores worst; ties are broken to it.
 
         The lowest value for a weight >= 0, the highest for a weight < 0, the lowest index among equal values. Without
         values: the lowest index; for a binary criterion the second option (not met) for a weight >= 0, the first below.
@@ -189,7 +189,7 @@ class Levels:
         return min(candidates, key=lambda index: (sign * self.number(index), index))
 
     def snap(self, value: float) -> int:
-        """The scored option whose value is nearest; ties as :meth:`worst`, for pairwise toward the tie.
+        """Return the scored option whose value is nearest; ties as :meth:`worst`, for pairwise toward the tie.
 
         A pairwise tie must favour neither side: at equal distance the option nearer to ½ is taken, and exactly ½ is
         the tie, whether an option names it or not.
@@ -234,14 +234,14 @@ class AggregationWarning(EvenhandWarning):
 
 
 class Ballot(NamedTuple):
-    """What one judge comes to the panel with."""
+    """The choice and weight of one judge in a panel."""
 
     choice: Choice
     weight: float
 
 
 def check_rule(rule: str | None, scale: Scale) -> str:
-    """The rule, or the scale's default for None.
+    """Return the rule, or the scale's default for None.
 
     Raises:
         UnknownRuleError: If the rule does not exist, or does not belong to the scale.
@@ -264,7 +264,7 @@ Accepted: 'mean', 'median', 'weighted_mean', 'mode', 'min', 'max'.
 
 
 def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool = True) -> str:
-    """The policy for orders that disagree, or the default for None.
+    """Return the policy for orders that disagree, or the default for None.
 
     Raises:
         UnknownRuleError: If the policy does not exist, does not belong to the scale, or needs values that the
@@ -309,7 +309,7 @@ def check_weights(weights: Mapping[str, float] | None) -> None:
 
 
 def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: int) -> Choice:
-    """The choice of a panel under a rule of its scale (section "judges" of :func:`aggregate`).
+    """Return the choice of a panel under a rule of its scale (section "judges" of :func:`aggregate`).
 
     Args:
         ballots: Of the judges who chose something.
@@ -337,7 +337,7 @@ def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: in
 
 
 def plurality_choice(choices: Sequence[Choice], levels: Levels) -> Choice:
-    """The option chosen most often, ties to the worst; for pairwise the winning side, ties to the tie."""
+    """Return the option chosen most often, ties to the worst; for pairwise the winning side, ties to the tie."""
     ballots = [Ballot(choice, 1.0) for choice in choices]
     if levels.pairwise:
         return _winning_side(ballots, levels)
@@ -345,7 +345,7 @@ def plurality_choice(choices: Sequence[Choice], levels: Levels) -> Choice:
 
 
 def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """The (weighted) mean, independent of the order of the values and never outside their range."""
+    """Compute the (weighted) mean, independent of the order of the values and never outside their range."""
     low, high = min(values), max(values)
     if weights is None:
         mean = math.fsum(values) / len(values)
@@ -365,7 +365,7 @@ def _choice_by_value(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Ch
 
 
 def _snapped(ballots: Sequence[Ballot], value: float, levels: Levels) -> Choice:
-    """The option that all ballots chose, else the one nearest to their value."""
+    """Return the option that all ballots chose, else the one nearest to their value."""
     chosen = {ballot.choice.option for ballot in ballots}
     return Choice(chosen.pop() if len(chosen) == 1 else levels.snap(value), value)
 
@@ -387,7 +387,7 @@ def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
 
 
 def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) -> Choice:
-    """What more than half of all who were asked chose; without that, not met, and of two responses a tie."""
+    """Return the choice of more than half of all judges asked; else not met, or for two responses a tie."""
     equal = [Ballot(ballot.choice, 1.0) for ballot in ballots]
     if levels.pairwise:
         side = levels.side(levels.value_of(choice := _winning_side(equal, levels)))
@@ -398,7 +398,7 @@ def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) ->
 
 
 def _winning_side(ballots: Sequence[Ballot], levels: Levels) -> Choice:
-    """The side with the most weight, at the mean value of those who took it; no single winner is a tie."""
+    """Return the side with the most weight, at the mean value of those who took it; no single winner is a tie."""
     weights: dict[int, list[float]] = {}
     for ballot in ballots:
         weights.setdefault(levels.side(levels.value_of(ballot.choice)), []).append(ballot.weight)
@@ -424,7 +424,7 @@ def _leaders(weights: Mapping[int, list[float]]) -> list[int]:
 
 
 def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
-    """An option selected by count, with the mean value of the judges that selected it.
+    """Return an option selected by count, with the mean value of the judges that selected it.
 
     The mean is the option's own value unless a judge's orders disagreed and were averaged.
     """
@@ -439,7 +439,7 @@ def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
 def expected_value(
     probabilities: Sequence[float], values: Sequence[float | None], *, min_mass: float = 0.5
 ) -> float | None:
-    r"""The mean value of the options, weighted by their probabilities: :math:`\sum p_i v_i / \sum p_i`.
+    r"""Compute the mean value of the options, weighted by their probabilities: :math:`\sum p_i v_i / \sum p_i`.
 
     Both sums run over the options that have a value, so the result is the mean given that one of these is chosen; it
     lies within the range of the values. The divisor is the covered mass: what is missing to 1 was spent on NA, or
@@ -472,7 +472,7 @@ def expected_value(
 
 
 def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | None:
-    """How much of the probability expected values rest on: the mass of the options with a value.
+    """Return how much of the probability expected values rest on: the mass of the options with a value.
 
     Args:
         votes: On one question.
@@ -496,14 +496,14 @@ _NA = -2
 
 @dataclass(frozen=True, slots=True)
 class OrderResult:
-    """What one judge says in one order.
+    """The result of one judge in one order.
 
     Attributes:
         choice: The choice; None when no vote of the order is scored.
         na: No vote is scored, and at least one says that the criterion does not apply.
         spread: The population standard deviation of the values drawn; None with fewer than two.
         draws: How many values were drawn.
-        undecided: The draws stopped before they settled what they come to.
+        undecided: The draws stopped before their result was settled.
     """
 
     choice: Choice | None
@@ -520,13 +520,13 @@ class OrderResult:
 
 @dataclass(frozen=True, slots=True)
 class JudgeResult:
-    """What one judge says in all orders.
+    """The result of one judge in all orders.
 
     Attributes:
         choice: The choice; None when the judge is unscored, abstains or says NA.
         na: The judge says that the criterion does not apply.
         abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
-        consistent: Whether all orders that were answered select the same option (pairwise: take the same side, whatever
+        consistent: Whether all orders that were answered select the same option (pairwise: take the same side, at any
             the grade); None with fewer than two.
         spreads: Per order with repeated draws the spread of the values.
         variances: The sample variances of the same.
@@ -542,7 +542,7 @@ class JudgeResult:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What a vote is worth.
+    """The rules for the value of a vote.
 
     Attributes:
         expected: A vote counts the mean value of the options under its probabilities, instead of the value of the
@@ -558,7 +558,7 @@ SELECTED = Scoring()
 
 
 def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = SELECTED) -> OrderResult:
-    """One judge's draws in one order (section "samples" of :func:`aggregate`).
+    """Collapse one judge's draws in one order (section "samples" of :func:`aggregate`).
 
     Draws that could stop early have no ``spread``, and are ``undecided`` if they ended before they settle the outcome
     under this criterion: they were drawn for another one.
@@ -594,7 +594,7 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = S
 
 
 def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
-    """What the scored draws of one judge in one order come to; at least one."""
+    """Collapse the scored draws of one judge in one order; there is at least one."""
     if indices.count(indices[0]) == len(indices):
         return levels.choice(indices[0])
     if levels.by_value:
@@ -604,7 +604,7 @@ def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
 
 
 def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:
-    """One judge's orders (section "orders" of :func:`aggregate`)."""
+    """Collapse one judge's orders (section "orders" of :func:`aggregate`)."""
     results = orders.values()
     choices = [result.choice for result in results if result.choice is not None]
     answers = [levels.side(levels.value_of(each)) if levels.pairwise else each.option for each in choices]
@@ -634,12 +634,12 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
 
 
 def is_na(vote: Vote, levels: Levels) -> bool:
-    """Whether the vote says that the criterion does not apply."""
+    """Return whether the vote says that the criterion does not apply."""
     return vote.na or (vote.selected_index is not None and levels.na[vote.selected_index])
 
 
 def _expected(vote: Vote, index: int, levels: Levels, min_mass: float) -> float:
-    """The mean value of the options under the vote's probabilities; without them the value of its selection."""
+    """Return the mean value of the options under the vote's probabilities; without them the value of its selection."""
     if vote.probabilities is None:
         return levels.number(index)
     values = [None if na else value for value, na in zip(levels.values, levels.na, strict=True)]
@@ -664,16 +664,16 @@ REDRAW = "judge again with stop_early=False (draws in the journal are not paid t
 def draws_are_settled(
     votes: Sequence[Vote], criterion: Criterion, remaining: int, *, confidence: StopConfidence = None
 ) -> bool:
-    r"""Whether further draws cannot change, or are unlikely to change, what a judge says in one order.
+    r"""Return whether further draws cannot change, or are unlikely to change, what a judge says in one order.
 
-    Certain (``confidence=None``): whatever option each of the remaining draws selects, and however many of them select
+    Certain (``confidence=None``): for any option that the remaining draws select, and however many of them select
     none, the draws collapse to the same choice (:func:`aggregate`, section "samples"). It is
     enough to try each option for all of 1 to ``remaining`` further draws: counts move furthest towards an option, and a
     median towards an end of the scale, when all draws agree. What is certain ends the draws under the other rules too.
 
-    ``"predictive"``, the default of a run: the :func:`predictive_probability` that all draws come to the same choice is
+    ``"predictive"``, the default of a run: the :func:`predictive_probability` that all draws make the same choice is
     at least 0.985, after three scored draws and a third of all, whichever is more. On 146,284 recorded prompts with
-    eight draws on ten levels it takes 59.3 % of the calls and comes to what all eight come to on 99.1 % (the posterior
+    eight draws on ten levels it takes 59.3 % of the calls and has the result of all eight on 99.1 % (the posterior
     of the lead at 0.95: 67.8 %, 99.9 %; certainty: 73.5 %, 100 %). Simulated judges agree with all their draws on 97 %
     or more, also where they toss a fair coin for yes or no, with 3 to 25 draws (nine draws between two neighbours of
     five levels: 96.7 %).
@@ -747,7 +747,7 @@ def _counts_are_settled(shape: _Shape, counts: tuple[int, ...], remaining: int, 
 
 
 def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int) -> float:
-    r"""How probable it is that all draws will come to the choice that the draws so far come to.
+    r"""Compute the probability that all draws will result in the choice of the draws so far.
 
     The shares of the :math:`K` options that are not NA have the prior
     :math:`\mathrm{Dirichlet}(\tfrac{1}{4K}, …, \tfrac{1}{4K})`, worth a quarter of a draw: judges tend to repeat
@@ -804,7 +804,7 @@ def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int
 
 
 def _leads(counts: Sequence[int], shares: Sequence[NDArray[np.float64]], leader: int, spare: Sequence[bool]) -> float:
-    """The sum of the products of shares over all further draws after which the leader leads.
+    """Return the sum of the products of shares over all further draws after which the leader leads.
 
     Args:
         counts: The draws so far.
@@ -826,7 +826,7 @@ def _leads(counts: Sequence[int], shares: Sequence[NDArray[np.float64]], leader:
 
 
 def _median_stays(levels: Levels, draws: Sequence[int], remaining: int, choice: Choice, prior: float) -> float:
-    """The probability that the two draws in the middle of all have a mean that is snapped to the choice."""
+    """Return the probability that the two draws in the middle of all have a mean that is snapped to the choice."""
     values = sorted({levels.number(option) for option in levels.scored})
     owners = [[option for option in levels.scored if levels.number(option) == value] for value in values]
     counts = np.array([sum(draws[option] for option in own) for own in owners])
@@ -836,7 +836,7 @@ def _median_stays(levels: Levels, draws: Sequence[int], remaining: int, choice: 
     total = float(_further(float(masses.sum()), remaining)[-1])
 
     def both(at: int, by: int) -> float:
-        """Made even: half of the draws at or below the place ``at``, none between, half at or above ``by``."""
+        """Return the weight of an even split: half up to the place ``at``, none between, half from ``by`` on."""
         if at < 0 or by >= len(values) or counts[at + 1 : by].any():
             return 0.0
         below, above = half - int(counts[: at + 1].sum()), half - int(counts[by:].sum())
@@ -848,7 +848,7 @@ def _median_stays(levels: Levels, draws: Sequence[int], remaining: int, choice: 
         )
 
     def one(at: int) -> float:
-        """The draws in the middle are both at the place ``at``: fewer than half below it, and fewer above."""
+        """Return the weight of both middle draws at the place ``at``: fewer than half below it, and fewer above."""
         most = (made - 1) // 2
         lower, own, upper = (
             _further(float(part.sum()), remaining) for part in (masses[:at], masses[at : at + 1], masses[at + 1 :])
@@ -871,13 +871,13 @@ def _median_stays(levels: Levels, draws: Sequence[int], remaining: int, choice: 
 
 @lru_cache(maxsize=2**12)
 def _further(mass: float, draws: int) -> NDArray[np.float64]:
-    """``mass``'s rising factorials of 0, 1, …, ``draws``, each divided by the factorial of its order."""
+    """Return ``mass``'s rising factorials of 0, 1, …, ``draws``, each divided by the factorial of its order."""
     steps = (mass + np.arange(draws)) / np.arange(1, draws + 1)
     return np.concatenate([[1.0], np.cumprod(steps)])
 
 
 def posterior_of_lead(leading: int, runner_up: int) -> float:
-    """P(θ > ½) for θ ~ Beta(leading + 1, runner_up + 1): how sure it is that the leading option is the likelier one.
+    """Compute P(θ > ½) for θ ~ Beta(leading + 1, runner_up + 1): the certainty that the leading option is likelier.
 
     >>> posterior_of_lead(4, 0)  # 1 − (1/2)^5
     0.96875
@@ -886,7 +886,7 @@ def posterior_of_lead(leading: int, runner_up: int) -> float:
 
 
 def stopped_early(votes: Sequence[Vote]) -> bool:
-    """Whether the draws of any of the votes' cells could end because of what they said."""
+    """Return whether the draws of any of the votes' cells could end because of what they said."""
     return any(vote.early_stop is not None for vote in votes)
 
 
@@ -909,7 +909,7 @@ def check_mean_over_draws(votes: Sequence[Vote], what: str) -> None:
 
 
 def draws_left_out(votes: Sequence[Vote]) -> int:
-    """How many draws of one judge in one order were not made; a prompt shown again goes on counting its draws."""
+    """Return the number of draws of one judge in one order not made; a repeated prompt continues the count."""
     stop = votes[0].early_stop
     if stop is None:
         return 0
@@ -941,7 +941,7 @@ REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
 
 
 def most_frequent_reason(reasons: Iterable[UnscoredReason]) -> UnscoredReason:
-    """The most frequent of at least one reason; the most severe of equally frequent ones.
+    """Return the most frequent of at least one reason; the most severe of equally frequent ones.
 
     Example:
         >>> most_frequent_reason(["refusal", "no_match", "no_match"]), most_frequent_reason(["no_match", "refusal"])
@@ -981,7 +981,7 @@ def aggregate(
     - ``tie`` (pairwise only, its default): orders that name different winners make a tie, ½; orders that agree on the
       winner and differ in the grade are averaged.
     - ``abstain`` (default for options without values): the judge is set aside unless all orders that answered agree
-      (pairwise: on the winner, whatever the grade); pairwise grades that differ are averaged.
+      (pairwise: on the winner, at any grade); pairwise grades that differ are averaged.
     - ``first``: the given order stands alone (the identity permutation; if it was not asked, the lowest permutation
       that was), even when it is unscored and another is not.
 
@@ -997,7 +997,7 @@ def aggregate(
     met if every judge says so, ``any`` if one does. ``majority`` and ``mode`` are of the judges that chose something;
     ``absolute_majority`` is of all that were asked, so that a judge whose vote is unscored or NA counts against it:
     binary is met where more than half of all say so, and a response wins where more than half of all prefer it; else it
-    is not met, or a tie. Where nobody chose anything, the verdict is unscored under this rule too. Nominal
+    is not met, or a tie. Where no judge chose an option, the verdict is unscored under this rule too. Nominal
     ``unanimous`` selects the NA option on disagreement; without one it falls back to ``mode`` with an
     :class:`AggregationWarning`. Weighted rules set aside the judges of weight 0.
 
@@ -1011,8 +1011,8 @@ def aggregate(
 
     **Draws that could stop early** give what they settled, and nothing that the stop would bias:
     :mod:`evenhand.aggregation.verdict` says which number is which. ``agreement`` is then that of the draws which are
-    made whatever the others say, ``spread`` is missing, expected values are refused, and a verdict of draws that
-    stopped before they settled what this criterion comes to is unscored (``stopped_early``).
+    made regardless of the others, ``spread`` is missing, expected values are refused, and a verdict of draws that
+    stopped before they settled the result of this criterion is unscored (``stopped_early``).
 
     The order of ``votes`` never matters. Two votes with the same judge, order and sample are two draws.
 
@@ -1056,13 +1056,13 @@ def aggregate(
         return verdict
     filled = [_filled(votes, criterion, best=best) for best in (False, True)]
     low, high = (collapse(each).aggregated_value for each in filled)
-    if low is None or high is None:  # an inconsistent verdict abstains whatever the missing votes are
+    if low is None or high is None:  # an inconsistent verdict abstains for any values of the missing votes
         return verdict
     return verdict.model_copy(update={"bounds": (min(low, high), max(low, high))})
 
 
 def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[Vote]:
-    """The votes, each unscored one replaced by a vote for the option of the lowest or the highest value."""
+    """Return the votes, each unscored one replaced by a vote for the option of the lowest or the highest value."""
     valued = [(option.value, index) for index, option in enumerate(criterion.options) if option.value is not None]
     index = (max if best else min)(valued)[1]
     label = criterion.options[index].label
@@ -1230,13 +1230,13 @@ def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: _Reliability
 
 
 def _share(votes: Sequence[Vote], agrees: Callable[[Vote], bool]) -> float | None:
-    """The share of those asked who agree; what the budget held back dissents from nothing."""
+    """Return the share of those asked who agree; what the budget held back dissents from nothing."""
     counted = [vote for vote in unselected_draws(votes) if vote.asked]
     return sum([agrees(vote) for vote in counted]) / len(counted) if counted else None
 
 
 def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float | None) -> str | None:
-    """The reasons of a vote for the final choice; where no vote selected it, of the vote nearest in value."""
+    """Return the reasons of a vote for the final choice; where no vote selected it, of the vote nearest in value."""
     reasoned = [vote for vote in votes if vote.assessment is not None and vote.selected_index is not None]
     chosen = [vote for vote in reasoned if vote.selected_index == index]
     if chosen or number is None:
@@ -1248,7 +1248,7 @@ def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float
 
 
 def _first_assessment(votes: Sequence[Vote]) -> str | None:
-    """The reasons given first: in the given order of options before any other, in the first draw."""
+    """Return the reasons given first: in the given order of options before any other, in the first draw."""
     reasoned = [
         (vote.order, vote.judge_id, vote.sample, vote.assessment) for vote in votes if vote.assessment is not None
     ]
@@ -1256,7 +1256,7 @@ def _first_assessment(votes: Sequence[Vote]) -> str | None:
 
 
 def _reason(votes: Sequence[Vote], inconsistent: int) -> UnscoredReason:
-    """The reason of the unscored votes, beside the scored ones that contradict each other."""
+    """Return the reason of the unscored votes, next to scored ones that contradict each other."""
     reasons: list[UnscoredReason] = ["inconsistent"] * inconsistent
     reasons.extend(
         vote.unscored_reason or ("engine_error" if vote.error else "no_match")
@@ -1280,11 +1280,11 @@ class VoteRules(RuleOptions):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
-        """The rules that :meth:`parameters` wrote, among a table's other parameters; what is not there is a default."""
+        """Read the rules that :meth:`parameters` wrote, from a table's parameters; a missing rule is a default."""
         return cls(**{name: parameters[name] for name in cls.model_fields if name in parameters})
 
     def parameters(self) -> dict[str, Any]:
-        """The rules as plain JSON."""
+        """Return the rules as plain JSON."""
         chosen = self.aggregation
         return {
             "aggregation": dict(chosen) if isinstance(chosen, Mapping) else chosen,
@@ -1294,7 +1294,7 @@ class VoteRules(RuleOptions):
         }
 
     def panel_rule(self, scale: Scale) -> str | None:
-        """The panel rule for a scale; None for its default."""
+        """Return the panel rule for a scale; None for its default."""
         return self.aggregation.get(scale) if isinstance(self.aggregation, Mapping) else self.aggregation
 
     def check(self, scale: Scale, *, has_values: bool = True) -> None:
@@ -1315,7 +1315,7 @@ class VoteRules(RuleOptions):
     def aggregate(
         self, votes: Sequence[Vote], criterion: Criterion, *, weights: Mapping[str, float] | None = None
     ) -> Verdict:
-        """The verdict; see :func:`aggregate`."""
+        """Return the verdict; see :func:`aggregate`."""
         return aggregate(
             votes,
             criterion,

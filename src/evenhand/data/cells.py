@@ -158,7 +158,7 @@ class LabelReader:
         return tuple(found)
 
     def read_most(self, cells: Sequence[object], who: Callable[[int], str]) -> tuple[int | OutOfScale | None, ...]:
-        """Return the option that each cell of a column says; None where it says nothing.
+        """Return the option that each cell of a column says; None if it says nothing.
 
         Args:
             cells: As they were recorded.
@@ -443,7 +443,7 @@ def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
 def read_columns(
     columns: Sequence[VoteColumn], reader: LabelReader, kind: str
 ) -> list[tuple[int | OutOfScale | None, ...]]:
-    """Return the option that each judge or person chose on each instance; None where there was no vote.
+    """Return the option that each judge or person chose on each instance; None if there was no vote.
 
     Args:
         columns: What was recorded.
@@ -463,7 +463,7 @@ def read_columns(
 
 
 def read_column(column: VoteColumn, reader: LabelReader, kind: str) -> tuple[int | None, ...]:
-    """As :func:`read_columns`, of one column; None where a vote is set aside, too."""
+    """Read one column as :func:`read_columns` does; None also if a vote is set aside."""
     (found,) = read_columns([column], reader, kind)
     return tuple(index if isinstance(index, int) else None for index in found)
 
@@ -493,7 +493,7 @@ def cast_votes(
 
 
 def _labels_in(column: VoteColumn) -> dict[str, str]:
-    """Folded label -> label, of those that occur in a column."""
+    """Return folded label -> label, of those that occur in a column."""
     labels: dict[str, str] = {}
     for cell in column.cells:
         if cell is not NOT_ASKED and not is_abstention(cell) and not is_written_nothing(cell):

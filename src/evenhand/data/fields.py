@@ -240,7 +240,7 @@ def recipe_context_fields(
 
     unitxt's judges (1.26.10) show the row's ``context`` for every criterion, and look at the criterion's own
     fields only where the metric's are set to nothing. So their context is always part of this one, and all of it for
-    the 34 criteria of unitxt's catalog that name no field. A field that a criterion names is shown besides, for it is
+    the 34 criteria of unitxt's catalog that name no field. A field that a criterion names is also shown, for it is
     what the criterion is judged by; where the row has a ``context`` and lacks such a field, it is left out as in
     unitxt, with a `LeftOutContextWarning`.
 
@@ -506,7 +506,7 @@ def columns_named(given: object, setting: str) -> tuple[str, ...]:
 
 
 def context_columns(context_fields: object) -> dict[str, str] | None:
-    """Return name shown -> column; None where what is judged says what is shown.
+    """Return name shown -> column; None if what is judged says what is shown.
 
     Raises:
         InvalidInputError: If it is not a column, a list of columns or a mapping.

@@ -133,7 +133,7 @@ def parquet_file(source: Any, path: Path, *, texts_once: bool = False) -> pyarro
 def bounded_table(
     file: pyarrow.parquet.ParquetFile, size: int, names: Collection[str], *, group: int | None = None
 ) -> pyarrow.Table:
-    """Columns of a file that was opened with ``texts_once``, whose values cannot fill the memory.
+    """Return columns of a file opened with ``texts_once``, whose values cannot fill the memory.
 
     A text that fills a page may stand in a million rows; so it is held once until the length of all is known.
 
@@ -233,7 +233,7 @@ _CELL_BYTES = 64
 """The least size of a cell as an object of Python."""
 
 _HEAD_CHARACTERS = 4096
-"""So many characters show what a text is."""
+"""The number of characters that show the type of a text."""
 
 _SAVED_SETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """One of these lies in the folder of a data set that Hugging Face's library saved."""
@@ -327,7 +327,7 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
 
 
 def rows_in_file(path: Path) -> int | None:
-    """Return how many rows a file says that it has, as Parquet does; None where it does not."""
+    """Return how many rows a file says that it has, as Parquet does; None if it does not."""
     if _kind_of(path) != ".parquet":
         return None
     try:

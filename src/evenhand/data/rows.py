@@ -81,7 +81,7 @@ class IdentifiedRows(list[Row]):
     Attributes:
         ids: One per row, or per prompt where a row holds one response.
         contents: The digests of what each of these holds, joined.
-        id_field: The column that names a row; None where it is named by what it holds.
+        id_field: The column that names a row; None if it is named by what it holds.
     """
 
     def __init__(self, rows: Iterable[Row], ids: Iterable[str], contents: str, id_field: str | None) -> None:
@@ -352,9 +352,9 @@ class Prompt:
     """One prompt with the responses to it.
 
     Attributes:
-        id: As the data name it; None where they do not.
+        id: As the data name it; None if they do not.
         fields: The columns that hold what all responses share.
-        responses: System -> response; None where there is none.
+        responses: System -> response; None if there is none.
         data_classifications: The classifications of all rows of the prompt.
     """
 
@@ -522,7 +522,7 @@ def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, ide
 
 
 def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
-    """System -> response, from one instance's predictions.
+    """Return system -> response, from one instance's predictions.
 
     A dict names its systems; the systems of a list are called ``"1"``, ``"2"``, … A text that holds such a list or
     dict, as JSON or as Python writes it, is read (a recipe's post-processors may have made it one). A response that

@@ -31,7 +31,7 @@ class JudgedTexts:
     Attributes:
         header: What the result says of what was judged.
         rows: Row of the result -> row of the data, with what is shown next to the responses.
-        responses: Row of the result -> system -> response, None where there is none.
+        responses: Row of the result -> system -> response, None if there is none.
         context_fields: Name shown -> column; None for those of what was judged.
     """
 
@@ -85,7 +85,7 @@ class JudgedTexts:
         return cls(header, held, texts, shown)
 
     def shown(self, about: About) -> dict[str, str | None]:
-        """System -> response, of those that a cell is about; None where there is none."""
+        """Return system -> response for the systems of a cell; None without a response."""
         texts = self.responses[about["instance"]]
         systems = (about["first"], about["second"]) if "first" in about else (about.get("system") or "",)
         return {system: texts[system] for system in systems}
@@ -171,7 +171,7 @@ def _prompt_ids(abouts: Iterable[About]) -> dict[int, str]:
 
 
 def _places(said: Mapping[str, Any], abouts: Sequence[About], rows: Sequence[Row]) -> dict[int, int]:
-    """Row of the result -> place in the data: by the id where rows have one, else by the number."""
+    """Return row of the result -> place in the data: by id if rows have one, else by number."""
     instances = list(dict.fromkeys(about["instance"] for about in abouts))
     known, field = said.get("ids", ()), said.get("id_field")
     ids = {row: known[row] for row in instances} if known else _prompt_ids(abouts)
@@ -189,7 +189,7 @@ def _places(said: Mapping[str, Any], abouts: Sequence[About], rows: Sequence[Row
 
 
 def _places_by_name(ids: Mapping[int, str], names: Sequence[str]) -> dict[int, int]:
-    """Row of the result -> the place of its id among those of the data.
+    """Return row of the result -> the place of its id among those of the data.
 
     Raises:
         InvalidInputError: If the data lack one.

@@ -85,7 +85,7 @@ class Scale:
             not.
         levels: Per option its level from 0 for the lowest; None for an NA option. Options of equal value are one level;
             without values the options count in the order in which they are listed.
-        values: Per option its value, None where it has none.
+        values: Per option its value, None if it has none.
         bounds: The least and the greatest score.
     """
 
@@ -180,7 +180,7 @@ class Rater:
     Attributes:
         name: Of the judge or person.
         kind: ``judge`` or ``human``.
-        selected: Per instance the option chosen; None where nothing was.
+        selected: Per instance the option chosen; None if nothing was.
     """
 
     name: str
@@ -195,10 +195,10 @@ class LabelAgreement:
     Attributes:
         num_compared: Instances that both rated. NA is a rating like any other here.
         accuracy: The share on which both chose the same option: where the first is right, the second's accuracy.
-        adjacent_accuracy: The share on which they are at most one level apart; None where options have no order.
+        adjacent_accuracy: The share on which they are at most one level apart; None if options have no order.
         cohen_kappa: Beyond chance, over all options.
         quadratic_weighted_kappa: The same over all levels, used or not, without the instances that either found NA;
-            None where options have no order.
+            None if options have no order.
     """
 
     num_compared: int = measure("count")
@@ -393,7 +393,7 @@ def summarize_votes(
     Args:
         verdicts: One per instance, on recorded votes (one order and one sample per judge).
         criterion: Whose options were voted on.
-        references: Per instance the option that is right, None where it is not known.
+        references: Per instance the option that is right, None if it is not known.
         **drawn: Level (an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances),
             resamples and seed of the intervals of alpha and kappa.
     """
@@ -449,7 +449,7 @@ class JudgedRow:
         system: What wrote it; None for a contest.
         selected: The option that the verdict selects; None for none.
         score: The score of the verdict; None for none.
-        gold_label: The option that people chose; None where that is not known.
+        gold_label: The option that people chose; None if that is not known.
         gold_score: Its value, or the number that people gave.
         cluster: The cluster of the row; None if rows are independent.
     """
@@ -558,7 +558,7 @@ class GoldComparison(Comparison, PrintedTables):
     parameters: Mapping[str, Any]
 
     def measures(self) -> Iterator[Measure]:
-        """Every estimate of the table, under its name."""
+        """Yield every estimate of the table, under its name."""
         yield from (each for each in measures_of(self) if each.name not in _COUNTS)
         for name, kind in _ERRORS.items():
             yield Measure(name, self.errors if isinstance(self.errors, Missing) else getattr(self.errors, name), kind)
@@ -567,7 +567,7 @@ class GoldComparison(Comparison, PrintedTables):
                 yield from (replace(each, name=f"{each.name} of {option.label}") for each in measures_of(option))
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """A row for each measure."""
+        """Return a row for each measure."""
         reasons: dict[str, list[str]] = {}
         rows, notes, spread = [], list(self._notes()), True
         for each in self.measures():

@@ -75,10 +75,10 @@ class Asked:
     Attributes:
         instance: The row of the data; all questions of a row are of one cluster.
         verdict: With the votes: those of all judges, or of the one that is reported; none where a response is missing.
-        label: The category (`Categories`) that people chose; None where it is not known.
+        label: The category (`Categories`) that people chose; None if it is not known.
         lengths: In characters: of both responses of a comparison, of the one that was assessed.
-        systems: Which wrote them, as many as there are lengths; None where that is not known.
-        cluster: A number for what the row belongs to; None where rows do not depend on each other.
+        systems: Which wrote them, as many as there are lengths; None if that is not known.
+        cluster: A number for what the row belongs to; None if rows do not depend on each other.
     """
 
     instance: int
@@ -312,7 +312,7 @@ class CriterionReliability:
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of these draws.
-        num_clusters: Clusters that the instances are of; None where instances do not depend on each other.
+        num_clusters: Clusters that the instances are of; None if instances do not depend on each other.
     """
 
     judge_id: str
@@ -347,7 +347,7 @@ class ChoiceReliability:
         criterion: What makes a candidate the best.
         prompt: The prompt's name.
         grading: The Grade Score and what it rests on, without the single instances.
-        unrelated: What a candidate of another instance changes; None where there was none among the candidates.
+        unrelated: What a candidate of another instance changes; None if there was none among the candidates.
     """
 
     criterion: str
@@ -552,7 +552,7 @@ def _position(asked: Sequence[Asked], categories: Categories, level: Level) -> P
 def _of_draws(
     asked: Sequence[Asked], categories: Categories, level: Level, greatest: float
 ) -> tuple[RepetitionStability | Missing, Interval | Missing]:
-    """Agreement and spread of the draws of a prompt: of a question in one order."""
+    """Compute agreement and spread of the draws of a prompt: of a question in one order."""
     prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
     values = [(each, [vote.value for vote in votes if vote.value is not None]) for each, votes in prompts]
     spreads = [(cluster, statistics.pstdev(drawn), 1.0) for cluster, drawn in values if len(drawn) > 1]
@@ -582,7 +582,7 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: Level) -> dict
 
 
 def _grade_score_of_two(asked: Sequence[Asked], categories: Categories, level: Level, seed: int) -> TwoGraded | Missing:
-    """The candidate chosen in each rotation of the first draw makes the score; a tie chooses none."""
+    """Return the Grade Score of the candidates chosen in each rotation of the first draw; a tie chooses none."""
     if not categories.compares:
         return Missing("an assessment chooses among options, not among candidates")
     if len({question.instance for question in asked}) < len(asked):
@@ -608,11 +608,11 @@ class Meeting(NamedTuple):
 
     Attributes:
         together: The row of the data, or its cluster.
-        score: 1 if the first wins, 0 if the second, ½ if neither does; None where that is not known.
+        score: 1 if the first wins, 0 if the second, ½ if neither does; None if that is not known.
         lengths: Of both, in characters.
-        preference: 1, -1 or 0 as people prefer the first, the second or neither; None where that is not known.
+        preference: 1, -1 or 0 as people prefer the first, the second or neither; None if that is not known.
         shown_first: 1 if the first response was shown first, -1 if the second was, 0 if they were not shown together.
-        systems: Which wrote the two; None where that is not known.
+        systems: Which wrote the two; None if that is not known.
     """
 
     together: int

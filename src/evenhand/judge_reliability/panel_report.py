@@ -143,7 +143,7 @@ class PanelReport:
     seed: int
 
     def measures(self) -> Iterator[Measure]:
-        """Every number under its score's name.
+        """Yield every number under its score's name.
 
         ``krippendorff_alpha``, ``percent_agreement``, ``agreement``, ``effective_judges``, ``judge_correlation``,
         ``num_votes``, ``num_votes_planned``, ``num_votes_left_out``; of each judge ``judge_mean_<judge>``,
@@ -172,7 +172,7 @@ class PanelReport:
         return {name: number for entries in shown for name, number in entries.items()}
 
     def as_json(self) -> dict[str, Any]:
-        """The whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
+        """Return the whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
         return {**plain(self), "undefined": dict(self.undefined)}
 
 
@@ -187,7 +187,7 @@ def panel_report(
     resamples: int = 1000,
     seed: int = 0,
 ) -> PanelReport:
-    """What the votes on many instances of one criterion say about the judges; no call is made.
+    """Report on the judges from the votes on many instances of one criterion; no call is made.
 
     Every judge's votes are collapsed alone (samples, then orders), which gives its score and its selection for each
     instance. Agreement is that of the selections, correlation that of the scores. A judge that is NA or unscored on an
@@ -206,7 +206,7 @@ def panel_report(
         verdicts: One per instance, each with all its votes.
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts; None for the defaults.
-        planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
+        planned_votes: Draws that the full grid has over all instances; None if nothing was left out on purpose.
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
         level: Of the intervals.
@@ -377,7 +377,7 @@ def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared
 
 
 def spread_caution(samples: int, *, level: float = 0.95) -> str | None:
-    """What to bear in mind where ``samples`` equal draws of a judge are read as certainty.
+    """Return a caution against reading ``samples`` equal draws of a judge as certainty.
 
     Args:
         samples: Draws from each judge in each order.
@@ -414,7 +414,7 @@ def report_of_run(
     level: Level = 0.95,
     seed: int = 0,
 ) -> PanelReport | None:
-    """The report on the judges of a run; None where one judge was asked once, which says nothing about judges.
+    """Return the report on the judges of a run; None if one judge was asked once, which says nothing about judges.
 
     Args:
         verdicts: One per instance, each with all its votes.
@@ -433,7 +433,7 @@ def report_of_run(
 
 
 def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:
-    """How many votes the full grid has; stopping early may have left out some.
+    """Return how many votes the full grid has; stopping early may have left out some.
 
     Every order that was shown was to be drawn ``samples`` times, and the first of those draws is always made. An order
     that was shown again, as other questions have more orders, has the numbers from ``samples`` on.
@@ -469,17 +469,17 @@ class PanelRule:
         return check_rule(self.rules.panel_rule(self.criterion.scale), self.criterion.scale)
 
     def of_panel(self, votes: Sequence[Vote]) -> Verdict | None:
-        """The verdict of several judges; None if there is no vote, or none that counts."""
+        """Return the verdict of several judges; None if there is no vote, or none that counts."""
         if not any(self.name not in WEIGHTED_RULES or vote.weight > 0 for vote in votes):
             return None
         return self.rules.aggregate(votes, self.criterion)
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict | None:
-        """The verdict of one judge, to which no panel rule applies; None if there is no vote."""
+        """Return the verdict of one judge, to which no panel rule applies; None if there is no vote."""
         return self.rules.model_copy(update={"aggregation": None}).aggregate(votes, self.criterion) if votes else None
 
     def limits(self, verdicts: Iterable[Verdict | None]) -> list[tuple[float, float] | None]:
-        """The least and the greatest score if every vote had been scored; None if there is none in any case."""
+        """Return the least and the greatest score if every vote had been scored; None if there is none in any case."""
         found: list[tuple[float, float] | None] = []
         for verdict in verdicts:
             value = None if verdict is None or verdict.na else verdict.aggregated_value
@@ -493,7 +493,7 @@ class PanelRule:
 
 
 def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:
-    """What one judge selected in every draw: (n_instances, n_orders, n_draws), the draws by their number.
+    """Return one judge's selections in every draw: (n_instances, n_orders, n_draws), the draws by their number.
 
     An NA answer is an option of its own; a draw that named no option is -1, and what was not drawn -2. Of draws that
     could stop early only those are listed that do not depend on the others.

@@ -73,7 +73,7 @@ class Line(NamedTuple):
         name: What is measured; indented where the line details the one above.
         path: Where a result holds it: names joined by points.
         kind: How it is written, or the function that writes it.
-        nothing: The value that is no effect; None where no effect is named.
+        nothing: The value that is no effect; None if no effect is named.
         words: The effect above that value, below it, and what is said where neither is shown.
         p_value: The path of the p-value that decides instead of the interval.
     """
@@ -86,14 +86,14 @@ class Line(NamedTuple):
     p_value: str = ""
 
     def cell(self, result: object) -> str | None:
-        """Write the number; None where the result has no such measure."""
+        """Write the number; None if the result has no such measure."""
         found = measure_at(result, self.path)
         if callable(self.kind):
             return self.kind(found) if found else None if found is None else MISSING
         return None if found is None else format_value(found, self.kind)
 
     def remark(self, result: object, level: float) -> Remark | None:
-        """Say what the number shows, or why there is none; None where neither is known."""
+        """Say what the number shows, or why there is none; None if neither is known."""
         found = measure_at(result, self.path)
         if found is None or (self.nothing is None and not isinstance(found, Missing)):
             return None

@@ -53,8 +53,8 @@ class Said:
     Attributes:
         judge: Its name.
         criterion: What it is about; empty where there is one.
-        labels: Of the judge, None where it said nothing.
-        people: Annotator -> labels, None where there is none.
+        labels: Of the judge, None if it said nothing.
+        people: Annotator -> labels, None if there is none.
         scoring: How near two labels are.
         clusters: What each instance belongs to; empty where they do not depend on each other.
     """
@@ -130,7 +130,7 @@ class StandInTest(PrintedTables):
         return found[0]
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """A row per judge with its verdict, and a row per judge and annotator."""
+        """Return a row per judge with its verdict, and a row per judge and annotator."""
         labels, level = ("judge", "criterion")[: len(self.judges[0].names)], format_level(self.parameters["level"])
         epsilon, alpha = format_number(self.parameters["epsilon"]), format_percent(self.parameters["alpha"])
         meaning = (

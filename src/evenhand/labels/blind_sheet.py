@@ -51,7 +51,7 @@ class AskedOfPeople(NamedTuple):
         stratum: What the judge said, where rows were drawn by that.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
-        shown: Digits for what was shown of the row when it was judged; None where these are not known.
+        shown: Digits for what was shown of the row when it was judged; None if these are not known.
     """
 
     id: str
@@ -66,7 +66,7 @@ class AskedOfPeople(NamedTuple):
 
 
 def offers_cannot_tell(criterion: Criterion) -> bool:
-    """Whether a sheet adds :data:`CANNOT_TELL` to the options of a criterion."""
+    """Return whether a sheet adds :data:`CANNOT_TELL` to the options of a criterion."""
     return fold_label(CANNOT_TELL) not in map(fold_label, criterion.labels)
 
 
@@ -136,7 +136,7 @@ class Draw:
         return {each.id: each for each in self.questions}
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """Return plain JSON."""
         return {
             "evenhand": "draw",
             "layout": LAYOUT,
@@ -221,7 +221,7 @@ class BlindSheet(PrintedTables):
         return kept
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """How many rows were drawn of each score."""
+        """Return how many rows were drawn of each score."""
         draw = self.draw
         rows = [
             (each.score, *map(format_count, (each.rows, each.drawn)), format_range(each.least, each.greatest, digits=3))
@@ -256,26 +256,26 @@ def _context(card: Card) -> str:
 
 
 def _texts(card: Card) -> dict[str, str]:
-    """What is shown, under names that any tool takes."""
+    """Return the texts shown, under names that any tool accepts."""
     names = ("response_a", "response_b") if SIDES[0] in card.responses else ("response",)
     return {"context": _context(card), **dict(zip(names, card.responses.values(), strict=True))}
 
 
 def _options(sheet: BlindSheet, criterion: int) -> list[tuple[str, str]]:
-    """Label and description of what can be answered."""
+    """Return the label and description of every possible answer."""
     own = sheet.draw.criteria[criterion]
     offered = [(each.label, each.description) for each in own.options]
     return [*offered, (CANNOT_TELL, "")] if offers_cannot_tell(own) else offered
 
 
 def _asked_in_full(sheet: BlindSheet, criterion: int) -> str:
-    """The question, and what its options mean."""
+    """Return the question, and what its options mean."""
     meanings = [f"{label}: {text}" for label, text in _options(sheet, criterion) if text]
     return "\n".join([sheet.draw.criteria[criterion].description, *meanings])
 
 
 def table(sheet: BlindSheet) -> str:
-    """CSV with a row for each question, and an empty column for the label; texts are no formulas of a spreadsheet."""
+    """Return CSV with a row per question and an empty label column; texts are escaped against formulas."""
     texts = list(_texts(sheet.cards[0]))
     written = io.StringIO()
     lines = csv.writer(written, lineterminator="\r\n")
@@ -293,7 +293,7 @@ def _no_formula(text: str) -> str:
 
 
 def page(sheet: BlindSheet) -> str:
-    """One page that needs nothing else: it loads nothing, sends nothing, and runs no script but ours."""
+    """Return one page that needs nothing else: it loads nothing, sends nothing, and runs no script but ours."""
     return offline_page("evenhand.labels", "page", title=sheet.title, sheet=within_page(json.dumps(_page_data(sheet))))
 
 

@@ -26,7 +26,7 @@ from evenhand.statistics.paired_differences import (
 )
 
 ALL = "all rows"
-"""Of which group the whole is."""
+"""The group name of all rows together."""
 
 NOT_ASKED = Missing("no design was given, or there are no labels")
 Numbers = NDArray[np.float64]
@@ -74,7 +74,7 @@ class GroupContrast:
     test: DifferenceTest | None = None
 
     def shows(self, part: str, level: float) -> bool:
-        """Whether the difference, by the judge or corrected, is shown at this level: by its test, or its interval."""
+        """Return whether the test or interval shows the difference, judged or corrected, at this level."""
         if part == "difference":
             return not isinstance(self.p_value, Missing) and self.p_value <= 1 - level
         return not isinstance(self.corrected, Missing) and not self.corrected.low <= 0 <= self.corrected.high
@@ -98,7 +98,7 @@ class GroupedScores(PrintedTables):
         differences: (Group, first, second, score of) -> how far the two systems differ there.
         reversals: What the whole hides, in sentences.
         notes: How these scores differ from those of the printed tables, where they do.
-        design: How labelled rows were chosen; None where scores are not corrected.
+        design: How labelled rows were chosen; None if scores are not corrected.
         level: Of the intervals.
     """
 
@@ -112,7 +112,7 @@ class GroupedScores(PrintedTables):
     level: float
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The scores, and how systems differ."""
+        """Return the scores, and how systems differ."""
         level = format_level(self.level)
         columns = (
             Column(f"score by the judge [{level}]", "score"),
@@ -144,7 +144,7 @@ class GroupedScores(PrintedTables):
         )
 
     def closing_notes(self) -> tuple[str, ...]:
-        """What the whole hides."""
+        """Return notes on differences that the total hides."""
         return *self.notes, *self.reversals
 
 
@@ -158,7 +158,7 @@ def by_group(
     level: float | None = None,
     seed: int = 0,
 ) -> GroupedScores:
-    """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
+    """Return the scores of each group of rows, how far systems differ within groups, and what the whole hides.
 
     Args:
         results: What was judged.
@@ -214,7 +214,7 @@ def _criterion(sample: Sample) -> str:
 
 
 def _bounds(bounds: tuple[float, float], scores: Numbers) -> tuple[float, float]:
-    """Those of the scores, and as far beyond as they go: a penalty may pass them."""
+    """Return the bounds of the scores, extended to scores that a penalty moves beyond them."""
     return float(np.nanmin(scores, initial=bounds[0])), float(np.nanmax(scores, initial=bounds[1]))
 
 
@@ -245,7 +245,7 @@ class _Pair(NamedTuple):
     samples: tuple[Sample, Sample] | None = None
 
     def corrected(self, level: float | None) -> Interval | Missing:
-        """The difference that people would see; contests are corrected as a whole only."""
+        """Return the difference that people would see; contests are corrected as a whole only."""
         if level is None or self.samples is None:
             return NOT_ASKED
         one, other = self.samples
@@ -301,7 +301,7 @@ def _pairs(group: str, samples: Sequence[Sample], *, contests: bool) -> Iterator
 def _reversals(
     differences: Mapping[ContrastName, GroupContrast], what: str, level: float, *, by_people: bool
 ) -> Iterator[str]:
-    """Gains on all rows that are losses in a group, and groups that point the other way though it may be chance."""
+    """Return gains on all rows that are losses in a group, and groups that may differ in sign by chance."""
     part = "corrected" if by_people and any(each.corrected for each in differences.values()) else "difference"
     for name, whole in differences.items():
         found: Interval | Missing = getattr(whole, part)

@@ -60,11 +60,11 @@ class Sample:
         human: (n,), people's, NaN where a row is not labelled.
         spared: (n,), whether people say that the criterion does not apply.
         strata: (n,), the place of the option selected, the number of options where it does not apply, and -1 for none;
-            None where the score is of several questions.
+            None if the score is of several questions.
         probabilities: (n,), with which each was drawn to be labelled, NaN where that is not known.
         clusters: (n,), what each belongs to.
         bounds: The least and the greatest score.
-        support: The scores that one label can give; None where they are any numbers within the bounds.
+        support: The scores that one label can give; None if they are any numbers within the bounds.
         num_options: How many can be selected.
         averaged: Rows on which people are divided, whose label is the mean of what these say.
         undecided: Rows on which people are divided, and which have no label.
@@ -111,7 +111,7 @@ class Sample:
         return name_of(self.system, *self.what)
 
     def only(self, rows: BoolArray) -> Sample:
-        """Some of the rows."""
+        """Return some of the rows."""
         return replace(
             self,
             instances=self.instances[rows],
@@ -160,7 +160,7 @@ class Sample:
         return {"design": self.design, "bounds": self.bounds, "level": level, "clusters": together}
 
     def _where_it_applies(self, level: float) -> Correction:
-        r"""The mean over the rows to which it applies, as people see it, though most rows are not labelled.
+        r"""Return the mean over the rows to which it applies, as people see it, though most rows are not labelled.
 
         With :math:`a` 1 where it applies and 0 elsewhere, the mean :math:`\theta` is where :math:`E[a (y - \theta)] =
         0`; the interval holds each :math:`\theta` for which that of the corrected mean of :math:`a (y - \theta)` holds
@@ -208,7 +208,7 @@ def name_of(*parts: str | None) -> str:
 
 
 def _crossing(decreasing: Callable[[float], float], low: float, high: float) -> float:
-    """Where a decreasing function is 0; the end of the range at which it is not yet, or no more."""
+    """Find the zero of a decreasing function; an end of the range if there is none within it."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if decreasing(middle) > 0 else (low, middle)
@@ -269,7 +269,7 @@ class Corrected:
         num_labelled: Rows that people labelled.
         num_unscored: Rows without a score of the judge: a stratum of their own.
         labels_saved: How many more labels, drawn at random, would be as informative without the judge.
-        worth: Whether that is surely more, or surely next to nothing; None where neither is sure.
+        worth: Whether that is surely more, or surely next to nothing; None if neither is sure.
         method: Of the corrected interval.
         notes: What must be said of it.
     """
@@ -291,7 +291,7 @@ class Corrected:
 
     @classmethod
     def of(cls, found: Correction, **names: str | None) -> Self:
-        """What a correction found, with its names."""
+        """Return the result of a correction, with its names."""
         return cls(**names, **{field.name: getattr(found, field.name) for field in fields(Correction)})  # type: ignore[arg-type]
 
     @property
@@ -305,7 +305,7 @@ class Corrected:
         return name_of(self.of_what, self.criterion, self.option)
 
     def record(self) -> dict[str, Any]:
-        """A plain row."""
+        """Return a plain row."""
         row: dict[str, Any] = {"of": self.of_what, "criterion": self.criterion, "option": self.option}
         for name in ("judge", "labels", "corrected"):
             value = getattr(self, name) or None
@@ -327,7 +327,7 @@ class CorrectedScores(PrintedTables):
     """The result of :func:`evenhand.correct`.
 
     Attributes:
-        scores: One a system and criterion, and of a nominal criterion one an option.
+        scores: One per system and criterion; for a nominal criterion one per option.
         differences: Every two systems on each criterion, as far as both are labelled.
         design: How the labelled rows were chosen, as was said.
         level: Of the intervals; that of a difference is higher, so that all hold together.
@@ -343,7 +343,7 @@ class CorrectedScores(PrintedTables):
     parameters: Mapping[str, Any]
 
     def __getitem__(self, name: str | tuple[str, ...]) -> Corrected:
-        """The score of ``system``, ``(system, criterion)`` or ``(system, criterion, option)``.
+        """Return the score of ``system``, ``(system, criterion)`` or ``(system, criterion, option)``.
 
         Raises:
             InvalidInputError: If there is none, or several.
@@ -356,7 +356,7 @@ class CorrectedScores(PrintedTables):
         return fits[0]
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The scores, and the differences."""
+        """Return the scores, and the differences."""
         title = f"What people would say, by their labels and {', '.join(self.parameters['judges'])}"
         notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
         scores = _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
@@ -374,16 +374,16 @@ class CorrectedScores(PrintedTables):
         return scores, _table(title, "systems", self.differences, level, notes=said)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """A plain row for each score, and after these for each difference."""
+        """Yield a plain row for each score, and after these for each difference."""
         yield from ({"kind": "score", **each.record()} for each in self.scores)
         yield from ({"kind": "difference", **each.record()} for each in self.differences)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row for each score, and after these for each difference."""
+        """Return a row for each score, and after these for each difference."""
         return pd.DataFrame.from_records(list(self.records()))
 
     def to_json(self) -> str:
-        """All of it as JSON; what is missing is ``{"reason": …}``."""
+        """Return all of it as JSON; what is missing is ``{"reason": …}``."""
         return as_json({"evenhand": "corrected_scores", **plain(self, reasons=True)}, indent=1)
 
     def save(self, path: str | Path) -> None:
@@ -424,7 +424,7 @@ def worth(scores: Sequence[Corrected]) -> list[str]:
 
 
 def _own_notes(found: Sequence[Corrected]) -> list[str]:
-    """The notes of the numbers, each once, with what it is about."""
+    """Return the notes of the numbers, each once, with what it is about."""
     about: dict[str, list[str]] = {}
     for each in found:
         for note in each.notes:
@@ -433,7 +433,7 @@ def _own_notes(found: Sequence[Corrected]) -> list[str]:
 
 
 def _listed(names: Sequence[str], total: int) -> str:
-    """Some of the scores by their names, and all of several as that."""
+    """List the names of some scores; summarize if all of several are meant."""
     return "all scores" if 1 < len(names) == total else "; ".join(names)
 
 
@@ -445,7 +445,7 @@ def _table(
     *more: Column,
     notes: Sequence[str],
 ) -> TextTable:
-    """Judge, labels and both, side by side."""
+    """Tabulate the scores of judge, labels and both."""
     several = any(each.option for each in found)
     signed = found[0].second is not None
     rows = [((each.of_what, each.criterion, *([each.option or ""] if several else [])), each) for each in found]
@@ -475,7 +475,7 @@ def correct(
     annotator_field: str | None = None,
     probability_field: str | None = None,
 ) -> CorrectedScores:
-    """The score that people would give, per system and criterion, from a judge's scores of all rows and a few labels.
+    """Estimate people's score per system and criterion, from a judge's scores of all rows and a few labels.
 
     Statistics: :mod:`evenhand.statistics.correction`. Systems are compared on the rows that both have, with intervals
     that all hold together.

@@ -48,7 +48,7 @@ class Label:
         name: Of the question: the row, and what distinguishes its questions; or of a response, the row and the system.
         value: The label of an option, or the number that was given.
         annotator: Who; empty where that is not known.
-        probability: With which the question was drawn to be labelled; None where that is not known.
+        probability: With which the question was drawn to be labelled; None if that is not known.
     """
 
     name: QuestionName
@@ -62,8 +62,8 @@ class Labels:
     """What people say.
 
     Attributes:
-        entries: One a person and question.
-        design: How what they were asked about was chosen; None where that is to be said.
+        entries: One per person and question.
+        design: How what they were asked about was chosen; None if that is to be said.
         cannot_tell: Questions that a person was asked, and could not answer.
         parameters: Where they come from: file, seed and fingerprint of the draw.
     """
@@ -82,7 +82,7 @@ class Labels:
         return tuple(dict.fromkeys(each.annotator for each in self.entries))
 
     def of(self, annotator: str) -> Labels:
-        """Those of one person."""
+        """Return the labels of one person."""
         own = tuple(each for each in self.entries if each.annotator == annotator)
         return Labels(own, self.design, 0, self.parameters)
 
@@ -102,7 +102,7 @@ class Paired:
     Attributes:
         judge: The judge's.
         human: Shape (n rows): the score that people give, NaN where there is none.
-        selected: The label that most people give; None where there is none.
+        selected: The label that most people give; None if there is none.
         probabilities: Shape (n rows): with which the row was drawn to be labelled; NaN where that is not known.
         averaged: Rows on which as many people say one thing as another, whose score is the mean of what these say.
         undecided: Such rows without a score: those of several questions, or of options without values.
@@ -129,7 +129,7 @@ def read_gold(
     annotator_field: str | None = None,
     probability_field: str | None = None,
 ) -> Labels:
-    """The labels of people for what a result judged.
+    """Return the labels of people for what a result judged.
 
     Args:
         results: What was judged.
@@ -195,12 +195,12 @@ def _warn_of_other_rows(results: Results, labels: Labels) -> None:
 
 
 def holds_labels(results: Results) -> bool:
-    """Whether a result holds gold labels."""
+    """Return whether a result holds gold labels."""
     return next(_held(results), None) is not None
 
 
 def _held(results: Results) -> Iterator[Label]:
-    """The gold labels that a result holds."""
+    """Yield the gold labels that a result holds."""
     for cell in results.cells():
         given = cell.about.get("gold", cell.about.get("reference"))
         if given is not None:
@@ -209,7 +209,7 @@ def _held(results: Results) -> Iterator[Label]:
 
 
 def _read(criterion: Criterion, given: object, where: str) -> str:
-    """The label of an option that a cell says."""
+    """Return the label of an option that a cell says."""
     place = LabelReader(criterion).index_of(given, f"{where} has the label")
     if place is None:
         raise InvalidInputError(f"{where} has the label {given!r}; give one of {list(criterion.labels)!r}")
@@ -361,7 +361,7 @@ class _GoldReader:
 
 
 def _by_row(names: Iterable[QuestionName]) -> dict[int, list[QuestionName]]:
-    """Row of the data -> what was asked about it."""
+    """Return row of the data -> the questions about it."""
     found: dict[int, list[QuestionName]] = {}
     for name in names:
         found.setdefault(name[0], []).append(name)
@@ -369,7 +369,7 @@ def _by_row(names: Iterable[QuestionName]) -> dict[int, list[QuestionName]]:
 
 
 def _wholes(results: Results) -> dict[QuestionName, Outcomes]:
-    """What names a response as a whole -> the score that is made of all questions about it."""
+    """Return key of a response -> the score of all questions about it."""
     return {
         (row.instance, each.system): each
         for each in results.outcomes()
@@ -379,7 +379,7 @@ def _wholes(results: Results) -> dict[QuestionName, Outcomes]:
 
 
 def as_judge(results: Results, labels: Labels) -> Results:
-    """The result of the same kind in which each question has the vote of the people, and no other.
+    """Return the result of the same kind in which each question has the vote of the people, and no other.
 
     Questions without a label have no vote. Of several people the label that most of them give counts; where as many say
     one thing as another, none does.
@@ -403,7 +403,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
 
 
 def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
-    """Question -> the label that most people give, or the mean of their numbers; None where they are divided."""
+    """Return question -> the majority label, or the mean of people's numbers; None if they are divided."""
     found: dict[QuestionName, str | float | None] = {}
     for name, given in labels.by_question.items():
         texts = [each.value for each in given if isinstance(each.value, str)]
@@ -417,7 +417,7 @@ def _majority(labels: Labels) -> dict[QuestionName, str | float | None]:
 
 
 def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
-    """The outcomes of a result, each with what people say of the same rows."""
+    """Return the outcomes of a result, each with what people say of the same rows."""
     majority = _majority(labels)
     shares = {each.name: each.probability for each in labels.entries if each.probability is not None}
     found = []
@@ -443,7 +443,7 @@ def paired(results: Results, labels: Labels) -> tuple[Paired, ...]:
 
 
 def _mean_of(given: Sequence[Label], row: Outcome, judge: Outcomes) -> float | None:
-    """The mean of what people who are divided say of a question: to leave such rows out would favour the clear ones."""
+    """Return the mean of divided labels of a question: leaving such rows out would favour the clear ones."""
     of_systems = {name: float(name == judge.system) for name in row.questions[0][1:]}  # by which winrates are labelled
     values = {**of_systems, **dict(zip(judge.labels, judge.values, strict=True))}
     scores = [values.get(str(each.value)) for each in given]

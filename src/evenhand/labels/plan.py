@@ -114,7 +114,7 @@ class _Ground:
 
 
 def _assumed(asked: PlanOptions) -> _Ground:
-    """What the options say."""
+    """Return the assumptions that the options give."""
     yes_no, sd = asked.sd is None, asked.sd or math.sqrt(asked.mean * (1 - asked.mean))
     scores = f"yes/no scores with a mean of {asked.mean:g}" if yes_no else f"scores with a standard deviation of {sd:g}"
     return _Ground(
@@ -128,7 +128,7 @@ def _assumed(asked: PlanOptions) -> _Ground:
 
 
 def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
-    """What a pilot says."""
+    """Return the assumptions from a pilot."""
     for name in asked.model_fields_set.intersection(OF_A_PILOT):
         raise InvalidInputError(f"{name} is {getattr(asked, name)!r}, and the pilot shows it: leave it out")
     labels = read_gold(results, gold) if gold is not None or holds_labels(results) else Labels(())
@@ -164,7 +164,7 @@ def _of_pilot(results: Results, asked: PlanOptions, gold: object) -> _Ground:
 
 
 def _by_row(pair: Paired, values: FloatArray, instances: Sequence[int]) -> FloatArray:
-    """Shape (n instances): scores from 0 to 1, of several contests on a row their mean."""
+    """Return scores from 0 to 1, shape (n instances); the mean if a row has several contests."""
     (low, high), places = pair.judge.bounds, {instance: place for place, instance in enumerate(instances)}
     at = np.array([places[row.instance] for row in pair.judge.rows])[~np.isnan(values)]
     counts = np.bincount(at, minlength=len(places))
@@ -173,7 +173,7 @@ def _by_row(pair: Paired, values: FloatArray, instances: Sequence[int]) -> Float
 
 
 def _sd(values: FloatArray, clusters: IntArray) -> float:
-    """The standard error of the mean, over clusters, times the root of the rows; 0 of too few."""
+    """Return the standard error of the mean, over clusters, times the root of the rows; 0 of too few."""
     known = ~np.isnan(values)
     if known.sum() < FEWEST_ROWS:
         return 0.0
@@ -182,7 +182,7 @@ def _sd(values: FloatArray, clusters: IntArray) -> float:
 
 
 def _labelled(judged: FloatArray, human: FloatArray, clusters: IntArray) -> tuple[float, float] | None:
-    """The standard deviation of people's scores, and the share of it that the judge explains; None of few labels."""
+    """Return the deviation of people's scores and the share that the judge explains; None for few labels."""
     known, sd = ~np.isnan(judged) & ~np.isnan(human), max(_sd(column, clusters) for column in human.T)
     n = int(known.sum())
     if n < FEWEST_LABELS or not sd > 0:
@@ -239,7 +239,7 @@ def plan(pilot: Results | None = None, *, gold: object = None, **options: Any) -
 
 
 def _of_judge(asked: PlanOptions, ground: _Ground, alpha: float) -> Iterator[tuple[str, PlannedNumber]]:
-    """What the rows show, or how many it takes; a test rejects at p-values below alpha."""
+    """Return what the rows show, or the number required; a test rejects at p-values below alpha."""
     half, apart = (None if each is None else each / ground.width for each in (asked.half_width, asked.difference))
     goal, rows = f"difference found with {format_percent(asked.power)} power", asked.rows
 
@@ -267,7 +267,7 @@ def _of_judge(asked: PlanOptions, ground: _Ground, alpha: float) -> Iterator[tup
 
 
 def _of_labels(asked: PlanOptions, ground: _Ground) -> Iterator[tuple[str, PlannedNumber]]:
-    """The half-width of a corrected score, or the labels and rows that it takes."""
+    """Yield the half-width of a corrected score, or the labels and rows that it takes."""
     half, labels, rows = (asked.half_width or 0.0) / ground.width, asked.labels, asked.rows
     if ground.people is None or not (half or (rows and labels)):
         return

@@ -39,7 +39,7 @@ class Answer(NamedTuple):
         question: Its name on the sheet.
         annotator: Who; empty where the file does not say.
         given: The label; nothing where there is none, :data:`CANNOT_TELL` for that.
-        draw: Of the sheet; None where the file does not say.
+        draw: Of the sheet; None if the file does not say.
     """
 
     question: str
@@ -56,7 +56,7 @@ class SheetLabels(Labels, PrintedTables):
 
     Attributes:
         draw: Of the sheet.
-        chosen: Annotator -> question -> place of the option chosen, None where that person cannot tell.
+        chosen: Annotator -> question -> place of the option chosen, None if that person cannot tell.
         repeated: Answers that were there twice, and the same; they count once.
     """
 
@@ -65,7 +65,7 @@ class SheetLabels(Labels, PrintedTables):
     repeated: int = field(default=0, kw_only=True)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """What each person answered; and where several did, how far they agree."""
+        """Tabulate each person's answers, and the agreement of several."""
         asked, known, rows = len(self.draw.questions), len(self.by_question), []
         for who, own in self.chosen.items():
             unsure = list(own.values()).count(None)
@@ -99,7 +99,7 @@ class SheetLabels(Labels, PrintedTables):
             yield pairs_of_raters_table(f"Agreement on {name}", pairs, of_all, (), level=float(AGREEMENT["level"]))
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A plain row for each label, as ``evenhand.correct(results, gold=rows)`` reads it too."""
+        """Return a plain row for each label, as ``evenhand.correct(results, gold=rows)`` reads it too."""
         asked = {each.name: each for each in self.draw.questions}
         return [
             {
@@ -128,7 +128,7 @@ class SheetLabels(Labels, PrintedTables):
 
 
 def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | Draw | BlindSheet) -> SheetLabels:
-    """The labels that people gave on a blind sheet, checked against its draw.
+    """Return the labels that people gave on a blind sheet, checked against its draw.
 
     What is missing is counted, and so is "I cannot tell". An answer that is given twice counts once.
 
@@ -178,7 +178,7 @@ def read_labels(files: str | Path | Sequence[str | Path], *, draw: str | Path | 
 
 
 def _checked(path: str | Path, draw: Draw) -> Iterator[tuple[Answer, int | None]]:
-    """The answers of a file that are some, with the place of the option chosen."""
+    """Yield the answers of a file that are some, with the place of the option chosen."""
     where, stem = repr(str(path)), expanded(path).name.split(".")[0]
     problems: list[str] = []
     for answer in _answers(path):

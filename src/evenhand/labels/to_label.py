@@ -48,7 +48,7 @@ def to_label(
     response_fields: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
 ) -> BlindSheet:
-    """A blind sheet on which people label a sample of what was judged.
+    """Return a blind sheet on which people label a sample of what was judged.
 
     Args:
         results: What was judged. ``results.filter(system=…)`` leaves a sheet about some of it.
@@ -132,7 +132,7 @@ def _compares(results: Results) -> bool:
 
 
 def _rows_by_score(results: Results, whole: Sequence[Outcomes]) -> dict[str, list[tuple[Outcomes, Outcome]]]:
-    """The rows of each score that people are asked about; every question belongs to one of them."""
+    """Return the rows of each score that people are asked about; every question belongs to one of them."""
     found: dict[tuple[str, ...], dict[tuple[QuestionName, ...], tuple[Outcomes, Outcome]]] = {}
     for outcomes in whole:
         for row in outcomes.rows:
@@ -148,7 +148,7 @@ def _has_texts(row: Outcome, cells: Mapping[QuestionName, Cell], texts: JudgedTe
 
 
 def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str | None]:
-    """What the judge said of each row: the label, or of a score that is none the group of like scores."""
+    """Return the judge's label of each row, or for other scores the group of similar scores."""
     scores = np.array([np.nan if row.score is None else row.score for _, row in rows])
     known = np.unique(scores[~np.isnan(scores)])
     edges = np.quantile(scores[~np.isnan(scores)], np.linspace(0, 1, SCORE_LEVELS + 1)[1:-1]) if len(known) else known
@@ -163,7 +163,7 @@ def _strata(rows: Sequence[tuple[Outcomes, Outcome]]) -> list[str | None]:
 def _cards(
     results: Results, texts: JudgedTexts, chosen: Sequence[_Chosen], seed: int
 ) -> tuple[tuple[Card, ...], tuple[Criterion, ...]]:
-    """The questions as cards in random order, with the sides of contests in random order; and their criteria."""
+    """Return the questions as cards in random order, with the sides of contests in random order; and their criteria."""
     compares = _compares(results)
     together: dict[Hashable, list[_Chosen]] = {}
     for each in chosen:
@@ -187,7 +187,7 @@ def _card(
     *,
     swapped: bool,
 ) -> Card:
-    """What is asked about one response or contest; new criteria are added to those of the sheet."""
+    """Return the questions about one response or contest; new criteria are added to those of the sheet."""
     compares = _compares(results)
     asked: list[AskedOfPeople] = []
     for each in own:
@@ -211,7 +211,7 @@ def _card(
 
 
 def _as_read(criterion: Criterion, *, compares: bool, swapped: bool) -> tuple[Criterion, Mapping[str, str]]:
-    """A criterion as people read it, and what its labels mean.
+    """Return a criterion as people read it, and what its labels mean.
 
     People know two responses by their places, and the labels of a comparison name systems, or a tie.
     """
@@ -234,7 +234,7 @@ def _as_read(criterion: Criterion, *, compares: bool, swapped: bool) -> tuple[Cr
 
 
 def probabilities_by_stratum(strata: Sequence[Hashable], n: int) -> FloatArray:
-    """Each stratum's share drawn, where the number drawn of a stratum grows with the square root of its size.
+    """Return each stratum's share drawn, where the number drawn of a stratum grows with the square root of its size.
 
     A stratum of N_h units has n_h of the n draws, ∝ √N_h (power allocation, Bankier 1988, The American Statistician
     42, 174), at least two and at most N_h: rare verdicts are labelled more often than at random, frequent ones less.
@@ -261,7 +261,7 @@ def probabilities_by_stratum(strata: Sequence[Hashable], n: int) -> FloatArray:
 
 
 def drawn_within(strata: Sequence[Hashable], probabilities: FloatArray, order: Sequence[int]) -> list[int]:
-    """The units that are drawn, ascending: of each stratum the first in the order given, as many as are its share.
+    """Return the drawn units, ascending: of each stratum the first in the given order, up to its share.
 
     In random order this is simple random sampling within strata.
 

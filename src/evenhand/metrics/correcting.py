@@ -160,7 +160,7 @@ def _correct(results: Results, gold: Sequence[Gold], options: GoldOptions, seed:
 
 
 def _rows(label: Mapping[str, Any], asked: Sequence[QuestionName], parts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """One label per row: a mapping or list is of several people about one question, or of one about several.
+    """Yield one label per row: a mapping or list is of several people about one question, or of one about several.
 
     Args:
         label: The instance, the content of its field, and the probability, if there is one.

@@ -86,7 +86,7 @@ class OrderView:
 
 
 def by_order(votes: Iterable[Vote]) -> List[List[Vote]]:
-    """The votes of each order, in the order in which they were asked."""
+    """Return the votes of each order, in the order in which they were asked."""
     orders: Dict[tuple[int, ...], List[Vote]] = {}
     for vote in votes:
         orders.setdefault(vote.order, []).append(vote)
@@ -94,7 +94,7 @@ def by_order(votes: Iterable[Vote]) -> List[List[Vote]]:
 
 
 def first_orders(votes: Sequence[Vote], verdict_of: Any) -> List[Union[OrderView, None]]:
-    """The views of the given order and of the other one; None for an order in which nothing was asked.
+    """Return the views of the given order and of the other one; None for an order in which nothing was asked.
 
     Args:
         votes: On one question.
@@ -108,7 +108,7 @@ def first_orders(votes: Sequence[Vote], verdict_of: Any) -> List[Union[OrderView
 
 
 def named_prompts(views: Sequence[Union[OrderView, None]], names: Mapping[str, str] = PROMPT_NAMES) -> Dict[str, Any]:
-    """The prompts of the given order and of the other one under unitxt's names."""
+    """Return the prompts of the given order and of the other one under unitxt's names."""
     return {
         prefix + names[stage]: messages
         for prefix, view in zip(("", "positional_bias_"), views, strict=True)
@@ -117,7 +117,7 @@ def named_prompts(views: Sequence[Union[OrderView, None]], names: Mapping[str, s
 
 
 def biased(consistent: Union[bool, None]) -> Union[bool, None]:
-    """Whether the order changed the outcome; None if there was only one order."""
+    """Return whether the order changed the outcome; None if there was only one order."""
     return None if consistent is None else not consistent
 
 
@@ -166,7 +166,7 @@ class ModeJudge(JudgeMetric):
             self.mode_of(())
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:  # noqa: ARG002 - as declared
-        """The mode with its options.
+        """Return the mode with its options.
 
         Raises:
             InvalidInputError: If there is no such mode, or it has a metric of its own.
@@ -178,17 +178,17 @@ class ModeJudge(JudgeMetric):
         return kind.from_options(self.mode_options or {}, RunOptions(**changed))
 
     def freeze(self, criteria: Any) -> Criterion:
-        """The criterion, of a comparison where the mode compares."""
+        """Return the criterion, of a comparison where the mode compares."""
         return load_comparison(criteria) if self.compares else load_criterion(criteria)
 
     def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Any], Sequence[Union[str, None]]]:
-        """The criterion of each instance; a mode may need none."""
+        """Return the criterion of each instance; a mode may need none."""
         if self.criteria is None and self.criteria_field is None:
             return [NO_CRITERION] * len(rows), [None] * len(rows)
         return super().judged_by(rows)
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """The name of the criterion, if all instances share one, or of the mode."""
+        """Return the name of the criterion, if all instances share one, or of the mode."""
         return score_name_of((each.about.judged.name for each in judged), self.mode)
 
 
@@ -220,7 +220,7 @@ class AssessingJudge(JudgeMetric):
         super().verify()
 
     def example_pools(self, criteria: Sequence[Criterion]) -> Dict[str, ExamplePool]:
-        """Criterion name -> its labelled cases; empty without examples.
+        """Return criterion name -> its labelled cases; empty without examples.
 
         Raises:
             InvalidInputError: If the rows cannot be used.
@@ -245,7 +245,7 @@ class AssessingJudge(JudgeMetric):
     def panel_scores(
         self, judged: Sequence[JudgedInstance], name: str, criterion: Criterion, verdicts: Sequence[Verdict]
     ) -> Dict[str, float]:
-        """What several judges or draws show about the judges; nothing if one judge was asked once.
+        """Return what several judges or draws show about the judges; empty if one judge was asked once.
 
         Args:
             judged: The instances.
@@ -266,7 +266,7 @@ class AssessingJudge(JudgeMetric):
 
 
 def verdict_entries(judged: JudgedInstance, criterion: Criterion, verdict: Verdict) -> Dict[str, Any]:
-    """What direct assessments and the criteria of rubrics say of a verdict."""
+    """Return the entries of a verdict in direct assessments and rubrics."""
     expected = judged.mode.rules.scoring == "expected"
     return {
         "unscored_reason": verdict.unscored_reason,
@@ -291,21 +291,21 @@ class DirectJudge(AssessingJudge):
     """
 
     def known(self) -> Sequence[Criterion]:
-        """The metric's own criterion, if it has one."""
+        """Return the metric's own criterion, if it has one."""
         return () if self.criteria is None else (self.freeze(self.criteria),)
 
     def freeze(self, criteria: Any) -> Criterion:
-        """The criterion, which has options."""
+        """Return the criterion, which has options."""
         return load_criterion(criteria)
 
     def mode_of(self, judged: Sequence[Criterion], panel: Sequence[JudgeEngine] = ()) -> DirectMode:  # noqa: ARG002
-        """One option for each response."""
+        """Return one option for each response."""
         mode = DirectMode(self.options, self.example_pools(judged))
         mode.check_rules(judged)
         return mode
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
+        """Return the scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
         verdict, main, about = judged.result, judged.score_name, judged.about
         views = first_orders(verdict.votes, lambda votes: judged.mode.result(about, [votes]))
         score = number_or_nan(verdict.aggregated_value)
@@ -327,7 +327,7 @@ class DirectJudge(AssessingJudge):
         return {main: score, **{f"{main}_{name}": value for name, value in results.items()}}
 
     def global_scores(self, measures: ScoreSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """The mean score, the measures of how far it can be trusted, and what the votes show about the judges."""
+        """Return the mean score, measures of its reliability, and what the votes show about the judges."""
         main = judged[0].score_name
         warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
         scores = scores_of(measures, main, with_intervals=self.return_confidence_interval)
@@ -389,7 +389,7 @@ class RubricJudge(AssessingJudge):
     flow: str = "one_step"
 
     def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """The fields that are options of a model; ``shuffle_options`` says in which order the options are shown."""
+        """Return the fields that are options of a model; ``shuffle_options`` sets the order of the options."""
         as_written = self.shuffle_options is False and self.orders == "shuffled"
         return {**super().option_values(model), "orders": "given" if as_written else self.orders}
 
@@ -410,7 +410,7 @@ class RubricJudge(AssessingJudge):
         length_penalty_of(self.length_penalty)
 
     def known(self) -> Sequence[Rubric]:
-        """The metric's own rubric, if it has one."""
+        """Return the metric's own rubric, if it has one."""
         if self.rubric is None:
             return ()
         rubric = self.judged_rubric()
@@ -424,18 +424,18 @@ class RubricJudge(AssessingJudge):
         return (rubric,)
 
     def judged_name(self) -> str:
-        """The name of the rubric."""
+        """Return the name of the rubric."""
         return "" if self.rubric is None else str(self.rubric.name)
 
     def shown_fields(self) -> List[str]:
-        """The task data fields that the judge is shown in addition to the response, for any of the criteria."""
+        """Return the task data fields that the judge is shown in addition to the response, for any of the criteria."""
         if self.rubric is None or self.context_fields is not None:
             return [*super().shown_fields(), *([self.rubric_field] if self.rubric_field else [])]
         fields = [field for each in self.judged_rubric().criteria for field in each.context_fields.values()]
         return list(dict.fromkeys(fields))
 
     def judged_rubric(self, rubric: Maybe[Rubric] = None) -> Rubric:
-        """A rubric as it is judged, with the NA options offered, and the metric's own NA strategy.
+        """Return a rubric as it is judged, with the NA options offered, and the metric's own NA strategy.
 
         Args:
             rubric: As it was written; the metric's own if it is None.
@@ -456,7 +456,7 @@ class RubricJudge(AssessingJudge):
         )
 
     def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Rubric], Sequence[None]]:
-        """The rubric of each instance: the metric's own, or the one that the instance holds or names."""
+        """Return the rubric of each instance: the metric's own, or the one that the instance holds or names."""
         if self.rubric_field is None:
             rubrics = [self.judged_rubric()] * len(rows)
         else:
@@ -466,7 +466,7 @@ class RubricJudge(AssessingJudge):
         return rubrics, [None] * len(rows)
 
     def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
-        """An option of every criterion for each response."""
+        """Return an option of every criterion for each response."""
         own, criteria = self.rubric_field is not None, [each for rubric in judged for each in rubric.criteria]
         options, pools = self.options, {} if own else self.example_pools(criteria)
         mode = RubricMode(options, pools, together=self.calls == "per_item", own_rubrics=own)
@@ -474,7 +474,7 @@ class RubricJudge(AssessingJudge):
         return mode
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Rubric]) -> List[Subject]:
-        """The response of each instance, as each criterion sees it."""
+        """Return the response of each instance, as each criterion sees it."""
         penalty, found = length_penalty_of(self.length_penalty), []
         for row, (given, rubric) in enumerate(zip(inputs, judged, strict=True)):
             parts = {each.name: self.subject(row, given, each) for each in rubric.criteria}
@@ -488,7 +488,7 @@ class RubricJudge(AssessingJudge):
         return found
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance: the rubric's, and those of each criterion."""
+        """Return the scores of one instance: the rubric's, and those of each criterion."""
         main, result = judged.score_name, judged.result
         score, scored = number_or_nan(result.score), result.unpenalized
         prompts: Dict[str, Any] = {}
@@ -526,7 +526,7 @@ class RubricJudge(AssessingJudge):
         return {main: score, **{f"{main}_{name}": value for name, value in named.items()}}
 
     def global_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """The mean rubric score, that of each criterion, and how far they can be trusted."""
+        """Return the mean rubric score, that of each criterion, and how far they can be trusted."""
         main, shown = judged[0].score_name, self.return_confidence_interval
         warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
         scores: Dict[str, Any] = scores_of(measures, main, with_intervals=shown)
@@ -605,7 +605,7 @@ class ChecklistJudge(ChecklistFields):
     checklist_field: Maybe[str] = None
 
     def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """The fields that are options of a model; ``mode`` says how a checklist is asked in batches too."""
+        """Return the fields that are options of a model; ``mode`` says how a checklist is asked in batches too."""
         return {**super().option_values(model), "flow": self.flow}
 
     def verify(self) -> None:
@@ -623,22 +623,22 @@ class ChecklistJudge(ChecklistFields):
         super().verify()
 
     def judged_name(self) -> str:
-        """The name of the checklist; empty if instances have their own."""
+        """Return the name of the checklist; empty if instances have their own."""
         return "" if self.checklist is None else load_checklist(self.checklist).name
 
     def shown_fields(self) -> List[str]:
-        """The task data fields that are shown, and the one that holds each instance's checklist."""
+        """Return the task data fields that are shown, and the one that holds each instance's checklist."""
         fields = self.given_context_fields()
         if fields is None and self.checklist is not None:
             fields = load_checklist(self.checklist).context_fields
         return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
 
     def mode_of(self, judged: Sequence[Any] = (), panel: Sequence[JudgeEngine] = ()) -> ChecklistMode:  # noqa: ARG002
-        """How checklists are put to the judges."""
+        """Return how checklists are put to the judges."""
         return ChecklistMode(self.options)
 
     def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Checklist], Sequence[None]]:
-        """One checklist per instance: the metric's own, or the one that the instance holds or names.
+        """Return one checklist per instance: the metric's own, or the one that the instance holds or names.
 
         Raises:
             InvalidInputError: If neither is given, or a row has none.
@@ -660,7 +660,7 @@ class ChecklistJudge(ChecklistFields):
         return checklists, [None] * len(rows)
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """The name of the checklist, if all instances share one that has a name."""
+        """Return the name of the checklist, if all instances share one that has a name."""
         name = super().score_name(judged)
         if name in PLAIN or name in {"score", "score_name"}:
             raise InvalidInputError(
@@ -670,7 +670,7 @@ class ChecklistJudge(ChecklistFields):
         return name
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance."""
+        """Return the scores of one instance."""
         result, record = judged.result, judged.result.record()
         sent = {
             item.item.name: dict(vote.prompts)
@@ -700,7 +700,7 @@ class ChecklistJudge(ChecklistFields):
         )
 
     def global_scores(self, measures: ChecklistReport, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """The scores of the instances with intervals, and those of each question and category."""
+        """Return the scores of the instances with intervals, and those of each question and category."""
         results, shown = [each.result for each in judged], self.return_confidence_interval
         warn_of_unscored("primary_score", measures.unscored_counts, measures.unscored_bounds)
         panels = item_panels(
@@ -724,7 +724,7 @@ class ChecklistJudge(ChecklistFields):
 
 
 def _with_plain_names(scores: Dict[str, Any], instance: JudgedInstance) -> Dict[str, Any]:
-    """The scores under the checklist's name, and those of :data:`PLAIN` under their own too."""
+    """Return the scores under the checklist's name, and those of :data:`PLAIN` under their own too."""
     main = instance.score_name
     headline = {
         f"{name}{bound}": scores[f"primary_score{bound}"]
@@ -750,7 +750,7 @@ class PairwiseJudge(JudgeMetric):
         scale: ``choice`` (which one is better) or ``graded`` (five levels, from A much better to B much better).
         allow_ties: Offer the judge a tie; the graded scale always does.
         reduction: ``win_rate``, or, with the graded scale, ``weighted_win_rate``: a grade s in −2 … 2 is s battles won,
-            or |s| lost, and 0 is two battles of which one is won.
+            or |s| lost, and 0 is one win in two battles.
     """
 
     main_score: str = "1_winrate"
@@ -769,11 +769,11 @@ class PairwiseJudge(JudgeMetric):
             self.freeze(self.criteria)
 
     def freeze(self, criteria: Any) -> Criterion:
-        """The criterion of a comparison, with the options that the scale offers."""
+        """Return the criterion of a comparison, with the options that the scale offers."""
         return load_comparison(criteria, allow_ties=self.allow_ties, graded=self.scale == "graded")
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> WinratesMode:  # noqa: ARG002
-        """The pairs of the design."""
+        """Return the pairs of the design."""
         options = self.options
         reduction = check_reduction(options.reduction, graded=options.scale == "graded")
         mode = WinratesMode(options, parse_design(options.design, seed=options.seed), reduction)
@@ -781,17 +781,17 @@ class PairwiseJudge(JudgeMetric):
         return mode
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> List[Subject]:
-        """The responses of each instance, with the systems in one order."""
+        """Return the responses of each instance, with the systems in one order."""
         return alike(super().subjects(inputs, judged))
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """The first system's winrate."""
+        """Return the first system's winrate."""
         systems = tuple(judged[0].about.texts)
         check_system_names(systems)
         return f"{systems[0]}_winrate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance, under the names that unitxt documents for ``LLMJudgePairwise``.
+        """Return the scores of one instance, under the names that unitxt documents for ``LLMJudgePairwise``.
 
         A list has an entry per contest of the system; it is empty if there is nothing. ``selections`` are those of the
         given order and ``positional_bias_selection`` those of the other one; ``contest_results`` and
@@ -815,7 +815,7 @@ class PairwiseJudge(JudgeMetric):
         return scores
 
     def global_scores(self, measures: ContestSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """Each system's winrate and mean rank, and every measure of how far they can be trusted."""
+        """Return each system's winrate and mean rank, and every measure of how far they can be trusted."""
         del judged
         shown = self.return_confidence_interval
         only = set(SystemSummary.__dataclass_fields__) - (set() if shown else {"rank_low", "rank_high"})
@@ -848,7 +848,7 @@ def _system_entries(
     rate: Union[float, None],
     rank: Union[int, None],
 ) -> Dict[str, Any]:
-    """What an instance says of a system, with an entry for each of its contests."""
+    """Return an instance's entries for a system, with one entry per contest."""
     contests = [contest for contest, _ in held]
     given, other = [[(contest, views[place]) for contest, views in held] for place in (0, 1)]
     other = other if any(view for _, view in other) else []
@@ -901,7 +901,7 @@ class ChoiceMetric(JudgeMetric):
     asks, compares = "choose", True
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
-        """The candidates of each instance."""
+        """Return the candidates of each instance."""
         found = super().subjects(inputs, judged)
         for about in found:
             if len(about.texts) < 2:
@@ -935,15 +935,15 @@ class BestOfJudge(ChoiceMetric):
     main_score: str = "1_selection_rate"
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> BestOfMode:  # noqa: ARG002
-        """The best of several candidates."""
+        """Return the best of several candidates."""
         return BestOfMode(self.options)
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """The selection rate of the first candidate of the first instance."""
+        """Return the selection rate of the first candidate of the first instance."""
         return f"{next(iter(judged[0].about.texts))}_selection_rate"
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance: the selection, those of each order, and each candidate's share."""
+        """Return the scores of one instance: the selection, those of each order, and each candidate's share."""
         selection, given = judged.result, by_order(judged.result.votes)
         prompts = [votes[0].prompts and dict(votes[0].prompts) for votes in given]
         shares = dict(zip(selection.names, selection.shares or (), strict=False))
@@ -963,7 +963,7 @@ class BestOfJudge(ChoiceMetric):
         }
 
     def global_scores(self, measures: SelectionSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """How often each candidate is selected, and how far that can be trusted."""
+        """Return how often each candidate is selected, and how far that can be trusted."""
         del judged
         for candidate, found in measures.candidates.items():
             name = f"{candidate}_selection_rate"
@@ -1007,21 +1007,21 @@ class GradeScore(ChoiceMetric):
             raise InvalidInputError(f"unrelated_option is {self.unrelated_option!r}; give True or False")
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Criterion]) -> Sequence[Subject]:
-        """The candidates of each instance, with an unrelated one if it is asked for."""
+        """Return the candidates of each instance, with an unrelated one if it is asked for."""
         found = super().subjects(inputs, judged)
         return with_unrelated(found, seed=self.seed) if self.unrelated_option else found
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> GradeMode:  # noqa: ARG002
-        """All rotations, and the scores of each judge of the panel."""
+        """Return all rotations, and the scores of each judge of the panel."""
         return GradeMode(self.options, tuple(judge.judge_id for judge in panel))
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """The Grade Score of the first judge."""
+        """Return the Grade Score of the first judge."""
         judges = judged[0].mode.judges
         return _with_judge("grade_score", judges, judges[0])
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance, for each judge; a list has one entry per vote."""
+        """Return the scores of one instance, for each judge; a list has one entry per vote."""
         mode, result, names = judged.mode, judged.result, (*judged.result.names, UNRELATED_OPTION)
         scores: Dict[str, Any] = {}
         for judge in mode.judges:
@@ -1055,7 +1055,7 @@ class GradeScore(ChoiceMetric):
         }
 
     def global_scores(self, measures: GradeMeasures, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """For each judge its Grade Score, its parts, and what they rest on."""
+        """Return for each judge its Grade Score, its parts, and what they rest on."""
         del judged
         shown, judges = self.return_confidence_interval, tuple(measures.gradings)
         scores: Dict[str, Any] = scores_of(measures)
@@ -1076,7 +1076,7 @@ class GradeScore(ChoiceMetric):
 
 
 def _with_judge(name: str, judges: Sequence[str], judge: str) -> str:
-    """The score's name with the judge's if there are several, before the limits of intervals."""
+    """Return the score's name with the judge's if there are several, before the limits of intervals."""
     if len(judges) == 1:
         return name
     bound = next((each for each in ("_ci_low", "_ci_high") if name.endswith(each)), "")

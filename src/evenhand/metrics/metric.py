@@ -168,7 +168,7 @@ class EvenhandMetric(IntervalFields):
         return self.options_model(**self.option_values(self.options_model))
 
     def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """The fields that are options of a model."""
+        """Return the fields that are options of a model."""
         named = {name: getattr(self, name) for name in model.model_fields if hasattr(self, name)}
         return {**named, "level": self.confidence_level}
 
@@ -208,11 +208,11 @@ class EvenhandMetric(IntervalFields):
         self.options  # noqa: B018 - it is built, and so checked, on first use
 
     def level_of(self, intermediates: Sequence[Any]) -> IntervalLevel:
-        """The level of intervals over these instances, with their clusters."""
+        """Return the level of intervals over these instances, with their clusters."""
         return clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval)
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """The values of the fields, as unitxt writes them."""
+        """Return the values of the fields, as unitxt writes them."""
         data = {name: _with_overrides(given, getattr(self, name, None)) for name, given in data.items()}
         for name in ("criteria", *DOCUMENTS):
             if data.get(name) is not None and not isinstance(data[name], str):
@@ -230,14 +230,14 @@ class EvenhandMetric(IntervalFields):
 
     @abstractmethod
     def instance_scores(self, judged: Any) -> Dict[str, Any]:
-        """The entries of one instance, including the main score; None for what is missing."""
+        """Return the entries of one instance, including the main score; None for what is missing."""
 
     def reduce_one(self, intermidate: Any) -> InstanceScores:  # unitxt spells its parameter so
-        """The scores of one instance."""
+        """Return the scores of one instance."""
         return InstanceScores(self.instance_scores(intermidate), intermidate.score_name, self.main_score)
 
     def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
-        """The global scores; they bring their own intervals."""
+        """Return the global scores; they bring their own intervals."""
         if not intermediates:
             raise InvalidInputError("there are no instances to score: the data set is empty")
         return self.reduce(intermediates)
@@ -251,7 +251,7 @@ class EvenhandMetric(IntervalFields):
         predictions: Maybe[Sequence[Any]] = None,
         task_data: Maybe[Sequence[Dict[str, Any]]] = None,
     ) -> Any:
-        """The scores of each instance and of all, as a recipe asks for them, or those of each, as unitxt's judges do.
+        """Compute the scores of each instance and of all, as a recipe asks, or those of each, as unitxt's judges do.
 
         Args:
             stream: The instances.
@@ -322,7 +322,7 @@ def _with_overrides(given: Any, held: Any) -> Any:
 
 
 def number_or_nan(value: Union[float, Missing, None]) -> float:
-    """A score as unitxt takes it: NaN if it is undefined."""
+    """Return a score as unitxt takes it: NaN if it is undefined."""
     return math.nan if value is None or isinstance(value, Missing) else value
 
 
@@ -353,7 +353,7 @@ def warn_of_unscored(
 
 
 def score_name_of(names: Iterable[str], default: str) -> str:
-    """The score's name, as unitxt makes it: the criterion's, if all instances share one that has a name.
+    """Return the score's name, as unitxt makes it: the criterion's, if all instances share one that has a name.
 
     >>> score_name_of(["Answer relevance", "Answer relevance"], "llm_as_judge")
     'answer_relevance'
@@ -415,7 +415,7 @@ class JudgedInstance:
         return self.about.cluster
 
     def cells(self) -> Iterator[Cell]:
-        """The votes on each question, with the entries of a saved result that say which question it is."""
+        """Yield the votes on each question, with the entries of a saved result that say which question it is."""
         for named, votes in self.mode.cells(self.about, self.result, self.place):
             yield Cell({"instance": self.about.instance, **named, "cluster": self.cluster}, tuple(votes))
 
@@ -455,7 +455,7 @@ class AwaitedGroups:
         self._awaited += [(members, kept) for members in groups.values()]
 
     def take(self, inputs: Sequence[EvaluationInput]) -> Union[List[JudgedInstance], None]:
-        """What the instances map to if they are a group that is awaited; None if they are not.
+        """Return the scores of the instances if they are a group that is awaited; None if they are not.
 
         Args:
             inputs: The instances.
@@ -472,7 +472,7 @@ class AwaitedGroups:
 
 
 def _identity(instance: Mapping[str, Any]) -> tuple[int, ...]:
-    """The identities of the values in an instance, which copies of its containers share."""
+    """Yield the identities of the values in an instance, which copies of its containers share."""
 
     def values(given: Any) -> Iterator[Any]:
         if isinstance(given, (dict, list, tuple)):
@@ -501,7 +501,7 @@ else:
 
 
 def _engine_artifact(engine: Any) -> Any:
-    """An engine of ours as an artifact, including that of a model's name or of a server's address; any other as is."""
+    """Return our engine as an artifact, also for a model name or server address; return any other unchanged."""
     found = (engine_of_name(engine) or engine) if isinstance(engine, str) else engine
     return to_artifact(found) if isinstance(found, Engine) else found
 
@@ -548,7 +548,7 @@ class JudgeMetric(RunFields):
         super().__setattr__(name, value)
 
     def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """The fields that are options of a model; a batch has the flow ``one_step`` unless another is given."""
+        """Return the fields that are options of a model; a batch has the flow ``one_step`` unless another is given."""
         flow = {} if "flow" in self._init_dict else one_step_in_batches({"batch": self.batch}, self.inference_engine)
         return {**super().option_values(model), **flow}
 
@@ -572,11 +572,11 @@ class JudgeMetric(RunFields):
             mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
 
     def known(self) -> Sequence[Any]:
-        """What is judged, as far as it is known before there is data."""
+        """Return what is judged, as far as it is known before there is data."""
         return ()
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """The values of the fields, as unitxt writes them.
+        """Return the values of the fields, as unitxt writes them.
 
         Raises:
             InvalidInputError: If unitxt cannot write the engine.
@@ -594,7 +594,7 @@ class JudgeMetric(RunFields):
         return super().process_data_before_dump(data)
 
     def engines(self) -> list[Any]:
-        """The engines of the panel.
+        """Return the engines of the panel.
 
         Raises:
             InvalidInputError: If there is none.
@@ -605,7 +605,7 @@ class JudgeMetric(RunFields):
         return list(with_batch(given if self.model is None else with_model(given, self.model), self.batch))
 
     def evaluator(self, panel: Sequence[JudgeEngine] = ()) -> str:
-        """The judge's name in score names, as unitxt builds it: the evaluator's name (or the engine's id) and label.
+        """Return the judge's name in score names as unitxt builds it: evaluator's name (or engine's id) and label.
 
         Args:
             panel: The judges, if they are built already.
@@ -618,7 +618,7 @@ class JudgeMetric(RunFields):
         return "+".join(dict.fromkeys(names))
 
     def panel(self) -> list[JudgeEngine]:
-        """The judges. The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are.
+        """Return the judges. The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are.
 
         If the metric names the class of the data itself, they are marked with it.
         """
@@ -627,7 +627,7 @@ class JudgeMetric(RunFields):
         return [as_judge(engine, marked=marked) for engine in self.engines()]
 
     def get_criteria(self, task_data: Sequence[Mapping[str, Any]], eval_count: Maybe[int] = None) -> list[Criteria]:
-        """One criteria artifact per row of task data: the metric's own, or the one that the row names.
+        """Return one criteria artifact per row of task data: the metric's own, or the one that the row names.
 
         Args:
             task_data: The rows.
@@ -648,14 +648,14 @@ class JudgeMetric(RunFields):
         return self.loaded_of("criteria_field", task_data, load_criteria_artifact_of_row)
 
     def loaded_of(self, setting: str, task_data: Sequence[Mapping[str, Any]], load: Any) -> list[Any]:
-        """What each row holds or names in the field that a setting names, loaded once per distinct cell."""
+        """Return each row's value or artifact in the field of a setting, loaded once per distinct cell."""
         name = getattr(self, setting)
         return loaded_of_rows(
             task_data, name, setting, lambda given, row: load(given, f"the field {name!r} of instance {row}")
         )
 
     def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[str]:
-        """What the judge is shown in addition to each response, in one text, as unitxt's judges give it.
+        """Return the context of each response in one text, as unitxt's judges give it.
 
         Args:
             task_data: The rows.
@@ -668,7 +668,7 @@ class JudgeMetric(RunFields):
     def get_predictions(
         self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria], predictions: Sequence[Any]
     ) -> list[Any]:
-        """The predictions, or the task data that the criteria name instead, as unitxt's judges give them."""
+        """Return the predictions, or the task data that the criteria name instead, as unitxt's judges give them."""
         given = predictions or [EmptyPrediction()] * len(task_data)
         rows = enumerate(zip(given, task_data, criteria, strict=True))
         return [
@@ -677,7 +677,7 @@ class JudgeMetric(RunFields):
         ]
 
     def clean_results(self, results: Any) -> Any:
-        """Results without None and empty entries, at any depth of dicts, as unitxt's judges clean theirs."""
+        """Remove None and empty entries from results, at any depth of dicts, as unitxt's judges do."""
         if isinstance(results, list):
             return [self.clean_results(each) for each in results]
         cleaned = {
@@ -686,11 +686,11 @@ class JudgeMetric(RunFields):
         return {name: value for name, value in cleaned.items() if value is not None and value not in ([], {})}
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
-        """The metric's own context fields; None if none were set, empty if only the criterion's count."""
+        """Return the metric's own context fields; None if none were set, empty if only the criterion's count."""
         return None if self.context_fields is None else context_mapping(self.context_fields)
 
     def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
-        """What the judge is shown in addition to the response, as ``context_fields`` says."""
+        """Return the context of the response, as ``context_fields`` says."""
         _, references, task_data = given
         fields = self.given_context_fields()
         if not fields:
@@ -698,7 +698,7 @@ class JudgeMetric(RunFields):
         return context_of(task_data, fields, judged, row, texts_of(references))
 
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
-        """The prediction, or the task data field that the criterion names if no predictions were given."""
+        """Return the prediction, or the task data field that the criterion names if no predictions were given."""
         prediction, _, task_data = given
         if not isinstance(prediction, EmptyPrediction) and prediction != str(EmptyPrediction()):
             return prediction
@@ -710,7 +710,7 @@ class JudgeMetric(RunFields):
         return field_of(task_data, prediction_field, row, "prediction_field")
 
     def subject(self, row: int, given: EvaluationInput, judged: Any) -> Subject:
-        """The response of an instance, or its responses, and what the judge is told about them.
+        """Return the response of an instance, or its responses, and what the judge is told about them.
 
         The context of a single response is read only if there is a response.
 
@@ -742,11 +742,11 @@ class JudgeMetric(RunFields):
         )
 
     def judged_name(self) -> str:
-        """The name of what is judged; empty if instances name their own."""
+        """Return the name of what is judged; empty if instances name their own."""
         return "" if self.criteria is None else load_criteria_artifact(self.criteria).name
 
     def shown_fields(self) -> list[str]:
-        """The task data fields that the judge is shown in addition to the response, as far as known before the data."""
+        """Return the task data fields shown in addition to the response, as far as known before the data."""
         own = self.given_context_fields()
         if own is not None:
             return list(own.values())
@@ -762,33 +762,33 @@ class JudgeMetric(RunFields):
 
     @abstractmethod
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:
-        """The way of judging, with the settings of the run, checked.
+        """Return the way of judging, with the settings of the run, checked.
 
         Args:
             judged: What is judged by, each once.
-            panel: Who judges; nobody while the settings are checked.
+            panel: The judges; empty while the settings are checked.
         """
 
     def freeze(self, criteria: Any) -> Criterion:
-        """The frozen criterion of an artifact, as the metric judges it."""
+        """Return the frozen criterion of an artifact, as the metric judges it."""
         return load_comparison(criteria)
 
     def judged_by(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Any], Sequence[Union[str, None]]]:
-        """What each instance is judged by, and the criteria artifact as JSON; each is frozen and written once."""
+        """Return each instance's criteria, and the artifact as JSON; each is frozen and written once."""
         artifacts = self.get_criteria(rows)
         frozen = {id(artifact): (self.freeze(artifact), artifact.to_json()) for artifact in distinct(artifacts)}
         judged, as_json = zip(*(frozen[id(artifact)] for artifact in artifacts), strict=True)
         return judged, as_json
 
     def subjects(self, inputs: Sequence[EvaluationInput], judged: Sequence[Any]) -> Sequence[Subject]:
-        """What is judged, one subject per instance."""
+        """Return the subjects, one per instance."""
         found = [self.subject(row, *about) for row, about in enumerate(zip(inputs, judged, strict=True))]
         for one in distinct(judged):
             warn_of_left_out_context(one, self.given_context_fields())
         return found
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
-        """The name of the main score: that of what is judged, if all instances share one that has a name."""
+        """Return the name of the main score: that of what is judged, if all instances share one that has a name."""
         return score_name_of((each.about.judged.name for each in judged), self.main_score)
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[JudgedInstance]:
@@ -853,7 +853,7 @@ class JudgeMetric(RunFields):
         return [replace(each, score_name=name, place=places[id(each.about.judged)]) for each in judged]
 
     def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
-        """The scores of one instance, and its votes, unless another score has this name."""
+        """Return the scores of one instance, and its votes, unless another score has this name."""
         scores = super().reduce_one(intermidate)
         if (name := f"{intermidate.score_name}_votes") not in {**scores, **scores.texts}:
             lines = [line_of(cell.without(("prompts",))) for cell in intermidate.cells()]
@@ -861,7 +861,7 @@ class JudgeMetric(RunFields):
         return scores
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
-        """The global scores: the main one and every measure of how far it can be trusted."""
+        """Return the global scores: the main one and every measure of how far it can be trusted."""
         first, labels = intermediates[0], options_of_labels(self)
         main, spent, run = first.score_name, first.spent, self._run(intermediates)
         subjects, results = zip(*((each.about, each.result) for each in intermediates), strict=True)
@@ -884,7 +884,7 @@ class JudgeMetric(RunFields):
         }
 
     def _run(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """What :func:`evenhand.from_results` needs in addition to the votes: what was judged, by whom, and how."""
+        """Return what :func:`evenhand.from_results` needs in addition to the votes: subjects, judges and settings."""
         mode, subjects = judged[0].mode, [each.about for each in judged]
         systems = dict.fromkeys(name or "response" for about in subjects for name in about.texts)
         different = {each.place: each.about.judged for each in judged}
@@ -901,14 +901,14 @@ class JudgeMetric(RunFields):
         }
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The main score, and the record that the mode makes of the instance."""
+        """Return the main score, and the record that the mode makes of the instance."""
         record, main = judged.mode.record(judged.about, judged.result), judged.score_name
         score = number_or_nan(record.pop("score", None))
         named = {f"{main}_{name}": value for name, value in record.items()}
         return {main: score, f"{main}_using_{judged.evaluator}": score, **named}
 
     def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
-        """The scores of all instances, including the main one.
+        """Return the scores of all instances, including the main one.
 
         Args:
             measures: Those of the mode.
@@ -918,11 +918,11 @@ class JudgeMetric(RunFields):
         return {main: math.nan, **scores_of(measures, main, with_intervals=self.return_confidence_interval)}
 
     def using_scores(self, judged: JudgedInstance, score: Any) -> dict[str, float]:
-        """The main score under the name that says who judged, as unitxt has it."""
+        """Return the main score under the name that says who judged, as unitxt has it."""
         using = Measure(f"{judged.score_name}_using_{judged.evaluator}", score, always=True)
         return score_entries(using.name, using, with_intervals=self.return_confidence_interval)
 
 
 def distinct(values: Iterable[Value]) -> list[Value]:
-    """Each object once, in the order of first occurrence."""
+    """Return each object once, in the order of first occurrence."""
     return list({id(value): value for value in values}.values())

@@ -51,8 +51,8 @@ class AggregatedVotes:
         score_name: The main score's name in this evaluation.
         criterion: The criterion.
         verdict: The verdict with all votes.
-        reference: The option that is right; None where it is not known.
-        cluster: What the instance belongs to; None where instances do not depend on each other.
+        reference: The option that is right; None if it is not known.
+        cluster: What the instance belongs to; None if instances do not depend on each other.
     """
 
     score_name: str
@@ -104,7 +104,7 @@ class VoteAggregation(EvenhandMetric):
             self.criterion()
 
     def criterion(self) -> Criterion:
-        """What was voted on.
+        """Return the criterion of the votes.
 
         Raises:
             InvalidCriterionError: If there is none, or its scale is another one.
@@ -125,7 +125,7 @@ class VoteAggregation(EvenhandMetric):
         return criterion
 
     def judged_name(self) -> str:
-        """The name of what was voted on; empty without criteria."""
+        """Return the name of what was voted on; empty without criteria."""
         return "" if self.criteria is None else self.criterion().name
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
@@ -153,7 +153,7 @@ class VoteAggregation(EvenhandMetric):
         ]
 
     def instance_scores(self, judged: AggregatedVotes) -> Dict[str, Any]:
-        """The scores of one instance."""
+        """Return the scores of one instance."""
         verdict, main, right = judged.verdict, judged.score_name, judged.reference
         selected = verdict.selected_index
         results = {
@@ -172,7 +172,7 @@ class VoteAggregation(EvenhandMetric):
         return {main: number_or_nan(verdict.aggregated_value), **named}
 
     def reduce(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
-        """The global scores: the aggregated score, how far the judges agree, and how often they are right."""
+        """Return the global scores: the aggregated score, how far the judges agree, and how often they are right."""
         main, criterion = intermediates[0].score_name, intermediates[0].criterion
         summary = summarize_votes(
             [intermediate.verdict for intermediate in intermediates],
@@ -194,7 +194,7 @@ class VoteAggregation(EvenhandMetric):
         }
 
     def _comparison_scores(self, main: str, compared: Union[VoteComparison, Missing]) -> Dict[str, Any]:
-        """What is known from the references beside the measures of agreement."""
+        """Return the scores from references, in addition to the measures of agreement."""
         if isinstance(compared, Missing):
             return {}
         scores: Dict[str, Any] = {}
@@ -207,7 +207,7 @@ class VoteAggregation(EvenhandMetric):
 
 
 def _votes_of(prediction: Any, row: int) -> object:
-    """The recorded votes on an instance; None where the prediction is the text that is written for nothing.
+    """Return the recorded votes on an instance; None if the prediction is the text that is written for nothing.
 
     Raises:
         InvalidInputError: If there is no prediction.
@@ -221,7 +221,7 @@ def _votes_of(prediction: Any, row: int) -> object:
 
 
 def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Union[int, None]]:
-    """The option that is right, where one is given.
+    """Return the option that is right, where one is given.
 
     Raises:
         InvalidInputError: If references contradict each other, or one is no option.

@@ -82,7 +82,7 @@ class ShownTexts:
         return tuple([spoken_words(form(text)) for text in self.texts for form in (str, without_markup)])
 
     def hold(self, words: str) -> bool:
-        """Return whether these words stand in one of the texts in a row, whatever its markup."""
+        """Return whether these words stand in sequence in one of the texts, with any markup."""
         return any(words in text for text in self._words)
 
 
@@ -139,7 +139,7 @@ def without_thinking(text: str, shown: ShownTexts = NOTHING_SHOWN) -> str | None
 
 
 def _quoted(marker: re.Match[str], shown: ShownTexts) -> bool:
-    """Whether a marker and the words behind it are repeated from what was judged."""
+    """Return whether a marker and the words behind it are repeated from what was judged."""
     sought = marker.group().strip()
     if not any(sought.casefold() in text for text in shown.folded):
         return False

@@ -41,7 +41,7 @@ _LEAD_IN = re.compile(
     r"(?:\s+is\s*[:：]?|\s*[:：=→]|\s*->|\s+[–—-](?=\s)|(?=\s*\Z))(?P<label>.*))",
     re.IGNORECASE | re.DOTALL,
 )
-_QUOTES = re.compile(  # words by which the sentence around a tag gives it to somebody else, or to nobody
+_QUOTES = re.compile(  # words by which the sentence around a tag gives it to somebody else, or to no one
     r"\b(?:says?|said|states?|stated|writes?|wrote|written|reads?|contains?|includes?|ends? (?:with|in)|closes? with|"
     r"begins? with|claims?|quot\w+|repeats?|prints?|outputs?|injec\w+|plant\w+|instruct\w*|ignor\w+|disregard\w*|"
     r"tells?|asks?|demands?|wants?|tries|attempt\w*|format|if|would|could|should|not|n't|instead of|rather than)\b",
@@ -144,7 +144,7 @@ def read_reply(
 
 @lru_cache(maxsize=4096)
 def where_read(reply: str, labels: tuple[str, ...]) -> Span | None:
-    """Return where in a reply the words stand that are its verdict; None where it has none.
+    """Return where in a reply the words stand that are its verdict; None if it has none.
 
     >>> reply = "It cites its sources. Final verdict: [[Good]]"
     >>> start, end = where_read(reply, ("Excellent", "Good", "Bad"))
@@ -216,7 +216,7 @@ def nonce_tags(form: re.Pattern[str], text: str, nonce: str) -> list[re.Match[st
 
 
 def _whole(text: str, span: Span, labels: OfferedLabels, reply: str, *, cut_off: bool) -> ReplyReading | None:
-    """Form 1."""
+    """Read form 1."""
     said = text[slice(*span)]
     found = labels.find(said)
     kind: MatchKind = "near"
@@ -235,7 +235,7 @@ def _whole(text: str, span: Span, labels: OfferedLabels, reply: str, *, cut_off:
 
 
 def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> ReplyReading | None:
-    """Form 2; None where the reply is not one JSON object."""
+    """Read form 2; None if the reply is not one JSON object."""
     fields = json_object(text[slice(*span)])
     if fields is None:
         return None
@@ -326,7 +326,7 @@ def field_span(text: str, within: Span | None = None) -> Span | None:
 
 
 def _of_forms(text: str, labels: OfferedLabels, shown: ShownTexts, *, cut_off: bool) -> ReplyReading:
-    """Forms 3 and 4, contradicted by nothing else that states a verdict; or why there is none of them."""
+    """Read forms 3 and 4, if no other verdict contradicts them; or return why there is no vote."""
     tags = [_of_tag(text, each, labels) for each in _TAG.finditer(text)]
     lines = list(_verdict_lines(text, labels))
     last = lines[-1] if lines and lines[-1].counts and not tags else None

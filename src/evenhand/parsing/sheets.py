@@ -70,8 +70,8 @@ class _Entry:
 
     Attributes:
         number: The item's number as written.
-        text: The words of the answer, or the block that ends in it; None where the entry has none.
-        start: Where they begin in the reply; None where that is not known.
+        text: The words of the answer, or the block that ends in it; None if the entry has none.
+        start: Where they begin in the reply; None if that is not known.
         reasoning: The reasons given with it.
         core: The words by which the same entry is found in what was judged.
         truth: The answer is a truth value of JSON.

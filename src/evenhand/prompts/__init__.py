@@ -92,7 +92,7 @@ FENCE_WORDS = "tags that end in"
 """By which the code of a prompt's tags is found; what is said behind them must not hold these words."""
 
 Subject = Literal["response", "pair", "candidates", "sheet"]
-"""What a prompt is about: one response, two, several of which one is the best, or one response and many questions."""
+"""What a prompt is about: one response, two, the best of several, or one response and many questions."""
 
 FirstStage = Literal["assessment", "one_step", "verdict", "sheet"]
 
@@ -132,7 +132,7 @@ _NAMED = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLD
 
 @cache
 def prompt_sources() -> bytes:
-    """The texts of all our prompts, one after the other, as they stand in JSON."""
+    """Return the texts of all our prompts, one after the other, as they stand in JSON."""
     held = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
     return to_json("".join(file.read_text(encoding="utf-8") for file in held if file.name.endswith(".md")))
 
@@ -186,7 +186,7 @@ _SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
 
 @cache
 def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
-    """The template of a stage.
+    """Return the template of a stage.
 
     Raises:
         InvalidPromptError: If there is no such stage, or the file's placeholders are not the stage's.
@@ -223,7 +223,7 @@ def _beginning(name: PromptName, behind: Behind, values: tuple[Hashable, ...]) -
 
 
 def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()) -> str:
-    """The text of a prompt, filled with those of the values that it takes."""
+    """Return the text of a prompt, filled with those of the values that it takes."""
     prompt = load_prompt(name, behind)
     beginning = _beginning(name, behind, tuple([values[placeholder] for placeholder in prompt.common]))
     return (beginning + prompt.rest.render({placeholder: values[placeholder] for placeholder in prompt.own})).rstrip()
@@ -231,18 +231,18 @@ def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()
 
 @cache
 def describes_options(prompt: str) -> bool:
-    """Whether a prompt of ours, by its name, or a user's own text lists the options."""
+    """Return whether a prompt of ours, by its name, or a user's own text lists the options."""
     named = PLACEHOLDERS[prompt] if prompt in PLACEHOLDERS else _placeholders_in(own_template(prompt))
     return "options" in named
 
 
 def length_shared(prompt: str, nonce: str) -> int:
-    """How many characters at the beginning of a prompt other rows may share: the line with the first tag is not."""
+    """Return the number of first characters that other rows may share, up to the line of the first tag."""
     return prompt.rfind("\n", 0, max(0, prompt.find(f"-{nonce}>"))) + 1
 
 
 def is_prompt_name(prompt: str) -> bool:
-    """Whether a prompt is one of ours, and no text of the user's own."""
+    """Return whether a prompt is one of ours, and no text of the user's own."""
     return prompt in get_args(PromptName)
 
 
@@ -259,7 +259,7 @@ _AUTOCHECKLIST: Mapping[str, str] = {
 
 @cache
 def own_template(text: str) -> str:
-    """A user's own prompt as a template: one in the form of autochecklist is translated, any other stays as it is.
+    """Return a user's own prompt as a template; translate autochecklist's form, leave any other unchanged.
 
     Such a prompt names ``{target}``, which is judged, and may name ``{input}`` and ``{history}``, which are contexts
     of these names, ``{question}`` and ``{checklist}``; ``{{`` and ``}}`` are braces.
@@ -302,7 +302,7 @@ class _Contexts(str):
 
     @classmethod
     def of(cls, text: str, parts: Mapping[str, str] | None) -> _Contexts:
-        """The text, and its parts; None for whatever is named."""
+        """Return the text, and its parts; None for any placeholder."""
         made = cls(text)
         made.parts = parts
         return made
@@ -374,7 +374,7 @@ _SHARED_PARTS = {"context": "_context.md", "options": "_options.md", "items": "_
 
 
 def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Mapping[str, object]) -> str:
-    """A user's own prompt, filled in one pass.
+    """Return a user's own prompt, filled in one pass.
 
     The responses and every context stand between tags, as in our prompts; what follows the text says in which form to
     reply, so that the reply can be read.
@@ -397,7 +397,7 @@ def _part(name: str, values: Mapping[str, object]) -> str:
 
 
 def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
-    """Eight hexadecimal digits for the tags around these data, which the data do not contain, however written.
+    """Return eight hexadecimal digits for the tags around these data, which the data do not contain in any form.
 
     They are the same in every run with this seed, so that a journaled reply is found again. Who knows seed and data can
     compute them, and could try data until they hold their own digits in capitals, in other forms of Unicode or with
@@ -453,13 +453,13 @@ _CONTEXT_NAME = re.compile(r"Context, ([^\n]*):\n\Z")
 
 
 def shown_texts(prompt: str) -> ShownTexts | None:
-    """What was shown in a prompt that was sent, read out of its tags: the data cannot hold their nonce.
+    """Read the texts in a sent prompt out of its tags: the data cannot hold their nonce.
 
     Args:
         prompt: The first message of a stage that shows what is judged.
 
     Returns:
-        The texts as they were shown; None where the prompt has no such tags.
+        The texts as they were shown; None if the prompt has no such tags.
     """
     nonce = _nonce_of(prompt)
     if nonce is None:

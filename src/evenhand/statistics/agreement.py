@@ -66,7 +66,7 @@ _NO_ERROR = 1e-10
 """A standard error below this is rounding."""
 
 _FEWEST_CLUSTERS = 3
-"""So many clusters, or fewer, leave an interval on Fisher's scale open: its variance there is 1 / (n - 3)."""
+"""The largest number of clusters that leaves an interval on Fisher's scale open: its variance there is 1 / (n - 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ class Agreement:
 
     @property
     def standard_error(self) -> float | None:
-        """Of the estimate; None where the sample says nothing about it."""
+        """The standard error of the estimate; None if the sample does not determine it."""
         return self.interval.standard_error
 
 
 def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Agreement:
-    """The share of agreeing pairs of ratings of a unit, averaged over the units with two ratings or more.
+    """Compute the share of agreeing pairs of ratings of a unit, averaged over the units with two ratings or more.
 
     Not corrected for chance; range 0 to 1. The interval is that of `mean_intervals`.
 
@@ -147,7 +147,7 @@ def cohen_kappa(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Agreement:
-    r"""Cohen's kappa of two judges.
+    r"""Compute Cohen's kappa of two judges.
 
     :math:`D_o = \frac1n\sum_i \delta(a_i, b_i)`, :math:`D_e = \sum_{kl} p_k q_l \delta_{kl}` with p and q the
     shares of the categories of either judge; :math:`\delta_{kl}` is 1 for two categories, or :math:`|k - l|`
@@ -204,7 +204,7 @@ def krippendorff_alpha(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Agreement:
-    r"""Krippendorff's alpha of any number of judges, with missing ratings.
+    r"""Compute Krippendorff's alpha of any number of judges, with missing ratings.
 
     :math:`D_o = \frac1N\sum_u \frac{1}{m_u - 1}\sum_{i \ne j}\delta(r_{ui}, r_{uj})` over the units with
     :math:`m_u \ge 2` ratings, :math:`D_e = \frac{1}{N(N-1)}\sum_{kl} n_k n_l \delta_{kl}`, N the number of those
@@ -268,7 +268,7 @@ def _coefficient(
     resamples: int,
     seed: int,
 ) -> tuple[float, Interval, float, float]:
-    """The coefficient of units, its interval, and the disagreement observed and expected.
+    """Compute the coefficient of units, its interval, and the disagreement observed and expected.
 
     Args:
         name: In an error.
@@ -296,7 +296,7 @@ def _coefficient(
 
 
 def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
-    """Every rating's place in the scale, -1 for a missing one."""
+    """Return every rating's place in the scale, -1 for a missing one."""
     present = ~np.isnan(table)
     scale = np.unique(table[present]) if categories is None else np.asarray(categories, dtype=float)
     indices = np.full(table.shape, -1, dtype=np.int64)
@@ -312,7 +312,7 @@ def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[Int
 def _pairable(
     ratings: ArrayLike, categories: Sequence[float] | None, name: str
 ) -> tuple[FloatArray, tuple[float, ...], BoolArray]:
-    """How often each category occurs in each unit with two ratings or more, the scale, and which units these are."""
+    """Count each category in each unit with two ratings or more; return the counts, scale and units."""
     table = np.asarray(ratings, dtype=float)
     indices, scale = _indexed(table, categories)
     enough = (indices >= 0).sum(axis=1) >= 2
@@ -323,7 +323,7 @@ def _pairable(
 
 
 def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> tuple[tuple[int, ...], ...]:
-    """How often each category of the truth was judged to be each category.
+    """Compute how often each category of the truth was judged to be each category.
 
     Rows are the truth, columns the judgements, both 0 … ``n_categories`` - 1 and then one more for the missing ones, so
     that the cells add up to the number of units and nothing is dropped. Without that last row and column it is
@@ -345,7 +345,7 @@ def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> 
 
 
 def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level: Level = 0.95) -> Interval:
-    """The share of judgements that equal the truth, or differ from it by at most ``within``.
+    """Compute the share of judgements that equal the truth, or differ from it by at most ``within``.
 
     With ``within=1`` on the levels of an ordinal scale it is the adjacent accuracy: right, or one level off. Range 0 to
     1, not corrected for chance. The interval is that of `mean_intervals`.
@@ -385,7 +385,7 @@ class ValueErrors:
 def value_errors(
     truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> ValueErrors:
-    r"""Root mean square error, mean absolute error and bias of values on one scale, in its units.
+    r"""Compute root mean square error, mean absolute error and bias of values on one scale, in its units.
 
     :math:`\sqrt{\overline{(x - t)^2}}`, :math:`\overline{|x - t|}` and :math:`\overline{x - t}` over the units that
     have both a value judged x and a true value t. Intervals as in `mean_intervals`: with values from a to b and the
@@ -418,7 +418,7 @@ def value_errors(
 
 
 def root_of(interval: Interval) -> Interval:
-    """The interval of the square root of a quantity that is not negative."""
+    """Compute the interval of the square root of a quantity that is not negative."""
     estimate, low, high = (math.sqrt(max(number, 0.0)) for number in (interval.estimate, interval.low, interval.high))
     error = interval.standard_error
     error = None if error is None or estimate == 0 else error / (2 * estimate)
@@ -432,7 +432,7 @@ def _paired(truth: ArrayLike, judged: ArrayLike) -> FloatArray:
 def _complete(
     truth: ArrayLike, judged: ArrayLike, name: str, level: Level
 ) -> tuple[FloatArray, FloatArray, IntervalLevel]:
-    """The truths and judgements of the units that have both, and the level over these."""
+    """Return the truths and judgements of the units that have both, and the level over these."""
     pair = _paired(truth, judged)
     both = ~np.isnan(pair).any(axis=0)
     if not both.any():
@@ -455,7 +455,7 @@ class OptionRates:
         num_judged: Rows that were judged so, with a truth.
         precision: Of the rows judged so, the share whose truth it is; None without such a row.
         recall: Of the rows whose truth it is, the share judged so; None without such a row.
-        f1: The harmonic mean of both, 2 · hits / (num_true + num_judged); None where the option occurs in neither.
+        f1: The harmonic mean of both, 2 · hits / (num_true + num_judged); None if the option occurs in neither.
     """
 
     num_true: int
@@ -468,7 +468,7 @@ class OptionRates:
 def option_rates(
     truth: ArrayLike, judged: ArrayLike, n_categories: int, *, level: Level = 0.95
 ) -> tuple[OptionRates, ...]:
-    """Precision, recall and F1 of every category, one against the rest, each a ratio of sums with its interval.
+    """Compute precision, recall and F1 of every category against the rest, each a ratio of sums with its interval.
 
     Args:
         truth: (n_rows,) categories 0 … ``n_categories`` - 1, NaN for missing.
@@ -499,7 +499,7 @@ def option_rates(
 def balanced_accuracy(
     truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
 ) -> Interval:
-    """The mean recall of the categories that the truth has, each of which counts the same.
+    """Compute the mean recall of the categories that the truth has, each of which counts the same.
 
     Range 0 to 1; a judge that always says the same has 1 / (number of categories). The interval is a Bayesian bootstrap
     over the clusters with an unseen row that is wrong, or right, in one of the categories.
@@ -536,7 +536,7 @@ def balanced_accuracy(
 
 @dataclass(frozen=True, slots=True)
 class Correlations:
-    """How judged values go with true ones; None where that is undefined.
+    """Correlations of judged values with true ones; None if undefined.
 
     Attributes:
         pearson: The product-moment correlation.
@@ -556,7 +556,7 @@ class Correlations:
 
 
 def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) -> Correlations:
-    r"""Pearson, Spearman, Kendall's tau-b and pair accuracy over all rows.
+    r"""Compute Pearson, Spearman, Kendall's tau-b and pair accuracy over all rows.
 
     With :math:`s_{ij} = \mathrm{sign}(x_i - x_j)` of the judged values and :math:`t_{ij}` of the true ones,
 
@@ -601,7 +601,7 @@ def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) ->
 def correlations_within(
     truth: ArrayLike, judged: ArrayLike, groups: Sequence[Hashable], *, level: Level = 0.95
 ) -> Correlations:
-    """The same within groups of rows: correlations averaged over the groups, pairs counted within them.
+    """Return the same within groups of rows: correlations averaged over the groups, pairs counted within them.
 
     A group counts for the correlations if truth and judgement both vary in it (of two such rows every correlation is 1
     or -1), and for the pairs with those that the truth orders. Intervals are over the groups; groups that share a
@@ -645,7 +645,7 @@ def correlations_within(
 
 
 def _connected(group: IntArray, cluster: IntArray) -> list[int]:
-    """A number for each group, the same for those that share a cluster."""
+    """Return a number for each group, the same for those that share a cluster."""
     size = int(group.max()) + 1
     nodes = size + int(cluster.max()) + 1
     graph = sparse.coo_array((np.ones(len(group)), (group, size + cluster)), shape=(nodes, nodes))
@@ -654,7 +654,7 @@ def _connected(group: IntArray, cluster: IntArray) -> list[int]:
 
 
 def _pair_sums(truth: FloatArray, judged: FloatArray) -> FloatArray:
-    """Per row the sums over all rows of s·t, t² and s², s and t the signs of the differences: (n, 3)."""
+    """Return per row the sums over all rows of s·t, t² and s², s and t the signs of the differences: (n, 3)."""
     few, other = sorted((truth, judged), key=lambda values: len(np.unique(values)))
     concordance = np.zeros(len(truth))
     for value in np.unique(few):
@@ -673,13 +673,13 @@ _Sum = tuple[float, FloatArray]
 
 
 def _moments(first: FloatArray, second: FloatArray) -> tuple[_Sum, list[tuple[_Sum, float]]]:
-    """Numerator and denominators of Pearson's correlation."""
+    """Return the numerator and denominators of Pearson's correlation."""
     u, v = first - first.mean(), second - second.mean()
     return (float(u @ v), u * v), [((float(u @ u), u**2), 0.5), ((float(v @ v), v**2), 0.5)]
 
 
 def _moments_of_ranks(first: FloatArray, second: FloatArray) -> tuple[_Sum, list[tuple[_Sum, float]]]:
-    """The same of the ranks; a row's weight moves the ranks of the others too."""
+    """Return the same of the ranks; a row's weight moves the ranks of the others too."""
     n = len(first)
     (product, both), [((squares_u, of_u), power), ((squares_v, of_v), _)] = _moments(
         *(stats.rankdata(values) / n for values in (first, second))
@@ -691,7 +691,7 @@ def _moments_of_ranks(first: FloatArray, second: FloatArray) -> tuple[_Sum, list
 
 
 def _above(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Per row the sum of the weights of the rows with a greater value, and of half of those with the same."""
+    """Return per row the weight of the rows with a greater value, and half the weight of those with the same."""
     _, place = np.unique(values, return_inverse=True)
     totals = np.bincount(place, weights=weights)
     greater = totals[::-1].cumsum()[::-1] - totals
@@ -699,7 +699,7 @@ def _above(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _fisher_interval(numerator: _Sum, denominators: Sequence[tuple[_Sum, float]], level: IntervalLevel) -> Interval:
-    """A sum divided by powers of others, with Student's interval on Fisher's scale.
+    """Return a sum divided by powers of others, with Student's interval on Fisher's scale.
 
     What a perfect order of k clusters leaves open: an unseen one would turn two in its share of the pairs.
     """
@@ -743,7 +743,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Whether what is said with 80 % confidence comes true 80 % of the time.
+    """Whether verdicts with 80 % confidence are right 80 % of the time.
 
     Attributes:
         expected_calibration_error: Of the sample, which is never below the truth on average: with n rows in K bins that
@@ -768,7 +768,7 @@ class Calibration:
 
 
 def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, level: Level = 0.95) -> Calibration:
-    r"""The Brier score, and the expected calibration error over bins with the diagram behind it.
+    r"""Compute the Brier score, and the expected calibration error over bins with the diagram behind it.
 
     :math:`ECE = \sum_k \frac{n_k}{n}|\bar f_k - \bar o_k|` over bins of equal width on [0, 1]; 0 is calibrated. It is
     that of these bins: miscalibration that cancels within a bin is not seen. The Brier score needs no bins.
@@ -829,7 +829,7 @@ class AnnotatorComparison:
         num_instances: Instances that the annotator and another one labelled; n below.
         advantage: The share of them on which the judge is at least as near as the annotator; ρ of the annotator.
         lead: The mean of (the judge is at least as near) - (the annotator is), each 0 or 1; None without instances.
-        p_value: Of the null hypothesis that this is -ε or less; None where there is no test.
+        p_value: Of the null hypothesis that this is -ε or less; None if there is no test.
         adjusted_p_value: After Benjamini and Yekutieli over the annotators.
         outdone: Whether the null hypothesis is rejected.
     """
@@ -848,7 +848,7 @@ class AlternativeAnnotator:
 
     Attributes:
         annotators: One comparison per annotator.
-        winning_rate: The share of the tested annotators that the judge outdoes, ω; None where none was tested.
+        winning_rate: The share of the tested annotators that the judge outdoes, ω; None if none was tested.
         advantage: The mean over the annotators with instances of their ρ, the average advantage probability.
         epsilon: What the judge is given in advance.
         alpha: The false discovery rate.
@@ -864,15 +864,15 @@ class AlternativeAnnotator:
 def leave_one_out_alignment(
     judge: Sequence[Any], people: Sequence[Sequence[Any]], scoring: Literal["exact", "rmse"] | Similarity
 ) -> tuple[FloatArray, FloatArray]:
-    r"""How near the judge, and each annotator, is to the other annotators.
+    r"""Compute how near the judge, and each annotator, is to the other annotators.
 
     With :math:`H_{i,-j}` the labels of the annotators of instance i but j, the alignment of a label x is
     ``exact``: the share of :math:`H_{i,-j}` that equals x; ``rmse``:
     :math:`-\sqrt{\mathrm{mean}_{h \in H_{i,-j}} (x - h)^2}`; or the mean of a similarity, ``similarity(x, h)``.
 
     Args:
-        judge: One label per instance, None where there is none.
-        people: For each annotator one label per instance, None where there is none.
+        judge: One label per instance, None if there is none.
+        people: For each annotator one label per instance, None if there is none.
         scoring: ``exact``, ``rmse`` for numbers, or a function of two labels that grows with their likeness.
 
     Returns:
@@ -972,7 +972,7 @@ def alternative_annotator(
 
 
 def _p_value(differences: FloatArray, clusters: IntArray, epsilon: float) -> float | None:
-    """The p-value of mean(differences) >= epsilon; None where there is no test."""
+    """Compute the p-value of mean(differences) >= epsilon; None if there is no test."""
     labels = np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max(initial=-1)) + 1
     if number < FEWEST_INSTANCES:

@@ -89,7 +89,7 @@ class ConfidenceSequence:
 
     @classmethod
     def of(cls, scores: ArrayLike, shares: ArrayLike | None = None) -> Self:
-        """The scores, and for each the share of a full stake that it takes, in (0, 1]; by default all.
+        """Return the scores, and for each the share of a full stake that it takes, in (0, 1]; by default all.
 
         Of the mean of a cluster, its size as a share of the largest: then the mean that is estimated is that over rows.
         """
@@ -105,7 +105,7 @@ class ConfidenceSequence:
         return cls(len(values), mean, counts)
 
     def log_capital(self, mean: float, *, above: bool) -> float:
-        """The logarithm of what the gambler has who thinks that the mean is above this one, or below it."""
+        """Compute the log capital of the gambler who thinks that the mean is above this one, or below it."""
         gains = _STEPS / mean - 1 if above else (1 - _STEPS) / (1 - mean) - 1
         total = np.zeros(len(STAKES))
         for share, counts in self.counts.items():
@@ -114,15 +114,15 @@ class ConfidenceSequence:
         return float(logsumexp(total + LOG_PRIOR))
 
     def log_e_value(self, mean: float = 0.5) -> float:
-        """Log K(mean): the evidence against this mean, at any time."""
+        """Return log K(mean): the evidence against this mean, at any time."""
         return hedged(self.log_capital(mean, above=True), self.log_capital(mean, above=False))
 
     def p_value(self, mean: float = 0.5) -> float:
-        """1 / K(mean), at most 1: two-sided, and valid at any time."""
+        """Return 1 / K(mean), at most 1: two-sided, and valid at any time."""
         return p_value_of(self.log_e_value(mean))
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence sequence now: all means that the bets leave open; 0 and 1 before the first score."""
+        """Compute the confidence sequence now: all means that the bets leave open; 0 and 1 before the first score."""
         enough = -float(np.log1p(-level))
 
         def excess(mean: float) -> float:
@@ -136,12 +136,12 @@ class ConfidenceSequence:
 
 
 def hedged(above: float, below: float) -> float:
-    """The logarithm of the mean of two capitals, from their logarithms."""
+    """Compute the logarithm of the mean of two capitals, from their logarithms."""
     return float(np.logaddexp(above, below) - np.log(2))
 
 
 def p_value_of(log_e_value: float) -> float:
-    """The p-value of an e-value: its inverse, at most 1.
+    """Compute the p-value of an e-value: its inverse, at most 1.
 
     >>> round(p_value_of(float(np.log(40))), 3), p_value_of(-3.0)
     (0.025, 1.0)

@@ -64,7 +64,7 @@ class PositionBias:
 
 
 def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias:
-    r"""Consistency of a judge that saw pairs in both orders, and the place that gains where it is not consistent.
+    r"""Compute the consistency of a judge that saw pairs in both orders, and its preferred position elsewhere.
 
     A pair is consistent if both orders name the same response, or both a tie. Otherwise some place gained: the first
     (primacy: first and first, or first and tie) or the second (recency). With p and r such pairs of n, Shi et al.
@@ -157,7 +157,7 @@ class OptionFlips:
 
 
 def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) -> tuple[OptionFlips, ...]:
-    r"""The flip rate of every option of a criterion.
+    r"""Compute the flip rate of every option of a criterion.
 
     With :math:`c_{ik}` of the :math:`m_i` scored orders of instance i selecting option k:
     :math:`\#\{i: 0 < c_{ik} < m_i\} / \#\{i: c_{ik} > 0\}` over the instances with :math:`m_i \ge 2`, in [0, 1], 0 if
@@ -215,7 +215,7 @@ class RepetitionStability:
 
 
 def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> RepetitionStability:
-    r"""How often the same prompt brings the same verdict.
+    r"""Compute how often the same prompt brings the same verdict.
 
     Prompt i has :math:`m_i` scored draws, :math:`n_{ik}` of them option k. Pair agreement: the mean of
     :math:`\sum_k n_{ik}(n_{ik} - 1) / (m_i (m_i - 1))`, an unbiased estimate of the chance that two draws agree,
@@ -264,7 +264,7 @@ def repetition_stability(selections: ArrayLike, *, level: Level = 0.95) -> Repet
 
 
 def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
-    r"""The greatest probability of other answers that equal draws are still compatible with: :math:`1 - (1-l)^{1/k}`.
+    r"""Compute the greatest probability of other answers compatible with equal draws: :math:`1 - (1-l)^{1/k}`.
 
     If the other answers together have a greater probability, k independent draws are all equal with a probability
     below 1 - l. It is the one-sided Clopper–Pearson limit of 0 in k.
@@ -288,7 +288,7 @@ def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
 def within_row_deviation(
     variances: ArrayLike, counts: ArrayLike, *, width: float = 1.0, level: Level = 0.95
 ) -> Interval | None:
-    r"""The standard deviation of one draw about what draws of its prompt are on average: :math:`\sqrt{\overline{s^2}}`.
+    r"""Compute the standard deviation of one draw about the mean of its prompt: :math:`\sqrt{\overline{s^2}}`.
 
     Of :math:`m_c` values drawn for prompt c the sample variance :math:`s_c^2`, with :math:`m_c - 1` in its denominator,
     has the variance of a draw for its expectation, however few draws there are; so does the mean over prompts. The mean
@@ -301,7 +301,7 @@ def within_row_deviation(
         level: Of the interval, the root of that of `ratio_intervals`; an `IntervalLevel` brings the rows' clusters.
 
     Returns:
-        The deviation; None where nothing was drawn twice.
+        The deviation; None if nothing was drawn twice.
 
     Source: Bland and Altman (1996), BMJ 313:744, "Measurement error": the within-subject standard deviation.
 

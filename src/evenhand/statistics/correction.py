@@ -113,7 +113,7 @@ def corrected_mean(
     bounds: tuple[float, float] = (0.0, 1.0),
     level: Level = 0.95,
 ) -> Correction:
-    """The mean that people would give, from a judge of all rows and labels of some.
+    """Compute the mean that people would give, from a judge of all rows and labels of some.
 
     Of two columns, the first system's mean less the second's, paired over rows, with strata of their own. A row may be
     labelled for both systems or for one.
@@ -230,7 +230,7 @@ class _Data:
         return found or Missing("no row is labelled")
 
     def merged(self, system: int) -> tuple[IntArray, tuple[str, ...]]:
-        """Strata from the lowest score to the highest, the unscored first, thin ones joined with a neighbour.
+        """Return strata from the lowest score to the highest, the unscored first, thin ones joined with a neighbour.
 
         A stratum without labels is not joined, unless rows were drawn at random: nothing is known of it.
         """
@@ -257,7 +257,7 @@ class _Data:
         return groups[codes], tuple(notes)
 
     def post_stratified(self, strata: Sequence[IntArray]) -> Interval:
-        r"""The corrected mean, or the difference of two, with its limits.
+        r"""Return the corrected mean, or the difference of two, with its limits.
 
         A row enters the frequency of its stratum and, if it is labelled, the mean of its stratum. To each stratum
         labels that were not seen are added at either bound (`TWO_VALUES`, `MORE_VALUES`); in a stratum without a label
@@ -289,7 +289,7 @@ class _Data:
     def _moments(
         self, strata: Sequence[IntArray], labels: IntArray, towards: int, *, two_values: bool
     ) -> tuple[float, float]:
-        """The mean and its variance, labels from 0 to 1, for the limit of one side; for the estimate of side 0."""
+        """Compute the mean and its variance, labels from 0 to 1, for one side's limit; side 0 is the estimate."""
         low, high = self.bounds
         mean, influences, unseen = 0.0, np.zeros(len(labels)), []
         for system, codes in enumerate(strata):
@@ -317,7 +317,7 @@ class _Data:
         return mean, float(variance)
 
     def _unit(self, codes: IntArray, weights: FloatArray, labels: IntArray) -> FloatArray:
-        """The weight of one label that was not seen in each stratum, 0 where none was seen.
+        """Compute the weight of one label that was not seen in each stratum, 0 where none was seen.
 
         Of a cluster the size-biased mean of those seen. Of a row the greatest: where rows stand for different numbers
         of others, those that are missing may be the ones that stand for many.
@@ -338,7 +338,7 @@ class _Data:
 
 
 def labels_saved(labels: Interval, corrected: Interval, num_labelled: int) -> float:
-    """How many more labels would make the interval of the labels alone as narrow as the corrected one.
+    """Return how many more labels would make the interval of the labels alone as narrow as the corrected one.
 
     The width of an interval goes with 1/√n: n · ((width of the labels alone / width of the corrected)² - 1).
     """
@@ -347,14 +347,14 @@ def labels_saved(labels: Interval, corrected: Interval, num_labelled: int) -> fl
 
 
 def _worth(data: _Data, strata: IntArray, saved: float, *, joined: bool) -> Worth | None:
-    r"""What the labels show of the judge's worth: that it is worth some, or less than a tenth of them, or neither.
+    r"""Return what the labels show of the judge's worth: some labels, less than a tenth of them, or neither.
 
     It is worth some where a score test, over clusters, rejects that people score all strata alike: only then is the
     variance of the corrected score that of the labels alone. It is worth nothing where no strata were joined, and the
     upper limit of the logarithm of (1 + labels saved / n) is below log(1.1): Student's on the scale of the root, whose
     standard error is about :math:`1/\sqrt n`, where strata are alike too.
 
-    Simulated (18 judges, 30 to 300 labels, 200 data sets each): of judges that say yes at random "more" is said in
+    Simulated (18 judges, 30 to 300 labels, 200 data sets each): for judges that say yes at random "more" results in
     1 to 9 %; of judges that are right in 99 % "nothing" never.
     """
     weights, labels, size = data.weights[:, 0], data.level.labels(len(strata)), int(strata.max()) + 1
@@ -374,7 +374,7 @@ def _worth(data: _Data, strata: IntArray, saved: float, *, joined: bool) -> Wort
 
 
 def _effective(values: FloatArray, weights: FloatArray) -> float:
-    """Kish's effective number of labels above the mean, or below it, where it is less."""
+    """Return Kish's effective number of labels above or below the mean, the smaller of the two."""
     apart = weights * (values - np.average(values, weights=weights))
     sides = (np.maximum(apart, 0.0), np.maximum(-apart, 0.0))
     return min(float(side.sum() ** 2 / (side**2).sum()) if side.any() else 0.0 for side in sides)
@@ -383,7 +383,7 @@ def _effective(values: FloatArray, weights: FloatArray) -> float:
 def _checked_labels(
     labels: FloatArray, support: Sequence[float] | None, bounds: tuple[float, float]
 ) -> tuple[list[float], tuple[float, float]]:
-    """The values that a label can have, and their least and greatest."""
+    """Return the values that a label can have, and their least and greatest."""
     values, given = sorted(set(support or ())), labels[~np.isnan(labels)]
     low, high = bounds = (values[0], values[-1]) if len(values) > 1 else bounds
     apart = np.abs(given[:, None] - values).min(axis=1) if values else np.clip(given, low, high) - given
@@ -396,7 +396,7 @@ def _checked_labels(
 def _weights(
     design: Design, judged: FloatArray, human: FloatArray, said: IntArray | None, probabilities: ArrayLike | None
 ) -> FloatArray:
-    """How many rows a labelled row stands for; 0 where a row is not labelled."""
+    """Return how many rows a labelled row stands for; 0 where a row is not labelled."""
     labelled = ~np.isnan(human)
     if design == "random":
         return labelled.astype(float)
@@ -427,7 +427,7 @@ def _codes(judged: FloatArray, said: IntArray | None, system: int, most: int) ->
 
 
 def ordered_strata(judged: FloatArray, said: IntArray | None, most: int) -> IntArray:
-    """Strata from 0, by the judge's score: the unscored first; more than a few values are cut at their quantiles.
+    """Number strata from 0 by the judge's score, the unscored first; cut more than a few values at quantiles.
 
     Args:
         judged: (n_rows,) scores; NaN where there is none.
@@ -481,7 +481,7 @@ _PERMUTATIONS = 9999
 
 
 def draw_p_value(strata: ArrayLike, labelled: ArrayLike, *, seed: int = 0) -> float:
-    r"""The p-value of "the labelled rows are a simple random draw" by what the judge said of them.
+    r"""Compute the p-value of "the labelled rows are a simple random draw" by what the judge said of them.
 
     The statistic is :math:`\chi^2 = \sum_h (n_h - n N_h / N)^2 / (n N_h / N)`, with :math:`n_h` labelled of the
     :math:`N_h` rows of stratum h; its distribution is that of multivariate hypergeometric draws, so that few labels and

@@ -20,7 +20,7 @@ _NO_SPREAD = 1e-12
 def item_rest_correlations(
     answers: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
 ) -> tuple[Interval | None, ...]:
-    r"""The correlation of every item with the share passed of the others, with an interval.
+    r"""Compute the correlation of every item with the share passed of the others, with an interval.
 
     .. math:: r_j = \mathrm{corr}_i\Big(x_{ij},\ \frac{\sum_{k \ne j} x_{ik}}{\#\{k \ne j: x_{ik} \text{ known}\}}\Big)
 
@@ -95,7 +95,7 @@ def effective_judges(
     resamples: int = 1000,
     seed: int = 0,
 ) -> EffectiveJudges:
-    r"""The number of independent judges whose mean varies as much as the mean of this panel.
+    r"""Compute the number of independent judges whose mean varies as much as the mean of this panel.
 
     The mean of k votes of equal variance :math:`\sigma^2` and mean correlation :math:`\rho` has the variance
     :math:`\frac{\sigma^2}{k}(1 + (k-1)\rho)`: the factor is Kish's design effect, and the panel is worth
@@ -184,14 +184,14 @@ def _has_correlation(pair: FloatArray) -> bool:
 
 
 def _moments(pair: FloatArray) -> FloatArray:
-    """Per instance the terms of the sums that a correlation is a function of; 0 where a value is missing."""
+    """Return per instance the terms of the sums in a correlation; 0 where a value is missing."""
     shared = ~np.isnan(pair).any(axis=1)
     first, second = np.where(shared, pair.T, 0.0)
     return np.stack([shared.astype(float), first, second, first**2, second**2, first * second], axis=-1)
 
 
 def _correlations(sums: FloatArray) -> FloatArray:
-    """Of sums of moments (…, 6) the correlations, (…); 0 where a value has no spread."""
+    """Compute correlations, (…), from sums of moments (…, 6); 0 where a value has no spread."""
     n, first, second, first_squared, second_squared, product = np.moveaxis(sums, -1, 0)
     variances = np.maximum(n * first_squared - first**2, 0) * np.maximum(n * second_squared - second**2, 0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -77,7 +77,7 @@ class IntervalLevel:
 
     @classmethod
     def of(cls, level: Level) -> Self:
-        """The level as it is, or a plain number for independent rows."""
+        """Return the level as it is, or a plain number for independent rows."""
         return level if isinstance(level, cls) else cls(float(level))
 
     def __float__(self) -> float:
@@ -89,7 +89,7 @@ class IntervalLevel:
         return None if self.clusters is None else len(set(self.clusters))
 
     def labels(self, n_rows: int) -> IntArray:
-        """The clusters of the rows, numbered from 0 as they occur.
+        """Return the clusters of the rows, numbered from 0 as they occur.
 
         Raises:
             InvalidInputError: If the level is for another number of rows.
@@ -104,12 +104,12 @@ class IntervalLevel:
         return np.array([numbers[cluster] for cluster in self.clusters], dtype=np.int64)
 
     def over(self, clusters: Sequence[Hashable] | None) -> Self:
-        """The same level and method for other rows, of these clusters; none where every label is another."""
+        """Return the same level and method for other rows with these clusters; no clusters if all labels differ."""
         together = clusters is not None and len(set(clusters)) < len(clusters)
         return replace(self, clusters=clusters if together else None)
 
     def only(self, rows: ArrayLike) -> Self:
-        """The level for some of the rows.
+        """Return the level for some of the rows.
 
         Args:
             rows: (n_rows,) booleans, or the indices of rows, which may repeat.
@@ -133,7 +133,7 @@ def check_level(level: float) -> None:
 
 
 def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
-    """The sum over each cluster's rows, (n_clusters, …).
+    """Compute the sum over each cluster's rows, (n_clusters, …).
 
     >>> cluster_sums([1.0, 2.0, 4.0], np.array([1, 0, 1])).tolist()
     [2.0, 5.0]
@@ -167,7 +167,7 @@ class Interval:
         resamples: Draws made; None for a method that draws none.
         seed: Of the draws; None for a method that draws none.
         standard_error: Of the estimate, by its linearisation over the clusters (Liang and Zeger, 1986) or from the
-            draws; None where a sample without spread or of one cluster says nothing about it, and where a method states
+            draws; None if a sample without spread or of one cluster says nothing about it, and where a method states
             none.
     """
 
@@ -188,14 +188,14 @@ class Interval:
         return replace(self, estimate=estimate, low=lower, high=upper, standard_error=error)
 
     def subtracted_from(self, total: float) -> Self:
-        """The interval of ``total - x``; the limits are swapped."""
+        """Compute the interval of ``total - x``; the limits are swapped."""
         return replace(self, estimate=total - self.estimate, low=total - self.high, high=total - self.low)
 
 
 def mean_intervals(
     values: ArrayLike, *, level: Level = 0.95, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> tuple[Interval | None, ...]:
-    """The mean of every column, with an interval.
+    """Compute the mean of every column, with an interval.
 
     The same as `ratio_intervals` with a denominator of 1 wherever there is a value; formula and source are there.
 
@@ -231,7 +231,7 @@ def ratio_intervals(
     on_logit_scale: bool = False,
     within: bool = True,
 ) -> tuple[Interval | None, ...]:
-    r"""The ratio sum(numerators) / sum(denominators) of every column, with an interval.
+    r"""Compute the ratio sum(numerators) / sum(denominators) of every column, with an interval.
 
     For rates whose clusters bring unequal shares: flips of the pairs judged, replies parsed of the replies received,
     wins of the contests of a prompt. Where the level is an `IntervalLevel` with clusters, rows are summed over them
@@ -335,7 +335,7 @@ def ratio_intervals(
 
 
 def _standard_errors(x: FloatArray, d: FloatArray) -> FloatArray:
-    """Of columns of ratios; NaN where there is one cluster, or no spread."""
+    """Compute the standard errors of columns of ratios; NaN if there is one cluster, or no spread."""
     k, total = np.count_nonzero(d, axis=0), d.sum(axis=0)
     estimate = x.sum(axis=0) / total
     error = np.sqrt(k / np.maximum(k - 1, 1) * ((x - estimate * d) ** 2).sum(axis=0)) / total
@@ -366,7 +366,7 @@ def _ratio_columns(numerators: ArrayLike, denominators: ArrayLike) -> tuple[Floa
 def _methods(
     asked: str, x: FloatArray, d: FloatArray, errors: FloatArray, *, bounded: bool, on_logit_scale: bool
 ) -> NDArray[np.str_]:
-    """The method of each column."""
+    """Return the method of each column."""
     if asked == "anytime" and not bounded:
         raise InvalidInputError("interval='anytime' bets on scores between two bounds, and these have none")
     if asked in {"anytime", "t"}:
@@ -390,7 +390,7 @@ Limits = tuple[FloatArray, FloatArray]
 
 
 def _beta(x: FloatArray, d: FloatArray, near: FloatArray, quantile: FloatArray) -> Limits:
-    """Quantiles of the Beta distributions of `ratio_intervals`, at the tail of a quantile of the normal distribution.
+    """Compute quantiles of the Beta distributions of `ratio_intervals`, at the tail of a normal quantile.
 
     Args:
         x: (k, columns), from 0 to ``d``.
@@ -413,7 +413,7 @@ def _beta(x: FloatArray, d: FloatArray, near: FloatArray, quantile: FloatArray) 
 
 
 def bets_on(x: FloatArray, d: FloatArray) -> ConfidenceSequence:
-    """The clusters of one column of ratios between 0 and 1, as what is bet on.
+    """Return the clusters of one column of ratios between 0 and 1, as what is bet on.
 
     The largest cluster takes a whole stake, and one whole contest does. A stake may not depend on results: where a
     contest counts by its grade, so does the weight of a cluster.
@@ -423,7 +423,7 @@ def bets_on(x: FloatArray, d: FloatArray) -> ConfidenceSequence:
 
 
 def _limits(method: str, x: FloatArray, d: FloatArray, level: float) -> Limits:
-    """Lower and upper limits of columns of ratios between 0 and 1 by one of the methods of `ratio_intervals`."""
+    """Compute lower and upper limits of columns of ratios in [0, 1] by a method of `ratio_intervals`."""
     if method == "betting":
         low, high = np.array([bets_on(*column).limits(level) for column in zip(x.T, d.T, strict=True)]).T
         return low, high
@@ -452,7 +452,7 @@ def _limits(method: str, x: FloatArray, d: FloatArray, level: float) -> Limits:
 
 
 def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) -> Iterator[IntArray]:
-    """How often every cluster is drawn when as many are drawn with replacement, ``resamples`` times.
+    """Yield how often every cluster is drawn when as many are drawn with replacement, ``resamples`` times.
 
     A statistic that is a function of sums over clusters is resampled by one matrix product a block:
     ``weights @ sums_of_clusters``. The draws depend on the sizes and the seed only, not on the blocks.
@@ -477,7 +477,7 @@ def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) 
 
 
 def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:
-    """The rows of each block of draws, so that a block stays small.
+    """Yield the rows of each block of draws, so that a block stays small.
 
     >>> list(block_sizes(1_000_000, 5))
     [2, 2, 1]
@@ -501,7 +501,7 @@ def bootstrap_interval(
     resamples: int,
     seed: int,
 ) -> Interval:
-    r"""A statistic of sums over rows, with limits by the Bayesian bootstrap over the rows' clusters and an unseen one.
+    r"""Bootstrap a statistic of sums over rows: Bayesian, over the rows' clusters and an unseen one.
 
     They are quantiles of the statistic of weighted sums, the weight of each cluster being standard exponential, at the
     tail probability of Student's t for one degree of freedom less than clusters. To the lower limit a cluster that
@@ -582,7 +582,7 @@ class UnscoredBounds:
     unit: str = "rows"
 
     def subtracted_from(self, total: float) -> UnscoredBounds:
-        """Those of ``total`` less what these are of: the sides change places."""
+        """Return the bounds of ``total - x``; the sides are swapped."""
         ends = (total - self.high, total - self.low, total - self.interval_high, total - self.interval_low)
         return UnscoredBounds(*ends, self.share, self.unit)
 
@@ -595,7 +595,7 @@ def unscored_bounds(
     bounds: tuple[float, float] = (0.0, 1.0),
     unit: str = "rows",
 ) -> UnscoredBounds | None:
-    r"""The bounds that lead, where unscored votes could make the mean of the scored ones untrue; else None.
+    r"""Return the bounds that lead, where unscored votes could make the mean of the scored ones untrue; else None.
 
     Judges refuse, break off and ramble more on some responses than on others: unscored votes are not a random sample.
     With m the mean of what is scored, [L, H] its interval, and [a, b] the mean over all rows if every unscored vote had
@@ -604,7 +604,7 @@ def unscored_bounds(
     .. math:: m - a \le 0.2\,(m - L) \quad\text{and}\quad b - m \le 0.2\,(H - m).
 
     The bias is then at most 0.2 · 1.96 = 0.39 standard errors, and an interval that holds the truth in 95 % of the data
-    sets without it holds it in :math:`\Phi(1.96 - 0.39) - \Phi(-1.96 - 0.39)` = 93.2 % at the worst, whatever the
+    sets without it holds it in :math:`\Phi(1.96 - 0.39) - \Phi(-1.96 - 0.39)` = 93.2 % at the worst, for any
     unscored depend on. As a share of rows that is little: with scores around a half 4 % of 100 rows, 1.3 % of 1,000.
     Otherwise the bounds lead, with the lower limit of a and the upper one of b, which together hold the truth at least
     as often as the level says.
@@ -615,12 +615,12 @@ def unscored_bounds(
     the data sets. (In one in which it leads in a fifth of them, 84.9 % of these: that little is unscored is then no
     accident either.) Where the bounds led, they held the score of all rows always, and their brackets the truth in
     97.9 %, and in 96 % or more in every design in which they lead in half of the data sets. So what was printed held
-    the truth in 96.6 % on average and 91.5 % in the worst design; the interval of the mean, whatever was unscored, in
+    the truth in 96.6 % on average and 91.5 % in the worst design; the interval of the mean, for any unscored votes, in
     80.4 % on average, below 90 % in 30 designs, and never in 7.
 
     Args:
         score: Of what is scored.
-        limits: One a row: the least and the greatest score that it could have; None, or NaN, where the question does
+        limits: One per row: the least and the greatest score that it could have; None, or NaN, where the question does
             not apply.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
         bounds: The least and the greatest value that a score can take.
@@ -652,7 +652,7 @@ def unscored_bounds(
 
 
 def mean_leads(score: Interval | None, least: float, greatest: float, *, tolerance: float = TOLERANCE) -> bool:
-    """The rule of :func:`unscored_bounds`, for a score whose bounds are known: whether the mean leads.
+    """Return whether the mean leads by the rule of :func:`unscored_bounds`, for a score with known bounds.
 
     Args:
         score: Of what is scored.
@@ -670,7 +670,7 @@ def mean_leads(score: Interval | None, least: float, greatest: float, *, toleran
 def bounds_between(
     least: Interval | None, greatest: Interval | None, *, share: float, unit: str
 ) -> UnscoredBounds | None:
-    """The bounds from the scores if every unscored vote had been the lowest, or the highest; None without them."""
+    """Return the bounds if all unscored votes were the lowest, or the highest; None without such scores."""
     if least is None or greatest is None:
         return None
     return UnscoredBounds(least.estimate, greatest.estimate, least.low, greatest.high, share, unit)

@@ -28,7 +28,7 @@ class LengthControlled:
     """Win rates at equal length, or the reason why they are not identified.
 
     Attributes:
-        win_rates: One per system; None where there is a reason, or the system has no usable contest.
+        win_rates: One per system; None if there is a reason, or the system has no usable contest.
         length_effect: Log-odds of a win for a response longer by much (``phi``); positive: the judge likes length.
         scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
         reason: Why nothing is identified; None when it is.
@@ -47,7 +47,7 @@ class LengthControlled:
 def length_controlled_win_rates(
     contests: Contests, length_difference: ArrayLike, *, level: Level = 0.95
 ) -> LengthControlled:
-    """Win rates as they would be if both responses of every contest had the same length.
+    """Compute win rates as if both responses of every contest had the same length.
 
     ``logit P(i beats j) = lambda_i - lambda_j + phi · tanh((length_i - length_j) / s)``, fitted by maximum likelihood,
     a tie as half a win each. ``s`` is the standard deviation of the length difference within a pair of systems, pooled
@@ -110,7 +110,7 @@ _REASONS: Mapping[NotFinite, str] = {
 
 
 def _pooled_standard_deviation(used: Contests, difference: FloatArray) -> float:
-    """Within pairs of systems; 0 when no pair has two contests."""
+    """Return the pooled standard deviation within pairs of systems; 0 if no pair has two contests."""
     low, high = np.minimum(used.first, used.second), np.maximum(used.first, used.second)
     towards = np.where(used.first == low, difference, -difference)
     label, size = np.unique(low * len(used.systems) + high, return_inverse=True, return_counts=True)[1:]
@@ -173,7 +173,7 @@ def verbosity_slope(
     ties: Ties = "half",
     level: Level = 0.95,
 ) -> VerbositySlope:
-    r"""Logistic regression of winning on the logarithm of the length ratio.
+    r"""Fit a logistic regression of winning on the logarithm of the length ratio.
 
     .. math:: \mathrm{logit}\,P(a \text{ beats } b) =
               \lambda \log\frac{1 + \ell_a}{1 + \ell_b} + s_a - s_b + \beta (q_a - q_b) + \theta z
@@ -271,7 +271,7 @@ def verbosity_slope(
 
 
 def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """The columns of the systems' strengths, and the contests between systems whose strengths are finite."""
+    """Return the columns of the systems' strengths, and the contests between systems whose strengths are finite."""
     names, index = np.unique(np.asarray(systems), return_inverse=True)
     pairs: IntArray = index.reshape(np.shape(systems))
     apart = pairs[:, 0] != pairs[:, 1]

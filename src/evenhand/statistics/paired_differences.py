@@ -94,12 +94,12 @@ def paired_test(differences: ArrayLike, labels: IntArray | None = None) -> Diffe
 
 @cache
 def _all_signs(count: int) -> FloatArray:
-    """Every assignment of signs, shape (2 ** count, count)."""
+    """Return every assignment of signs, shape (2 ** count, count)."""
     return np.ones(1) - 2.0 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
 
 
 def betting_test(scores: FloatArray, counts: FloatArray) -> DifferenceTest:
-    """The test that sum(scores) / sum(counts) of clusters is one half, valid at any time; not adjusted.
+    """Return the test that sum(scores) / sum(counts) of clusters is one half, valid at any time; not adjusted.
 
     Holm's correction holds at any time too. Whenever one looks, 1 / K of a pair is at least 1 over the largest K that
     the pair ever reaches, and that one, by Ville, is a p-value; Holm's procedure needs p-values and nothing else, and
@@ -117,7 +117,7 @@ def betting_test(scores: FloatArray, counts: FloatArray) -> DifferenceTest:
 
 
 def name_of_tests(tests: Iterable[DifferenceTest | None]) -> str:
-    """What stands above paired differences: how their p-values were made.
+    """Return the heading of paired differences: the method of their p-values.
 
     >>> name_of_tests([paired_test([1, 1]), None]), name_of_tests([])
     ('sign-flip test', 'sign-flip test')
@@ -128,7 +128,7 @@ def name_of_tests(tests: Iterable[DifferenceTest | None]) -> str:
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Holm's step-down correction: adjusted p-values that control the family-wise error rate under any dependence.
+    """Adjust p-values by Holm's step-down correction; it controls the family-wise error under any dependence.
 
     With the p-values ascending, ``adjusted_(i) = max over j <= i of min(1, (n - j + 1) p_(j))``.
 
@@ -148,7 +148,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
 
 def adjusted_tests(tests: Sequence[DifferenceTest | None]) -> list[DifferenceTest | None]:
-    """The same tests, those that were made adjusted by :func:`holm` over all of them."""
+    """Return the same tests, those that were made adjusted by :func:`holm` over all of them."""
     adjusted = iter(holm([test.p_value for test in tests if test is not None]).tolist())
     return [None if test is None else replace(test, adjusted_p_value=next(adjusted)) for test in tests]
 
@@ -242,13 +242,13 @@ def paired_differences(
 
 
 def over_one_family(pairs: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
-    """The same comparisons, the p-values adjusted by Holm over all of them."""
+    """Return the same comparisons, the p-values adjusted by Holm over all of them."""
     tests = adjusted_tests([pair.test for pair in pairs])
     return tuple(replace(pair, test=test) for pair, test in zip(pairs, tests, strict=True))
 
 
 def _inferred(differences: FloatArray, labels: IntArray, level: IntervalLevel, width: float) -> _Difference:
-    """The mean with its interval, and the test by clusters that it is 0."""
+    """Compute the mean with its interval, and the test by clusters that it is 0."""
     if not len(differences):
         return None, None
     sums, counts = differences, np.ones(len(differences))

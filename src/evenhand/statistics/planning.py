@@ -95,7 +95,7 @@ def corrected_half_width(
 
 
 def fewest(enough: Callable[[int], bool], most: int = MOST_ROWS) -> int | None:
-    """Return the fewest rows, 2 or more, that are enough; None where even the most are not."""
+    """Return the fewest rows, 2 or more, that are enough; None if even the most are not."""
     low, high = 1, min(2, most)
     while high < most and not enough(high):
         low, high = high, min(2 * high, most)

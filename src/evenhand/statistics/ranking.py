@@ -32,7 +32,7 @@ class Rank:
 
     Attributes:
         system: Its name.
-        rank: 1 + the number of systems with a higher win rate, or strength; None where there is a reason.
+        rank: 1 + the number of systems with a higher win rate, or strength; None if there is a reason.
         low: Best rank that the tests leave open; None as ``rank``.
         high: Worst rank that the tests leave open; None as ``rank``.
         expected: Mean rank over the resamples, equals sharing theirs; None without a rank, or without a resample in
@@ -73,7 +73,7 @@ class _Standing:
     tolerance: float = 1e-9
 
     def ranks(self, names: Sequence[str], pairs: Sequence[PairComparison], level: float) -> list[Rank]:
-        """One per system.
+        """Return one per system.
 
         The interval goes from 1 + the number of systems that are significantly better to k - the number that are
         significantly worse, by the corrected tests: with probability ``level`` all intervals together hold the true
@@ -128,7 +128,7 @@ def _by_win_rate(contests: Contests, level: Level, resamples: int, seed: int) ->
 
 
 def _by_strength(contests: Contests, model: StrengthModel, level: Level, resamples: int, seed: int) -> _Standing:
-    """For designs that are not balanced.
+    """Rank by strength, for designs that are not balanced.
 
     A win rate over opponents that are stronger than another's says nothing of who is better: against a baseline the
     baseline's own is over all the others, and in a Swiss design every one is drawn towards one half.
@@ -150,7 +150,7 @@ def _by_strength(contests: Contests, model: StrengthModel, level: Level, resampl
 def _at_any_time(
     contests: Contests, records: Sequence[WinRate], pairs: Sequence[PairComparison], level: Level
 ) -> _Standing:
-    """By the mean rate against the others, each counting alike, at any moment of a growing sample.
+    """Rank by the mean rate against the others, with equal weights, at any moment of a growing sample.
 
     Nothing is resampled. Where not every two systems met there are no ranks: the means are over other opponents.
     """
@@ -190,7 +190,7 @@ def steps(values: FloatArray, tolerance: float = 1e-9) -> FloatArray:
 def mean_ranks(
     wins: ArrayLike, meetings: ArrayLike, *, balanced: ArrayLike | None = None, level: Level = 0.95
 ) -> tuple[Interval | None, ...]:
-    """The mean over prompts of every system's rank within the prompt, 1 the best.
+    """Compute the mean over prompts of every system's rank within the prompt, 1 the best.
 
     Equals share the mean of the ranks that they take up (mid-ranks), so that on every prompt the ranks of k systems
     sum to k(k + 1)/2. Only complete prompts count, those on which every two ranked systems met, all equally often: a
@@ -229,14 +229,14 @@ def mean_ranks(
 
 
 def _mean_ranks_of(contests: Contests, level: Level) -> tuple[Interval | None, ...]:
-    """Over the prompts, each by itself, and what the prompts belong to."""
+    """Compute the mean ranks over single prompts, and over the clusters of the prompts."""
     held = contests.by_prompt.meetings
     return mean_ranks(*held.by_system, balanced=held.balanced, level=contests.prompt_level(level))
 
 
 @dataclass(frozen=True)
 class SystemRanking:
-    """All that is said of one system.
+    """The results of one system.
 
     Attributes:
         system: Its name.
@@ -261,7 +261,7 @@ class Ranking:
     """What the contests say of the systems.
 
     Attributes:
-        systems: One a system, best rank first; systems without a rank last.
+        systems: One per system, best rank first; systems without a rank last.
         pairs: Every two systems: head to head, difference, tests.
         groups: Systems that are not distinguishable, best first.
         cycles: Circular preferences.
@@ -308,7 +308,7 @@ def rank_systems(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Ranking:
-    """Everything that the contests say of the systems.
+    """Rank the systems of contests.
 
     Win rates, pairs head to head and cycles come from ``contests``. Strengths and ties come from ``presented`` when
     it is given, together with the position advantage: an order's effect cannot be seen once the orders are collapsed.
@@ -400,7 +400,7 @@ def rank_systems(
 def _without_estimates_of_models(
     model: StrengthModel, controlled: LengthControlled | None
 ) -> tuple[StrengthModel, LengthControlled | None]:
-    """The models without their estimates: an interval that does not hold is not one."""
+    """Return the models without their estimates: an interval that does not hold is not one."""
     unknown = Parameter(None, AT_ANY_TIME)
     strengths = tuple(Strength(strength.system, None, AT_ANY_TIME) for strength in model.strengths)
     model = replace(model, strengths=strengths, tie=unknown, position_log_odds=unknown, position_probability=unknown)

@@ -89,7 +89,7 @@ class LogitOutcomes:
         return cls(features_of(design, ties=ties), counts, np.zeros(shape[1]))
 
     def with_half_wins(self, strengths: int) -> LogitOutcomes:
-        """The same and, for every two that met, a part of a contest that both won half of, shown in no order.
+        """Return the same and, for every two that met, a part of a contest that both won half of, shown in no order.
 
         The parts add up to one contest a strength and are shared out in proportion to the contests held. With them the
         strengths of all systems that a chain of contests connects are finite, whoever won everything: of two systems, n
@@ -115,7 +115,7 @@ class LogitOutcomes:
 
 
 def features_of(design: FloatArray, *, ties: bool) -> FloatArray:
-    """Shape (u, o, p): the derivatives of the utilities of the outcomes, of linear predictors with this design."""
+    """Return the derivatives of the outcomes' utilities for linear predictors with this design: shape (u, o, p)."""
     if not ties:
         return np.stack([design / 2, -design / 2], axis=1)
     column, none = np.ones((len(design), 1)), np.zeros((len(design), 1))
@@ -124,7 +124,7 @@ def features_of(design: FloatArray, *, ties: bool) -> FloatArray:
 
 
 def _around(features: FloatArray, parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Logarithms of the probabilities of the outcomes, the probabilities, and the features less their mean."""
+    """Return logarithms of the probabilities of the outcomes, the probabilities, and the features less their mean."""
     utilities = features @ parameters
     logs = utilities - logsumexp(utilities, axis=1, keepdims=True)
     shares = np.exp(logs)
@@ -158,7 +158,7 @@ class LogitFit:
         at: float | None = None,
         quantile: float | None = None,
     ) -> Interval:
-        """A function of the parameters with its interval ``f ± t(G-1) · sqrt(slopeᵀ V slope)``, limits transformed.
+        """Return a function of the parameters with interval ``f ± t(G-1) · sqrt(slopeᵀ V slope)``, limits transformed.
 
         The limits are infinite (before the transformation) with one cluster, or without any spread between clusters.
 
@@ -178,7 +178,7 @@ class LogitFit:
         return Interval(estimate, low, high, level, "cluster_sandwich_t", self.clusters)
 
     def error(self, slope: FloatArray) -> float:
-        """The standard error of a linear function of the parameters; infinite where the data say nothing about it."""
+        """Compute the standard error of a linear function of the parameters; infinite if it is not identified."""
         variance = 0.0 if self.covariance is None else float(slope @ self.covariance @ slope)
         of_contests = float(slope @ np.linalg.solve(self.information, slope))
         return variance**0.5 if variance > _NO_VARIANCE * of_contests else np.inf
@@ -309,7 +309,7 @@ class StrengthModel:
         return basis @ self.fit.parameters[: basis.shape[1]] if self.fit else np.empty(0)
 
     def difference(self, first: int, second: int, *, adaptive: bool = False) -> tuple[Interval, float] | None:
-        r"""How far one system stands above another, with its interval and the p-value of no difference.
+        r"""Return how far one system stands above another, with its interval and the p-value of no difference.
 
         Both are Wald's, with Student's t for one degree of freedom less than clusters. Where the results of one round
         decide who meets in the next, who leads by luck never meets those at the bottom, and the luck of the first round
@@ -322,7 +322,7 @@ class StrengthModel:
             adaptive: Whether results decided who met.
 
         Returns:
-            None where one of them is not placed.
+            None if one of them is not placed.
         """
         if self.fit is None or not {first, second} <= set(self.placed):
             return None
@@ -336,7 +336,7 @@ class StrengthModel:
         return found, float(stats.f.sf(ratio**2 / contrasts, contrasts, freedom) if adaptive else alone)
 
     def draws(self, number: int, seed: int) -> FloatArray:
-        """Shape (number, placed): strengths drawn around the estimates, for what ranks are expected."""
+        """Draw strengths around the estimates, for the expected ranks: shape (number, placed)."""
         basis = strength_basis(len(self.placed))
         if self.fit is None or self.fit.covariance is None:
             return np.empty((0, len(self.placed)))
@@ -372,7 +372,7 @@ def fit_strengths(
     level: Level = 0.95,
     place_all: bool = False,
 ) -> StrengthModel:
-    """Strengths by maximum likelihood, with Wald intervals over clusters.
+    """Estimate strengths by maximum likelihood, with Wald intervals over clusters.
 
     A system that won or lost every contest has no finite strength, and more generally strengths are finite only within
     a set of systems in which a chain of wins and ties leads from each to each (Ford's condition): the largest such set
@@ -449,7 +449,7 @@ _NO_ORDER_EFFECT: Mapping[NotFinite, str] = {
 
 
 def _fit(core: Contests, placed: IntArray, *, ordered: bool, ties: bool, halves: bool) -> LogitFit | NotFinite:
-    """Of contests between placed systems; those of two systems in one order have one row of the design."""
+    """Fit contests between placed systems; two systems in one order have one row of the design."""
     orders, pattern = np.unique(core.first * len(core.systems) + core.second, return_inverse=True)
     opponents = np.column_stack([orders // len(core.systems), orders % len(core.systems)])
     design = strength_design(opponents, placed)
@@ -483,7 +483,7 @@ def _position(fit: LogitFit | None, column: int, reason: str | None, level: floa
 def expected_win_rates(
     fit: LogitFit, weights: FloatArray, *, ordered: bool, ties: bool, level: Level
 ) -> tuple[Interval, ...]:
-    """Of every placed system the win rate that the model expects against the others, each in both orders alike.
+    """Compute every placed system's expected win rate against the others, with both orders weighted equally.
 
     The intervals are formed on the logit scale by the delta method.
 
@@ -516,7 +516,7 @@ def expected_win_rates(
 
 
 def strengths_of_wins(wins: FloatArray) -> tuple[float | None, ...]:
-    """Bradley-Terry strengths from the wins of each against each alone, with one contest a strength added.
+    """Compute Bradley-Terry strengths from the matrix of wins alone, with one added contest per strength.
 
     Of few contests, as on one instance: what is added (see :meth:`LogitOutcomes.with_half_wins`) keeps every strength
     finite, and those of systems with equal results equal.
@@ -549,7 +549,7 @@ def strengths_of_wins(wins: FloatArray) -> tuple[float | None, ...]:
 
 
 def connected(scored: Contests) -> tuple[IntArray, dict[int, str]]:
-    """The systems with a scored contest, if a chain of contests connects them all, and why the others have no place."""
+    """Return the systems with a scored contest if contests connect them all, and why the others have no place."""
     size = len(scored.systems)
     met = np.unique(np.concatenate([scored.first, scored.second]))
     reasons = {system: NO_CONTEST for system in range(size) if system not in set(met.tolist())}
@@ -561,7 +561,7 @@ def connected(scored: Contests) -> tuple[IntArray, dict[int, str]]:
 
 
 def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
-    """The systems that have finite strengths relative to one another, and for every other system the reason why not.
+    """Return the systems with finite strengths relative to one another, and per other system the reason.
 
     They are the largest strongly connected component of the graph with an edge from each system to those that it took
     anything from (a win, or a tie). A component of one system has nothing to be compared with; if two are equally
@@ -588,7 +588,7 @@ def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
 
 
 def strength_design(opponents: IntArray, placed: IntArray) -> FloatArray:
-    """Shape (m, len(placed) - 1): ``e_first - e_second`` in an orthonormal basis of the strengths that sum to zero.
+    """Return the design (m, len(placed) - 1): ``e_first - e_second`` in a basis of strengths that sum to zero.
 
     Args:
         opponents: Shape (m, 2): the first and the second of each contest, both placed.
@@ -600,6 +600,6 @@ def strength_design(opponents: IntArray, placed: IntArray) -> FloatArray:
 
 
 def strength_basis(size: int) -> FloatArray:
-    """Shape (size, size - 1): orthonormal columns, each of which sums to zero."""
+    """Return orthonormal columns that each sum to zero: shape (size, size - 1)."""
     basis: FloatArray = helmert(size).T if size else np.empty((0, 0))
     return basis

@@ -186,7 +186,7 @@ def fields_class(
     left_out: Collection[str] = (),
     **more: object,
 ) -> "type[Artifact]":
-    """A class below ``base`` whose fields are the options of a model, with their defaults, as unitxt declares fields.
+    """Return a subclass of ``base`` with the options of a model as fields, as unitxt declares fields.
 
     Args:
         name: Of the class.
@@ -212,7 +212,7 @@ def fields_class(
 
 
 def _field_type(annotation: object) -> object:
-    """The type that unitxt understands: None is accepted by every field, texts stand for choices and paths."""
+    """Return the type that unitxt understands: None is accepted by every field, texts stand for choices and paths."""
     kinds = list(dict.fromkeys(_field_kind(kind) for kind in kinds_of(annotation) if kind not in {NoneType, Path}))
     return kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]  # noqa: UP007 - unitxt reads typing's generics
 
@@ -232,7 +232,7 @@ _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
 def with_numbers(value: object) -> object:
-    """What the brackets behind an id hold, with numbers such as 1e-5, which unitxt leaves as texts.
+    """Convert numbers such as 1e-5, which unitxt leaves as texts, in the brackets behind an id.
 
     >>> with_numbers({"temperature": "1e-5", "stop": ["2E3", "END"], "model": "gpt-1e5"})
     {'temperature': 1e-05, 'stop': [2000.0, 'END'], 'model': 'gpt-1e5'}
@@ -253,12 +253,12 @@ def _text_fields(owner: type) -> frozenset[str]:
 
 
 def field_value(owner: type, name: str, value: object) -> object:
-    """The value of a field of an artifact, with the numbers in it; a field that holds a text has none."""
+    """Return the value of a field of an artifact, with the numbers in it; a field that holds a text has none."""
     return value if name in _text_fields(owner) else with_numbers(value)
 
 
 def data_classifications_of(artifact: "Artifact") -> "tuple[str, ...] | None":
-    """The classifications of the data that an artifact may be shown, as unitxt has it; None for any.
+    """Return the classifications of the data that an artifact may be shown, as unitxt has it; None for any.
 
     What ``UNITXT_DATA_CLASSIFICATION_POLICY`` says of the artifact's name, or else its own field.
     """
@@ -267,7 +267,7 @@ def data_classifications_of(artifact: "Artifact") -> "tuple[str, ...] | None":
 
 
 def own_words(error: BaseException) -> str:
-    """An exception's own words in one line, without the box that unitxt draws around them."""
+    """Return an exception's own words in one line, without the box that unitxt draws around them."""
     context = getattr(error, "__error_context__", None)
     original = context.get("original_message") if isinstance(context, Mapping) else None
     return " ".join(str(original or error).split()) or type(error).__name__

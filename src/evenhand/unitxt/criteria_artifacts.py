@@ -71,7 +71,7 @@ class EvenhandChecklist(FrozenArtifact):
         name: Names the score.
         description: What the checklist is for.
         prediction_field: The field that holds the response when predictions are not given.
-        context_fields: What the judge is shown beside the response.
+        context_fields: What the judge is shown with the response.
         items: Texts, or mappings with a question.
     """
 
@@ -98,7 +98,7 @@ class EvenhandRubric(FrozenArtifact):
         na_partial: What ``partial`` counts, a share of a criterion's range in [0, 1].
         clip: Where what lies outside [0, 1] is clipped: ``score`` or ``mean``.
         prediction_field: The field that holds the response, for the criteria that name none.
-        context_fields: What the judge is shown beside the response, for the criteria that say nothing about it.
+        context_fields: What the judge is shown with the response, for the criteria that say nothing about it.
         criteria: Texts, or mappings with a requirement; there are either criteria or sections, or in a nested rubric
             both.
         sections: Mappings with a name and criteria; with a weight they are those of a nested rubric.
@@ -122,7 +122,7 @@ class EvenhandRubric(FrozenArtifact):
 
 
 def data_of(artifact: object) -> Union[Criterion, Rubric, Checklist, Dict[str, Any], None]:
-    """The frozen value of an artifact of ours; the fields of a criterion of unitxt's own; None for anything else."""
+    """Return the frozen value of our artifact, or the fields of unitxt's criterion; None for anything else."""
     if isinstance(artifact, FrozenArtifact):
         value: Union[Criterion, Rubric, Checklist] = artifact.value
         return value
@@ -139,7 +139,7 @@ def _fields_of(artifact: Criteria, kind: str) -> Dict[str, Any]:
 
 
 def to_artifact(value: Union[Criterion, Rubric, Checklist]) -> Artifact:
-    """The artifact of a frozen value, for the catalog, for the fields of metrics and for unitxt's own judges.
+    """Return the artifact of a frozen value, for the catalog, for the fields of metrics and for unitxt's own judges.
 
     A pairwise criterion becomes unitxt's criterion without options: what a comparison offers is said where it is held.
     """

@@ -42,8 +42,8 @@ def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], l
     """Return the fields that replies depend on, as plain JSON, and the names of those that hold objects.
 
     Left out are secrets: fields named like one, and values that look like one. The address among an engine's
-    credentials stays, because its replies depend on it. Of an object only the type is told: engines that differ in
-    nothing else cannot be told apart.
+    credentials stays, because its replies depend on it. An object is given by its type: engines that differ in
+    nothing else cannot be distinguished.
 
     >>> public_fields({"model": "m", "hf_token": "t", "credentials": {"api_key": "k", "api_base": "http://a/v1"}})
     ({'model': 'm', 'credentials': {'api_base': 'http://a/v1'}}, [])
@@ -53,7 +53,7 @@ def public_fields(fields: Mapping[object, object]) -> tuple[dict[str, object], l
 
 
 def secret_values(fields: object) -> Iterator[str]:
-    """The texts in the fields that are named like secrets, and everything among credentials and headers."""
+    """Yield the texts in the fields that are named like secrets, and everything among credentials and headers."""
     if not isinstance(fields, Mapping):
         return
     for name, value in fields.items():
@@ -64,7 +64,7 @@ def secret_values(fields: object) -> Iterator[str]:
 
 
 def _plain_fields(fields: Mapping[object, object], opaque: list[str], *, guarded: bool) -> dict[str, object]:
-    """Fields as plain JSON. Guarded are those of credentials and headers: there, a text that looks random is a key."""
+    """Return fields as plain JSON. In credentials and headers, a text that looks random is hidden as a key."""
     read: dict[str, object] = {}
     for key, value in fields.items():
         name = str(key)
@@ -107,7 +107,7 @@ def _holds_secrets(name: str) -> bool:
 
 
 def _is_hidden(name: str, value: object) -> bool:
-    """Whether a field is left out: a secret is a text, and ``max_tokens=100`` is none."""
+    """Return whether a field is left out: a secret is a text, and ``max_tokens=100`` is none."""
     if _holds_secrets(name):
         return value is None or isinstance(value, str | bytes)
     return names_a_secret(name) and (value is None or any(True for _ in _texts(value)))
@@ -132,7 +132,7 @@ _FINISH_REASONS = {"max_tokens": "length", "eos": "stop", "eos_token": "stop", "
 
 
 def flatten(messages: tuple[Message, ...]) -> str:
-    """A conversation as one text, for engines that know no chat: a heading a turn, the last one the assistant's.
+    """Return a conversation as one text, for engines without chat: one heading per turn, the last for the assistant.
 
     A single message stays as it is.
 
@@ -156,7 +156,7 @@ def flatten(messages: tuple[Message, ...]) -> str:
 
 
 def read_output(output: object) -> Completion | EngineError:
-    """What an engine returned for one instance: a text, a conversation, unitxt's output with meta data, or None."""
+    """Read an engine's output for one instance: a text, a conversation, unitxt's output with meta data, or None."""
     from evenhand.unitxt.bases import TextGenerationInferenceOutput  # noqa: PLC0415 - imports unitxt
 
     prediction = getattr(output, "prediction", output)
@@ -186,7 +186,7 @@ def _text(prediction: object) -> str | EngineError | None:
 
 
 def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
-    """The engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
+    """Return the engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
     secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
     secrets += secret_values(getattr(engine, "_init_dict", {}))
     broken = broken_connection(error, secrets)
@@ -211,12 +211,12 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
 
 
 def refusal_of_data(error: Exception) -> RejectedRequestError:
-    """The engine's refusal of data of this classification."""
+    """Return the engine's refusal of data of this classification."""
     return RejectedRequestError(_shown(error, ()), cause="data_classification")
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The exception, what it was raised from, and so on down to the first."""
+    """Return the exception, what it was raised from, and so on down to the first."""
     chain = [error]
     while chain[-1].__cause__ is not None and chain[-1].__cause__ not in chain:
         chain.append(chain[-1].__cause__)

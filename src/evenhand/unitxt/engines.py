@@ -174,7 +174,7 @@ def engine_id(judge_id: str) -> str:
 async def _complete_all(
     judge: JudgeEngine, journal: Journal | None, requests: list[Request]
 ) -> list[Completion | BaseException]:
-    """Every request's reply or failure, in order."""
+    """Return every request's reply or failure, in order."""
     calls = Calls(judge, journal)
     async with calls.running():
         return await asyncio.gather(*map(calls.complete, requests), return_exceptions=True)
@@ -267,14 +267,14 @@ def fetch_engine(identifier: str) -> InferenceEngine:
 
 
 def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
-    """What the brackets behind an engine's name hold.
+    """Return the fields in the brackets behind an engine's name.
 
     Raises:
         ArtifactError: If they hold something else than fields; it is not shown, in case it is a key.
     """
     try:
         return (separate_overrides(f"engine{brackets}")[1] if brackets else None) or {}
-    except Exception:  # noqa: BLE001 - whatever unitxt's parser raises
+    except Exception:  # noqa: BLE001 - anything that unitxt's parser raises
         raise ArtifactError(
             f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
             "in case it is secret)"
@@ -282,7 +282,7 @@ def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
 
 
 def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
-    """What is wrong with an id, in one line and without the values given in it."""
+    """Describe the fault of an id in one line, without the values given in it."""
     told = own_words(error)
     listed = _FIELD.findall(told.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
     accepted = [field for field in listed if field[0] != "_" and field not in _NOT_OFFERED]
@@ -309,7 +309,7 @@ class _Waiting:
     reply: asyncio.Future[Completion]
 
     def instance(self, *, chat: bool) -> dict[str, Any]:
-        """The request as unitxt's engines read it; the options are there for engines that choose by likelihood."""
+        """Return the request as unitxt's engines read it; engines that choose by likelihood use the options."""
         instance: dict[str, Any] = {
             "source": [dict(message) for message in self.messages] if chat else flatten(self.messages),
             "task_data": {} if self.options is None else {"options": list(self.options)},
@@ -431,7 +431,7 @@ class UnitxtBridge:
         )
 
     def identity(self) -> Mapping[str, Any]:
-        """The engine's class and id and the fields that it was made with, without secrets and without limits.
+        """Return the engine's class and id and the fields that it was made with, without secrets and without limits.
 
         A field that holds an object is not distinguishable from others of its type: then every call gives another
         identity, so that no run is answered with the replies of an engine that may have been another.

@@ -140,7 +140,7 @@ class Referent:
     name: str | None = None
 
     def what(self, kind: Kind | None = None) -> str:
-        """Its description in messages, when a kind is expected."""
+        """The description in messages, when a kind is expected."""
         if self.path is not None:
             return _file_name(self.path, kind)
         if is_artifact(self.reference):
@@ -252,7 +252,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
 
 
 def is_artifact(value: object) -> bool:
-    """Whether a value is an artifact of unitxt, such as its criteria and its engines."""
+    """Return whether a value is an artifact of unitxt, such as its criteria and its engines."""
     return is_of(value, "unitxt")
 
 
@@ -480,7 +480,7 @@ def load_criteria_artifact(reference: object) -> Criteria:
 
 
 def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
-    """The frozen value that a reference stands for; if it is written in unitxt's form, its fields."""
+    """Return the frozen value that a reference stands for; if it is written in unitxt's form, its fields."""
     referent = resolve(reference, "criterion")
     if isinstance(referent.data, Criterion):
         return referent.data
@@ -488,7 +488,7 @@ def _criterion_or_fields(reference: object) -> Criterion | dict[str, Any]:
 
 
 def _frozen(found: Criterion | dict[str, Any], referent: Referent) -> Criterion:
-    """The frozen value of a criterion that was read, with a warning if it lacks values.
+    """Return the frozen value of a criterion that was read, with a warning if it lacks values.
 
     In unitxt's form an option map that leaves an option out counts as none: its values are removed.
     """
@@ -503,7 +503,7 @@ def _frozen(found: Criterion | dict[str, Any], referent: Referent) -> Criterion:
 
 
 def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: bool = False) -> Criterion:
-    """The pairwise criterion of a criterion's fields, without its own options."""
+    """Return the pairwise criterion of a criterion's fields, without its own options."""
     return comparison_criterion(
         fields["name"],
         fields["description"],

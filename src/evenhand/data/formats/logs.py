@@ -2,7 +2,7 @@
 
 - inspect_ai and lm-eval: what was asked, the texts of the replies, and the scores that the tool gave them.
 - AlpacaEval, MT-Bench and Chatbot Arena: a row of a comparison has ``first`` and ``second`` (the systems), ``winner``
-  (a system, ``tie``, or None where there is no verdict), ``vote`` (``first``, ``tie``, ``second`` or None) and
+  (a system, ``tie``, or None if there is no verdict), ``vote`` (``first``, ``tie``, ``second`` or None) and
   ``judge``.
 """
 
@@ -326,7 +326,7 @@ def mt_bench_single_rows(records: Sequence[Row], _: str) -> list[Row]:
     """Return a row per grade of MT-Bench's ``gen_judgment.py`` (``*_single.jsonl``).
 
     A row has ``id`` (the question's), ``turn``, ``system``, ``judge``, ``prompt`` (the name of the judge's prompt),
-    ``score`` (1 to 10; None where MT-Bench read none, which it writes as -1) and ``reply``, the judge's text.
+    ``score`` (1 to 10; None if MT-Bench read none, which it writes as -1) and ``reply``, the judge's text.
     """
     return [
         {

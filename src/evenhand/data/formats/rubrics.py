@@ -455,7 +455,7 @@ class LeftOutWarning(EvenhandWarning):
 
 
 def format_of(data: object) -> Format | None:
-    """Return the format of another tool that data are in; None where they are in none, or in evenhand's own."""
+    """Return the format of another tool that data are in; None if they are in none, or in evenhand's own."""
     return next((each for each in FORMATS.values() if each.fits(data)), None)
 
 
