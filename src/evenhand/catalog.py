@@ -17,7 +17,7 @@ KINDS: Final = {
     "engines": "engine",
     "metrics": "metric",
 }
-"""The folders of the catalog, and what lies in each."""
+"""The folders of the catalog, and their contents."""
 
 HOW_TO_GIVE_AN_ENGINE: Final = (
     "Give one in any of four ways: the name of a model as litellm has it, such as 'openai/gpt-4.1-mini', or the "

@@ -1,4 +1,4 @@
-"""What raters said in the columns of a data set: votes and replies to verdicts, agreement, and the stand-in test."""
+"""Votes of raters in the columns of a data set: aggregation to verdicts, agreement, and the annotator test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded votes: read from the columns of a data set, and made into the result that a run would give.
+"""Recorded votes: read from the columns of a data set, and converted to the result of a run.
 
 A vote says who cast it, on which instance, and in which draw. The mode adds which columns name the question
 (:data:`RECORDINGS`) and how a cell selects an option. No judge is called.
@@ -74,7 +74,7 @@ USUAL_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "systems_field": ("system",),
     **{f"{name}_field": (name,) for name in ("sample", "first", "second", "swapped", "item", "order")},
 }
-"""Setting -> the columns that are read where it is not given."""
+"""Setting -> the columns read by default."""
 
 SCORING: Final = {
     "aggregation",
@@ -94,12 +94,12 @@ _TOLERANCE: Final = 1e-9
 
 Run = TypeVar("Run", bound=RunOptions)
 Selected = int | OutOfScale | None
-"""The option that a cell selects; None if it says nothing."""
+"""The option that a cell selects; None if the cell is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedVote:
-    """A vote as it was recorded.
+    """A recorded vote.
 
     Attributes:
         number: Of its row.
@@ -126,7 +126,7 @@ class RecordedVote:
 
 
 class RecordedQuestion(NamedTuple):
-    """What the votes of a row are about.
+    """The subject of the votes of a row.
 
     Attributes:
         key: The instance, and what names the question within it.
@@ -489,7 +489,7 @@ class Pair(NamedTuple):
 
     @property
     def shown(self) -> tuple[str, str]:
-        """The two in the order in which the judge saw them."""
+        """The two systems in the order in which the judge saw them."""
         return (self.second, self.first) if self.swapped else (self.first, self.second)
 
     @property
@@ -972,7 +972,7 @@ RECORDINGS: Final[Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = 
     "checklist": ("answers", ("item_field", "systems_field"), ("guidelines", "checklist_field")),
     "grade_scores": ("choices", ("order_field",), ("unrelated_option", "prompts")),
 }
-"""Mode -> what its votes are called, the settings of columns that name a question, options that only judges need."""
+"""Mode -> the name of its votes, the columns that name a question, and options that only judges need."""
 
 
 def read_votes(
@@ -1030,7 +1030,7 @@ def rows_of_votes(data: object, votes: object, split: str | None) -> tuple[list[
 
 
 def refuse_asking(given: Mapping[str, object]) -> None:
-    """Refuse what only a judge needs; what is None was not given.
+    """Refuse options that only a judge needs; None stands for an option not given.
 
     Raises:
         InvalidInputError: If something else was.

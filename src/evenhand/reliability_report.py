@@ -1,4 +1,4 @@
-"""How reliable a judge is on a data set: rows, criteria and judges in, a printable report on each judge out."""
+"""The reliability of judges on a data set: rows, criteria and judges in, a printable report per judge out."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class ReliabilityReport(PrintedTables):
 
     @property
     def spending(self) -> Spending | None:
-        """What asking bought, what the journal gave, what was wasted, and what is left; None if nothing was sent."""
+        """Replies bought, taken from the journal and wasted, and the rest of the budget; None if nothing was sent."""
         spent = self.parameters.get("spending")
         return None if spent is None else Spending(**spent)
 
@@ -185,7 +185,7 @@ class ReliabilityReport(PrintedTables):
 
 
 OF_PANELS = ("aggregation", "judge_weights", "stop_early")
-"""Options that judges by themselves do not take."""
+"""The options that single judges do not take."""
 
 NOT_OF_CHOICES = (
     "check_positional_bias",
@@ -199,7 +199,7 @@ NOT_OF_CHOICES = (
     "aggregation",
     "judge_weights",
 )
-"""Options that a Grade Score has of its own, or not at all."""
+"""The options that a Grade Score sets itself or does not take."""
 
 
 @takes(ReliabilityOptions)
@@ -321,7 +321,7 @@ def reliability(
         **parameters_of(given, rules, Flow.of(given)),
     }
     runs = _runs((rows, list(judges)), assessed, compared, parameters, _of_runs(given))
-    if dry_run or len(runs) > 1:  # what a later run refuses is refused before the first; one alone checks by itself
+    if dry_run or len(runs) > 1:  # check all runs before the first starts; a single run checks itself
         estimate = RunEstimate.total([run(dry_run=True) for run in runs])
         if dry_run:
             return estimate

@@ -1,4 +1,4 @@
-"""From the verdicts on many instances to the numbers that are reported, each with its interval."""
+"""Scores of many instances from their verdicts, each with its interval."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
 
 
 def count_readings(votes: Iterable[Vote]) -> Mapping[MatchKind, int]:
-    """Count in which form the selections of votes were read: kind -> votes.
+    """Count the forms in which selections of votes were read: kind -> votes.
 
     ``exact`` and ``normalized``: the option was the whole reply; ``near``: a misspelling of it was; ``json``, ``tag``
     and ``line``: see :func:`~evenhand.parsing.match_closest_option`. Votes without a selection, and recorded ones, were

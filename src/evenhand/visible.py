@@ -1,4 +1,4 @@
-r"""The one way out for texts from elsewhere: what a terminal or a viewer would obey, or not show, is shown instead.
+r"""Escaping of external texts: characters that a terminal or viewer would obey or hide are shown instead.
 
 Names, labels, replies and the bodies of servers' errors may hold escape sequences, control characters, marks that turn
 the order of what follows, and characters that cannot be seen. Each is written as Python writes it (``\x1b``,

@@ -1,1 +1,1 @@
-"""From votes to verdicts, and from verdicts to the scores of rubrics and checklists."""
+"""Aggregation of votes to verdicts, and of verdicts to the scores of rubrics and checklists."""

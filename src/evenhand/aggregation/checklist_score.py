@@ -1,4 +1,4 @@
-"""The answers to a checklist's items to its scores."""
+"""Compute the scores of a checklist from the answers to its items."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ItemResult:
 
     @property
     def reasoning(self) -> str | None:
-        """The reasons of one of the votes that the answer rests on."""
+        """The reasons of one of the votes behind the answer."""
         return self.verdict.assessment
 
 
@@ -137,7 +137,7 @@ def met_answers(
 ) -> dict[str, Answer | None]:
     """Apply prerequisites to the answers: an item is met if it and all its prerequisites are met.
 
-    A yes needs a yes to its own question and prerequisites none of which failed. What is unknown stays unknown, and
+    A yes needs a yes to its own question and no failed prerequisite. What is unknown stays unknown, and
     never becomes a no (Kleene's three-valued *and*):
 
     - a prerequisite that is not met makes the item a no, also where its own question has no answer;
@@ -320,7 +320,7 @@ def verdict_covered_mass(verdict: Verdict) -> float | None:
 
 PrimaryScore = Literal["pass_rate", "weighted_score", "normalized_score"]
 UNGROUPED = "ungrouped"
-"""The category of the items that name none."""
+"""The category of items without a category."""
 
 
 @dataclass(frozen=True, slots=True)

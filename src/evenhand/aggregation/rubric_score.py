@@ -1,4 +1,4 @@
-"""The verdicts on a rubric's criteria to one score, and what a response that is longer than it needs to be loses."""
+"""Compute one score from the verdicts on a rubric's criteria, and the penalty of long responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOUTHEAST_ASIAN = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-
 _UNSPACED = re.compile(f"([{_HAN}{_HIRAGANA_AND_YI}])|([{_KATAKANA}]+)|([{_SOUTHEAST_ASIAN}]+)")
 
 LETTERS_A_WORD = 3
-"""Of Thai, Lao, Khmer and Burmese, vowel and tone marks above and below aside."""
+"""The letters per word of Thai, Lao, Khmer and Burmese, without vowel and tone marks above and below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _scored(parts: Sequence[_Weighed], clip: Clip, *, nested: bool) -> tuple[flo
 
 @dataclass(frozen=True, slots=True)
 class RubricRange:
-    """Between which numbers the scores of a rubric lie.
+    """The range of the scores of a rubric.
 
     Attributes:
         score: Of the score of one response.
@@ -215,7 +215,7 @@ def rubric_range(rubric: Rubric) -> RubricRange:
 
 
 _Ranged = tuple[float, tuple[float, float]]
-"""A weight, and between which numbers lies what it weighs."""
+"""A weight, and the range of the weighted value."""
 
 
 def _range_of_score(parts: Sequence[_Ranged]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The votes on one question to one verdict: :func:`aggregate`, the one way in every mode.
+"""Aggregation of the votes on one question to one verdict: :func:`aggregate`, used by every mode.
 
 Samples, then orders, then judges. The rules come first, then one judge's votes, then when no further draw is needed,
 then the verdict.
@@ -222,15 +222,15 @@ ON_POSITION_BIAS: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
         "pairwise": ("tie", "average", "abstain", "first"),
     }
 )
-"""Scale -> what may be done when a judge's orders disagree, the default first. ``average`` needs options with values;
+"""Scale -> the policies for a judge whose orders disagree, the default first. ``average`` needs options with values;
 without them the default is ``abstain``."""
 
 WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
-"""The rules that look at the judges' weights; every other rule ignores them."""
+"""The rules that use the judges' weights; all other rules ignore them."""
 
 
 class AggregationWarning(EvenhandWarning):
-    """A rule could not be applied as it is written, and another one was."""
+    """A rule could not be applied as written, and another was applied."""
 
 
 class Ballot(NamedTuple):
@@ -488,7 +488,7 @@ def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | No
 
 
 MIN_MASS = 0.5
-"""Probabilities that cover less than this say too little to be used."""
+"""The least covered probability that is used."""
 
 _NA = -2
 """Stands for "does not apply" where the answers of several orders are compared."""
@@ -653,10 +653,10 @@ def _population_deviation(values: Sequence[float]) -> float:
 
 
 PREDICTIVE_PROBABILITY = 0.985
-"""From which probability of the same outcome on the draws of a cell end by default."""
+"""The probability of the same outcome at which the draws of a cell end by default."""
 
 PRIOR_DRAWS = 0.25
-"""How many draws the prior of :func:`predictive_probability` is worth, over all options together."""
+"""The weight of the prior of :func:`predictive_probability` in draws, over all options together."""
 
 REDRAW = "judge again with stop_early=False (draws in the journal are not paid twice)"
 
@@ -707,7 +707,7 @@ def draws_are_settled(
 
 
 class _Shape(NamedTuple):
-    """What of a criterion decides how draws collapse."""
+    """The properties of a criterion that decide how draws collapse."""
 
     scale: Scale
     weight: float
@@ -937,7 +937,7 @@ REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "no_value",
     "stopped_early",
 )
-"""Which of two equally frequent reasons is named: the one further from an answer comes first."""
+"""The order of equally frequent reasons: the one further from an answer comes first."""
 
 
 def most_frequent_reason(reasons: Iterable[UnscoredReason]) -> UnscoredReason:
@@ -1072,7 +1072,7 @@ def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[
         read = [vote.selected_index is not None or vote.na for vote in draws]
         whole = [vote if known else vote.model_copy(update=filling) for vote, known in zip(draws, read, strict=True)]
         left, stop = draws_left_out(draws), draws[0].early_stop
-        if stop is not None and not all(read):  # what could have been said may not have ended the draws
+        if stop is not None and not all(read):  # other votes may not have ended the draws
             if not draws_are_settled(whole, criterion, left, confidence=stop.confidence):
                 whole += [draws[0].model_copy(update=filling)] * left
             whole = [vote.model_copy(update={"early_stop": None}) for vote in whole]
@@ -1267,7 +1267,7 @@ def _reason(votes: Sequence[Vote], inconsistent: int) -> UnscoredReason:
 
 
 class VoteRules(RuleOptions):
-    """How the votes on a question become a verdict."""
+    """The rules by which votes on a question become a verdict."""
 
     @model_validator(mode="after")
     def _scales_have_their_rules(self) -> Self:

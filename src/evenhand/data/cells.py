@@ -1,4 +1,4 @@
-"""What a cell of data says: nothing, or one of the options of a criterion. One reader for votes, gold and examples.
+"""The meaning of a cell: nothing, or one of a criterion's options. One reader for votes, gold and examples.
 
 In this order:
 
@@ -41,23 +41,23 @@ _WRITTEN_NOTHING = frozenset({"none", "nan", "null"})
 _SAME_VALUE = 1e-9
 
 NOT_ASKED = object()
-"""The cell of who was not asked about an instance: a row without the column, a list that is shorter than others, a
+"""The cell of a judge not asked about an instance: a row without the column, a list that is shorter than others, a
 mapping that does not name the judge. It is neither a vote nor an abstention, and counts nowhere."""
 
 Reading = Literal["label", "value", "index"]
-"""What the numbers of a column are."""
+"""The meaning of the numbers of a column."""
 
 MOST_OUT_OF_SCALE: Final = 0.01
-"""The share of the votes of a table that may say no option."""
+"""The share of a table's votes that may name no option."""
 
 
 class OutOfScaleWarning(EvenhandWarning):
-    """A few recorded votes say no option and are set aside."""
+    """A few recorded votes name no option and are set aside."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutOfScale:
-    """A vote that says no option.
+    """A vote that names no option.
 
     Attributes:
         who: Whose it is, and a verb.
@@ -119,7 +119,7 @@ def is_written_nothing(vote: object) -> bool:
 
 @dataclass(frozen=True)
 class LabelReader:
-    """Reads which option of a criterion a cell says; the rule is that of this module.
+    """A reader of the option in a cell; the rule is that of this module.
 
     Attributes:
         criterion: Whose options are meant.
@@ -306,7 +306,7 @@ YES_OR_NO = Criterion(
     options=(Option(label="No", value=0.0), Option(label="Yes", value=1.0)),
     scale="binary",
 )
-"""What binary votes are about when nothing else is said."""
+"""The default criterion of binary votes."""
 
 NO_VERDICT = Verdict(unscored_reason="not_asked")
 """The verdict on an instance for which no vote and no abstention is recorded."""
@@ -366,7 +366,7 @@ def named_weights(weights: object, judges: Sequence[str]) -> dict[str, float] | 
 
 @dataclass(frozen=True, slots=True)
 class VoteColumn:
-    """What one judge or person said.
+    """The votes of one judge or person.
 
     Attributes:
         name: Of the judge or person.

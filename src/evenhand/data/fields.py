@@ -1,4 +1,4 @@
-"""Reading what is judged out of a row of data: fields, contexts, texts, and the cluster that it belongs to.
+"""Reading a row of data: fields, contexts, texts, and the cluster of the row.
 
 The columns that hold it are named in the same words on every surface, and are checked here.
 """
@@ -31,9 +31,9 @@ class LeftOutContextWarning(EvenhandWarning):
 _NO_FIELD = object()
 REFERENCE_FIELDS = frozenset({"reference", "references"})
 CLASSIFICATION = "data_classification_policy"
-"""The field in which unitxt, and so a row of any data, says which classes of data it belongs to."""
+"""The field of a row that holds its data classes, in unitxt and here."""
 CONTEXT = "context"
-"""The field that unitxt's judges show unless they are told otherwise."""
+"""The field that unitxt's judges show by default."""
 
 
 def loaded_of_rows(
@@ -151,7 +151,7 @@ def text_of(value: object, where: str = "a cell") -> str:
     try:
         as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
         text = _own_text(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
-    except Exception as error:  # a type of a program may raise anything when it is asked for its text
+    except Exception as error:  # a user's type may raise any exception in __str__
         raise _no_text(value, where, error) from error
     return without_lone_surrogates(text)
 

@@ -30,7 +30,7 @@ TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question",
 """The fields whose plain YAML scalars are never read as a number or a truth value."""
 
 MOST_NODES = 100_000
-"""The most values in a YAML document; those that an alias repeats are counted each time."""
+"""The most values in a YAML document; values repeated by an alias count each time."""
 
 MOST_YAML_BYTES = 1024**2
 """The most bytes of a YAML document: reading one takes a minute then. JSON is read a hundred times as fast."""
@@ -176,7 +176,7 @@ def _errors_in_one_line(what: str) -> Iterator[None]:
 
 
 class _TextFields:
-    """Makes texts of the scalars that are texts here; refuses types, and aliases that repeat too much."""
+    """A loader that keeps scalars of text fields as texts; it refuses types, and aliases that repeat too much."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -46,7 +46,7 @@ OWN_TYPES: Final = frozenset(
     {"arrow.bool8", "arrow.fixed_shape_tensor", "arrow.json", "arrow.opaque", "arrow.parquet.variant"}
     | {"arrow.timestamp_with_offset", "arrow.uuid", "arrow.variable_shape_tensor"}
 )
-"""Not ``arrow.py_extension_type``, which holds a pickle."""
+"""The accepted extension types: not ``arrow.py_extension_type``, which holds a pickle."""
 
 PARQUET_HEADER: Final = b"evenhand"
 """The key in the metadata of a Parquet file under which a saved result has its header."""

@@ -1,4 +1,4 @@
-"""Rows of data from wherever users hold them, and the responses of several systems that rows hold.
+"""Rows of data from all sources of users, and the responses of several systems in the rows.
 
 Rows are those of a Hugging Face data set, a data frame, an Arrow table, a list or a file. The responses to a prompt are
 one instance's predictions, or stand in wide data (one column per system) or long data (one row per response).
@@ -54,7 +54,7 @@ def read_rows(data: object, split: str | None = None) -> list[Row]:
 
 
 class RowBatch(list[Row]):
-    """Rows that follow one another, and where each comes from.
+    """Consecutive rows, and the source of each.
 
     Attributes:
         starts: Where in the batch the rows of another file begin: place in the batch, name of the file, and the number
@@ -366,7 +366,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the rows hold the systems' responses.
+    """The layout of the systems' responses in the rows.
 
     Attributes:
         response_fields: Wide data: the columns, one per system. Long data: the column with the response.

@@ -1,4 +1,4 @@
-"""The texts that a result is about, read again from the data that were judged: results hold votes, and no texts."""
+"""The texts of a result, read again from the judged data: results hold votes and no texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEGINNING: Final = 60
 """The number of letters and digits of a response that are looked up."""
 
 About = Mapping[str, Any]
-"""What a cell of a result is about: instance, system, criterion and the like."""
+"""The subject of a cell of a result: instance, system, criterion and the like."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How far judges can be trusted, from their votes alone: no call is made.
+"""The reliability of judges, from their votes alone: no call is made.
 
 - :mod:`~evenhand.judge_reliability.against_people`: how far raters agree with each other and with gold.
 - :mod:`~evenhand.judge_reliability.one_judge`: a single judge: position, repetition, length, people, confidences.

@@ -1,4 +1,4 @@
-"""How far judges and people say the same: raters with each other, and verdicts with the labels that count as right.
+"""The agreement of judges and people: of raters with each other, and of verdicts with gold labels.
 
 :func:`all_pairs` and :func:`panels` compare raters, :func:`compare_labels` compares verdicts with labels, and the
 results that rest on it add what their data allow: :func:`summarize_votes` the scores of recorded votes,
@@ -62,7 +62,7 @@ def as_array(numbers: Iterable[float | None]) -> FloatArray:
 
 
 class Drawing(TypedDict):
-    """How the intervals of coefficients are drawn.
+    """The resampling of the intervals of coefficients.
 
     Attributes:
         level: Of the intervals.
@@ -175,7 +175,7 @@ def _look_up(numbers: Sequence[float | None], places: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A judge or a person, and what each instance was rated.
+    """A judge or a person, with the rating of each instance.
 
     Attributes:
         name: Of the judge or person.
@@ -190,7 +190,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelAgreement:
-    """How far the labels of two raters are the same, on the instances that both rated.
+    """The agreement of the labels of two raters, on the instances that both rated.
 
     Attributes:
         num_compared: Instances that both rated. NA is a rating like any other here.
@@ -210,7 +210,7 @@ class LabelAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterPair(LabelAgreement):
-    """How far two raters agree.
+    """The agreement of two raters.
 
     Attributes:
         first: The person's name, where one of the two is a person.
@@ -225,7 +225,7 @@ class RaterPair(LabelAgreement):
 
 @dataclass(frozen=True, slots=True)
 class PanelAgreement:
-    """How far several raters agree.
+    """The agreement of several raters.
 
     Attributes:
         name: ``judges``, ``humans`` or ``judges and humans``.
@@ -442,7 +442,7 @@ _WITHIN = "within_groups_"
 
 @dataclass(frozen=True, slots=True)
 class JudgedRow:
-    """What a judge and people say of one thing.
+    """The labels of a judge and of people for one subject.
 
     Attributes:
         instance: The row of the data; rows of one instance belong together.
@@ -501,7 +501,7 @@ class OptionComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreComparison:
-    """How the judge's scores go with the gold scores; see :class:`~evenhand.statistics.agreement.Correlations`.
+    """Correlations of the judge's scores with gold scores; see :class:`~evenhand.statistics.agreement.Correlations`.
 
     Attributes:
         pearson: The product-moment correlation.

@@ -1,4 +1,4 @@
-"""From the votes of one judge to its reliability on one criterion or as a chooser: no call is made.
+"""The reliability of one judge on one criterion or as a chooser, from its votes: no call is made.
 
 :class:`Asked` is a question with its votes, :class:`Categories` numbers what they select, and
 :func:`criterion_reliability` measures position, repetition, length, people and confidences.
@@ -70,7 +70,7 @@ NO_PEOPLE = Missing("no preferences of people were given")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question with the votes on it, and what is known of it.
+    """One question with its votes, gold labels and properties.
 
     Attributes:
         instance: The row of the data; all questions of a row are of one cluster.
@@ -137,7 +137,7 @@ class Questions:
 
     @property
     def num_missing(self) -> int:
-        """Questions that were not put because a response is missing."""
+        """The number of questions not asked because a response is missing."""
         return sum(not question.verdict.votes for question in self.asked)
 
 
@@ -215,7 +215,7 @@ class Categories:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """The votes that were asked for, and what they consumed.
+    """The requested votes, and their usage.
 
     Attributes:
         unscored_counts: How many votes were asked for, and how many are unscored.
@@ -251,7 +251,7 @@ class PeopleComparison(Comparison):
 
 @dataclass(frozen=True, slots=True)
 class JudgesAgreement:
-    """How far several judges agree on one criterion, each by its own verdicts.
+    """The agreement of several judges on one criterion, each by its own verdicts.
 
     Attributes:
         criterion: The criterion's name.
@@ -357,7 +357,7 @@ class ChoiceReliability:
 
     @property
     def judge_id(self) -> str:
-        """Which judge."""
+        """The id of the judge."""
         return self.grading.judge_id
 
 
@@ -382,7 +382,7 @@ def criterion_reliability(
         judge_id: Which judge; every vote is its own.
         asked: The questions with the votes on them.
         criterion: Whose options were voted on.
-        num_missing: Questions that were not put because a response is missing.
+        num_missing: The number of questions not asked because a response is missing.
         sides: What the two systems are called, where there are only two.
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.

@@ -1,4 +1,4 @@
-"""What a panel of judges and repeated draws say about themselves, from verdicts with all their votes.
+"""Reports on a panel of judges and repeated draws, from verdicts with all their votes.
 
 Read :func:`panel_report` first.
 """
@@ -31,7 +31,7 @@ from evenhand.votes import Verdict, Vote, unselected_draws
 Found = TypeVar("Found")
 
 ENOUGH_DRAWS = 5
-"""Draws from which on no caution is given."""
+"""The number of draws from which on no caution is given."""
 
 NOT_PLANNED = Missing("the size of the full grid is not known")
 NO_VALUES = "the options have no values"
@@ -39,7 +39,7 @@ NO_VALUES = "the options have no values"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeStability:
-    """What one judge's repeated draws and orders say about it.
+    """The stability of one judge over repeated draws and orders.
 
     Attributes:
         same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
@@ -97,7 +97,7 @@ class PairReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelReport:
-    """What the votes on many instances of one criterion say about the judges.
+    """The report on the judges from the votes on many instances of one criterion.
 
     Attributes:
         criterion: The criterion's name.
@@ -453,7 +453,7 @@ def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PanelRule:
-    """How the verdicts on one criterion were aggregated.
+    """The aggregation rule of the verdicts on one criterion.
 
     Attributes:
         criterion: Whose options were voted on.

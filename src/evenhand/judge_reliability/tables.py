@@ -36,10 +36,10 @@ from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics.agreement import Agreement
 
 WIDE: Final = 0.3
-"""Width of the interval of a share from which on there is too little data to tell."""
+"""The width of a share's interval from which on the data are too few."""
 
 MOST_BY_JUDGE: Final = 4
-"""Cells of a table up to which the judges of a panel are listed one by one."""
+"""The most cells of a table that lists the judges of a panel one by one."""
 
 
 def measure_at(result: object, path: str) -> Any:  # noqa: ANN401 - what the path leads to
@@ -165,7 +165,7 @@ LINES: Final = (
     Line("  tokens", "replies.usage", lambda usage: format_count(usage.prompt_tokens + usage.completion_tokens)),
     Line("  cost", "replies.usage.cost", "money"),
 )
-"""What is known of a judge on a criterion. A line that no judge has is left out of a table."""
+"""The measures of a judge on a criterion. A line that no judge has is left out of a table."""
 
 
 def findings(report: CriterionReliability) -> tuple[Remark, ...]:

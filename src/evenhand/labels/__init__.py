@@ -1,1 +1,1 @@
-"""What people say of what was judged: their labels, scores corrected by them, and how many of them are needed."""
+"""Labels of people: reading, corrected scores, and the number of labels required."""

@@ -1,4 +1,4 @@
-"""May a judge stand in for annotators? The alternative annotator test on what judges and people said, in words."""
+"""The alternative annotator test on the labels of judges and people, with its result in words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from evenhand.statistics.agreement import (
 from evenhand.statistics.intervals import IntervalLevel
 
 EPSILONS: Final[Mapping[str, float]] = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
-"""What the authors of the test recommend to give the judge in advance, by whom it would stand in for."""
+"""The advantage ε of the judge that the authors of the test recommend, by kind of annotator."""
 
 FEWEST_ANNOTATORS: Final = 3
 LEAST_WINNING_RATE: Final = 0.5
@@ -48,7 +48,7 @@ Scoring = Literal["exact", "rmse"] | Similarity
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a judge and the annotators said of the same instances.
+    """The labels of a judge and the annotators for the same instances.
 
     Attributes:
         judge: Its name.
@@ -69,7 +69,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
-    """Whether one judge may stand in for the annotators.
+    """The test result of one judge.
 
     Attributes:
         judge: Its name.
@@ -105,7 +105,7 @@ class StandIn:
 
     @property
     def num_outdone(self) -> str:
-        """How many of the annotators the judge outdoes."""
+        """The number of annotators that the judge outdoes."""
         return f"{sum(each.outdone for each in self.annotators)} of {len(self.annotators)}"
 
 

@@ -1,4 +1,4 @@
-"""A blind sheet for people: rows drawn with known probabilities, and nothing on it that says who wrote or judged what.
+"""A blind sheet for people: rows drawn with known probabilities, without names of systems or judges.
 
 What maps the answers back (systems, sides, probabilities, the verdicts by which rows were drawn) is the draw, a file of
 its own that those who label do not get.
@@ -34,7 +34,7 @@ CANNOT_TELL: Final = "I cannot tell"
 
 SUFFIXES: Final = (".html", ".csv")
 TABLE: Final = ("question", "draw", "item", "label", "annotator")
-"""The columns of a table that are read again."""
+"""The columns of a table that are read back."""
 
 SIDES: Final = ("Response A", "Response B")
 
@@ -71,7 +71,7 @@ def offers_cannot_tell(criterion: Criterion) -> bool:
 
 
 class Card(NamedTuple):
-    """What a person sees at once: texts, and the questions about them.
+    """One screen for a person: texts, and the questions about them.
 
     Attributes:
         context: Name -> text.
@@ -85,7 +85,7 @@ class Card(NamedTuple):
 
 
 class DrawnScore(NamedTuple):
-    """How many rows a score has, and how many of them were drawn.
+    """The number of rows of a score, and the number drawn.
 
     Attributes:
         score: The system and the criterion, or the two systems.
@@ -106,7 +106,7 @@ class DrawnScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Draw:
-    """Which questions people were asked, and what their answers mean.
+    """The questions for people, and the meaning of their answers.
 
     Attributes:
         id: Stands on the sheet too, and holds the two together.
@@ -176,7 +176,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class BlindSheet(PrintedTables):
-    """What people are asked, and the draw that maps their answers back.
+    """The questions for people, and the draw that maps their answers back.
 
     Attributes:
         cards: In the order in which they are shown.

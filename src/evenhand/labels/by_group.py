@@ -1,4 +1,4 @@
-"""Scores by groups of rows, such as topics: of each group, between systems within it, and what the whole hides."""
+"""Scores by groups of rows, such as topics: of each group, between its systems, and hidden reversals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GroupScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupContrast:
-    """How far two systems differ in one group of rows.
+    """The difference of two systems in one group of rows.
 
     Attributes:
         difference: The mean of (the first's score - the second's) over the rows on which both have one; of contests
@@ -81,10 +81,10 @@ class GroupContrast:
 
 
 ScoreName = tuple[str, str, str]
-"""The group, the system, and what its score is of."""
+"""The group, the system, and the criterion of its score."""
 
 ContrastName = tuple[str, str, str, str]
-"""The group, the two systems, and what their scores are of."""
+"""The group, the two systems, and the criterion of their scores."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ def _pairs(group: str, samples: Sequence[Sample], *, contests: bool) -> Iterator
             if len(ours):
                 yield _Pair(name, scores, one.bounds, [one.clusters[place] for place in ours], (one, other))
     for first, second in combinations(systems, 2) if contests else ():
-        for sample in samples:  # what one system wins of a contest the other loses
+        for sample in samples:  # one system's win is the other's loss
             of_both = len(systems) == 2 or sample.criterion == f"against {second}"
             if sample.system == first and of_both and len(sample.judged):
                 scores = np.column_stack([sample.judged, 1 - sample.judged])

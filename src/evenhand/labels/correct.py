@@ -39,17 +39,17 @@ DESIGNS: Final[Mapping[Design, str]] = {
 }
 SAVED_AS: Final = (".json", ".csv", ".md", ".html")
 UNLIKELY: Final = 0.001
-"""A draw that is less likely than this is doubted aloud."""
+"""Draws less likely than this are reported as doubtful."""
 
 HALVINGS: Final = 16
-"""Of the range of scores, where an interval is found by inversion: to 1.5e-5 of it."""
+"""The halvings of the range of scores when an interval is inverted: to 1.5e-5 of the range."""
 
 Estimate = Interval | Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One score of one system as arrays: what the judge said of each row, and what people say of those they saw.
+    """One score of one system as arrays: the judge's score of each row, and people's scores of labelled rows.
 
     Attributes:
         system: Whose score it is; empty where a result knows no systems.
@@ -92,22 +92,22 @@ class Sample:
 
     @property
     def labelled(self) -> BoolArray:
-        """(n,), whether people gave a score."""
+        """Whether people gave a score, shape (n,)."""
         return ~np.isnan(self.human)
 
     @property
     def num_labelled(self) -> int:
-        """Rows that people scored."""
+        """The number of rows that people scored."""
         return int(self.labelled.sum())
 
     @property
     def what(self) -> tuple[str, str | None]:
-        """What systems are compared on: the criterion, and the option."""
+        """The criterion and the option on which systems are compared."""
         return self.criterion, self.option
 
     @property
     def name(self) -> str:
-        """What it is called in sentences."""
+        """The name in sentences."""
         return name_of(self.system, *self.what)
 
     def only(self, rows: BoolArray) -> Sample:
@@ -254,7 +254,7 @@ def _samples(pair: Paired) -> Iterator[Sample]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """A score, or the difference of two, as the judge gives it, as the labels alone do, and as both together do.
+    """A score, or the difference of two, from the judge, from the labels alone, and from both.
 
     Attributes:
         system: Whose score it is, or the system from whose score that of the second is taken; empty where a result
@@ -301,7 +301,7 @@ class Corrected:
 
     @property
     def name(self) -> str:
-        """What it is called in sentences."""
+        """The name in sentences."""
         return name_of(self.of_what, self.criterion, self.option)
 
     def record(self) -> dict[str, Any]:
@@ -614,7 +614,7 @@ def _differences(samples: Sequence[Sample], level: float) -> tuple[Corrected, ..
 
 
 def _notes(labels: Labels, samples: Sequence[Sample], design: Design) -> list[str]:
-    """Say what must be said of the labels."""
+    """Return the notes on the labels."""
     notes = [f"How the labelled rows were chosen, as was said: {DESIGNS[design]} (design={design!r})."]
     people = len(labels.annotators)
     if people > 1:

@@ -1,4 +1,4 @@
-"""Labels that people gave to what was judged: read, and paired with the judge's outcomes.
+"""Labels that people gave: read, and paired with the judge's outcomes.
 
 People answer the questions that the judge was asked, so their labels make a result of the same kind, in which each
 question has the one vote of the people (:func:`as_judge`): rubrics, checklists and winrates of people are computed by
@@ -31,7 +31,7 @@ from evenhand.visible import visible
 from evenhand.votes import Vote
 
 ROW_COLUMNS: Final = ("id", "instance")
-"""What the column may be called that says which row a label is about."""
+"""The accepted names of the column that identifies a label's row."""
 
 _NO_LABELS = "gold holds no label of any row that was judged"
 
@@ -42,7 +42,7 @@ class LabelsOfOtherRowsWarning(EvenhandWarning):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one person says of one question, or of one response as a whole.
+    """The label of one person for one question, or for one response as a whole.
 
     Attributes:
         name: Of the question: the row, and what distinguishes its questions; or of a response, the row and the system.
@@ -59,7 +59,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Labels:
-    """What people say.
+    """The labels of people.
 
     Attributes:
         entries: One per person and question.
@@ -78,7 +78,7 @@ class Labels:
 
     @cached_property
     def annotators(self) -> tuple[str, ...]:
-        """Who gave them, in the order in which they occur."""
+        """The annotators, in order of occurrence."""
         return tuple(dict.fromkeys(each.annotator for each in self.entries))
 
     def of(self, annotator: str) -> Labels:
@@ -88,7 +88,7 @@ class Labels:
 
     @cached_property
     def by_question(self) -> Mapping[QuestionName, tuple[Label, ...]]:
-        """Question -> what people say of it."""
+        """Question -> people's labels."""
         found: dict[QuestionName, list[Label]] = {}
         for each in self.entries:
             found.setdefault(each.name, []).append(each)
@@ -97,7 +97,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Paired:
-    """Outcomes of a judge, and what people say of the same rows.
+    """Outcomes of a judge, and people's labels of the same rows.
 
     Attributes:
         judge: The judge's.
@@ -117,7 +117,7 @@ class Paired:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """Shape (n rows): whether people gave a score."""
+        """Whether people gave a score, shape (n rows)."""
         return ~np.isnan(self.human)
 
 
@@ -217,7 +217,7 @@ def _read(criterion: Criterion, given: object, where: str) -> str:
 
 
 class _GoldReader:
-    """Reads labels for what a result judged."""
+    """A reader of labels for a result."""
 
     def __init__(self, results: Results, **fields: str | None) -> None:
         self.results, self.fields = results, fields
@@ -389,7 +389,7 @@ def as_judge(results: Results, labels: Labels) -> Results:
     def voted(cell: Cell) -> Cell:
         label = majority.get(results.question_name(cell))
         if not isinstance(label, str):
-            # a mode of one's own knows votes that say nothing, and need not know a question without any
+            # custom modes handle abstentions, but may not handle questions without votes
             asked = cell.votes[:1] if results.kind == "mode_results" else ()
             silent = (Vote(judge_id="people", order=each.order, unscored_reason="abstained") for each in asked)
             return cell._replace(votes=tuple(silent))

@@ -1,4 +1,4 @@
-"""Planning before any call or label: how many rows and labels a question takes, or what a given number can show."""
+"""Planning before any call or label: the number of rows and labels required, or what a given number can show."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Plan(PrintedTables):
 
 @dataclass(frozen=True, kw_only=True)
 class _Ground:
-    """What a plan rests on; scores lie from 0 to 1.
+    """The basis of a plan; scores lie from 0 to 1.
 
     Attributes:
         sd: Standard deviation of the judge's scores; of clustered rows times the root of the design effect.
@@ -193,7 +193,7 @@ def _labelled(judged: FloatArray, human: FloatArray, clusters: IntArray) -> tupl
 
 @takes(PlanOptions)
 def plan(pilot: Results | None = None, *, gold: object = None, **options: Any) -> Plan:  # noqa: ANN401 - declared
-    """Say before any call or label how many rows and labels it takes, or what a given number can show.
+    """Plan the number of rows and labels before any call or label, or say what a given number can show.
 
     ``half_width`` asks for the rows with which the interval of a score is that narrow; ``difference`` for those with
     which a paired test finds that difference as often as ``power`` says, with Holm's correction over all pairs of

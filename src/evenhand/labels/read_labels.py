@@ -1,4 +1,4 @@
-"""The labels of people, read back from a blind sheet and checked against its draw: who said what, and do they agree.
+"""The labels of people, read back from a blind sheet and checked against its draw, with their agreement.
 
 A sheet comes back as the file that the page saves, or as a table: the filled CSV, or rows with ``question`` and
 ``label``, as annotation tools export them.
@@ -27,13 +27,13 @@ from evenhand.numbers import format_count
 from evenhand.results.render import PrintedTables, TextTable
 
 MOST_LISTED: Final = 5
-"""Unknown labels that a message lists."""
+"""The number of unknown labels that a message lists."""
 
 AGREEMENT: Final = Drawing(level=0.95, resamples=1000, seed=0)
 
 
 class Answer(NamedTuple):
-    """What a file says of one question.
+    """The answer of a file to one question.
 
     Attributes:
         question: Its name on the sheet.
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class SheetLabels(Labels, PrintedTables):
-    """What :func:`read_labels` returns: the labels, who gave how many, and how far people agree.
+    """The result of :func:`read_labels`: the labels, the number per annotator, and the agreement of people.
 
     :func:`evenhand.correct` takes them as ``gold``; how the rows were drawn goes with them.
 

@@ -1,4 +1,4 @@
-"""From results to a blind sheet: which rows are drawn for each score, and how they are shown.
+"""Blind sheets from results: the rows drawn for each score, and how they are shown.
 
 A score that people are asked about is that of a system on a criterion, a rubric or a checklist, or that of a pair of
 systems; all questions of a rubric or checklist about one response are drawn together.
@@ -31,11 +31,11 @@ from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
 SCORE_LEVELS: Final = 5
-"""Groups of about equal size into which scores that are not labels are divided."""
+"""The number of groups of about equal size into which scores that are not labels are divided."""
 
 
 FEWEST_OF_A_STRATUM: Final = 2
-"""Units of a stratum that are drawn at least: one does not show how far units differ."""
+"""The fewest units drawn per stratum: one does not show how far units differ."""
 
 
 def to_label(
@@ -252,7 +252,7 @@ def probabilities_by_stratum(strata: Sequence[Hashable], n: int) -> FloatArray:
     sizes = Counter(strata)
     largest = sorted(sizes, key=lambda each: -sizes[each])  # ties stay in the order of their first units
     drawn = dict.fromkeys(largest, 0)
-    for _ in range(min(n, len(strata))):  # one by one to who lacks most of what it should have
+    for _ in range(min(n, len(strata))):  # one by one to the stratum furthest below its share
         open_to = [each for each in largest if drawn[each] < sizes[each]]
         lacking = [each for each in open_to if drawn[each] < FEWEST_OF_A_STRATUM]
         taker = min(lacking or open_to, key=lambda each: (drawn[each] + 0.5) / math.sqrt(sizes[each]))

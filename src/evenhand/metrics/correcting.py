@@ -22,7 +22,7 @@ from evenhand.results.vote_columns import Cell
 logger = logging.getLogger(__name__)
 
 REPORTED = ("corrected", "labels", "labels_saved", "num_labelled")
-"""The measures of a corrected score that a recipe does not have already."""
+"""The measures of a corrected score that a recipe does not yet have."""
 
 Gold = tuple[Mapping[str, Any], ...]
 """The labels of an instance, one row each, as :func:`~evenhand.labels.people.read_gold` reads them."""

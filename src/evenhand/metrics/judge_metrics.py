@@ -1,4 +1,4 @@
-"""The judge metrics: one class per way of judging, and what each shows of an instance under unitxt's names."""
+"""The judge metrics: one class per way of judging, with the entries of an instance under unitxt's names."""
 
 import logging
 import math
@@ -76,7 +76,7 @@ class OrderView:
 
     @property
     def assessment(self) -> Union[str, None]:
-        """That of the verdict, or else of the vote."""
+        """The assessment of the verdict, or else of the vote."""
         return self.shown.assessment if self.verdict.assessment is None else self.verdict.assessment
 
     @property
@@ -545,7 +545,7 @@ OF_RUBRIC: Final = (
 """The entries of a rubric's instances that are not measures of :class:`~evenhand.modes.rubric.RubricSummary`."""
 
 OF_CRITERION: Final = ("selected_option", "unscored_reason", "na", "positional_bias", "assessment", "orders")
-"""The same of a criterion."""
+"""The entries of a criterion that are not measures."""
 
 MEASURED_OF_CRITERION: Final = frozenset(
     {"score", "agreement", "spread", "draw_deviation", "covered_mass", "positional_bias", "parse_rate"}

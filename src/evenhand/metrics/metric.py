@@ -81,7 +81,7 @@ Value = TypeVar("Value")
 DOCUMENTS: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
     {"rubric": load_rubric, "checklist": load_checklist}
 )
-"""The fields that hold a document -> how it is loaded."""
+"""The fields that hold a document -> the loader."""
 
 
 class InstanceScores(Dict[str, float]):
@@ -381,7 +381,7 @@ class MarkedDataWarning(EvenhandWarning):
 
 @dataclass(frozen=True, slots=True)
 class JudgedInstance:
-    """What one instance maps to.
+    """The intermediate value of one instance.
 
     Attributes:
         about: What was judged, and by what.
@@ -427,7 +427,7 @@ class RecipeInput(EvaluationInput):
 
 
 class AwaitedGroups:
-    """What the instances of an evaluation map to, kept until unitxt has asked for each of their groups.
+    """The intermediate values of an evaluation, kept until unitxt has asked for each group.
 
     unitxt scores all instances first, and then each group by another call of the same metric, without naming the
     evaluation. Each call gets copies of the containers only: the texts and numbers in them are the same objects, which
@@ -438,7 +438,7 @@ class AwaitedGroups:
         self._awaited: List[tuple[List[tuple[int, ...]], Dict[tuple[int, ...], tuple[Any, JudgedInstance]]]] = []
 
     def keep(self, inputs: Sequence[EvaluationInput], judged: Sequence[JudgedInstance]) -> None:
-        """Keep what the instances map to, for their groups.
+        """Keep the intermediate values of the instances, for their groups.
 
         Args:
             inputs: The instances.

@@ -45,7 +45,7 @@ _OF_SCORES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class AggregatedVotes:
-    """What one instance maps to.
+    """The intermediate value of one instance.
 
     Attributes:
         score_name: The main score's name in this evaluation.
@@ -63,7 +63,7 @@ class AggregatedVotes:
 
 
 class VoteAggregation(EvenhandMetric):
-    """Reduces recorded votes to a verdict an instance, and the verdicts to scores. It makes no calls.
+    """A metric that reduces recorded votes to one verdict per instance, and verdicts to scores, without calls.
 
     A prediction is the votes on one instance: a list with one per judge, or a dict judge -> vote; each vote is a label,
     the value of an option, True or False, or None for an abstention, which is missing and no level. References are

@@ -1,4 +1,4 @@
-"""From a judge's reply to one of the offered options, or to the reason why there is none. Never guesses.
+"""Reading of a judge's reply as one of the offered options, or as the reason why there is none. Never guesses.
 
 The reading contract is in ``reading``: a reply is a verdict if the whole reply is one label, if it is one JSON object
 whose verdict field names one, if its tags name one, or if its last line is a verdict line. Free prose is not read: a

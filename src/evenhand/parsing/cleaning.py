@@ -1,4 +1,4 @@
-"""Take from a reply what is not its text: hidden thinking, special tokens, Markdown, odd code points."""
+"""Remove from a reply all that is not its text: hidden thinking, special tokens, Markdown, odd code points."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SPACES = re.compile(r"[^\S\n]+")
 _WORD = re.compile(r"\w+")
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*")
 _QUOTED_AT_MOST = 60
-"""Characters behind a marker by which it is found in what the judge was shown."""
+"""The number of characters behind a marker by which it is found in the shown texts."""
 
 
 def plain_characters(text: str) -> str:
@@ -74,7 +74,7 @@ class ShownTexts:
 
     @cached_property
     def folded(self) -> tuple[str, ...]:
-        """In one case."""
+        """The texts in one case."""
         return tuple([text.casefold() for text in self.texts])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The offered labels, compiled once, and how a short text is recognised as one of them."""
+"""The offered labels, compiled once, and the recognition of a short text as one of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _GRADES = re.compile(r"scor|rating|grade|level|value")
 _NEGATION = re.compile(r"(?:un|in|im|ir|il|dis|non|not)[ -]?")
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST = 400
-"""Characters: a text that is longer than this, and than twice the longest label, is no label."""
+"""The most characters of a label: a text longer than this and than twice the longest label is not a label."""
 
 NEAR_RATIO = 90.0
 NEAR_LEAD = 5.0

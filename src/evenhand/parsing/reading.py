@@ -1,4 +1,4 @@
-"""The reading contract: in which forms a reply is a verdict."""
+"""The reading contract: the forms in which a reply is a verdict."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=s
 
 @dataclass(frozen=True, slots=True)
 class ReplyReading:
-    """How a reply was read.
+    """The reading of a reply.
 
     Attributes:
         match: The option, or why none.

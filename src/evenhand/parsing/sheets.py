@@ -1,4 +1,4 @@
-"""From one reply to the answers of all items of a sheet, or to the reason why an item has none. Never guesses.
+"""Reading of one reply as answers to all items of a sheet, or reasons why an item has none. Never guesses.
 
 The prompt asks for ``{"answers": [{"index": 1, "reasoning": "…", "answer": "Yes"}, …]}``. Judges also send a list, an
 object with a key per item, numbered lines, or a Markdown table.
@@ -51,7 +51,7 @@ _NONCE_TAG = re.compile(  # a whole sheet
 
 @dataclass(frozen=True, slots=True)
 class SheetAnswer:
-    """What a reply answers to one item.
+    """The answer of a reply to one item.
 
     Attributes:
         match: Which of the item's answers, or why none.
@@ -66,7 +66,7 @@ class SheetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What a sheet says of one item.
+    """The entry of a sheet for one item.
 
     Attributes:
         number: The item's number as written.
@@ -271,7 +271,7 @@ def _blocks(text: str) -> tuple[list[_Entry], list[str]]:
 
 
 def _of_json(value: list[Any], text: str, asked: Sequence[int]) -> tuple[list[_Entry], UnscoredReason | None]:
-    """Return the entries of a sheet in JSON, an object of which is a list of pairs."""
+    """Return the entries of a sheet in JSON, in which an object is a list of pairs."""
     held = [pair for pair in _pairs(value) if isinstance(pair[1], list) and folded_name(pair[0]) in _SHEET_FIELDS]
     if len(held) == 1:
         others = [pair for pair in _pairs(value) if pair is not held[0]]

@@ -1,4 +1,4 @@
-"""The prompts: one Markdown (Jinja) file a stage, rendered in one pass.
+"""The prompts: one Markdown (Jinja) file per stage, rendered in one pass.
 
 Data are never parsed as templates, so braces in an answer stay braces. Every data slot stands between tags that carry
 a nonce, which the data cannot know (:func:`nonce_for`). A user's own prompt (:func:`render_own_prompt`) replaces what
@@ -79,20 +79,20 @@ PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
     "reask": frozenset({"options", "codes", "nonce"}),
     "summary": frozenset({"assessment", "nonce"}),
 }
-"""What each template is filled with; a template that names anything else, or leaves one out, is refused."""
+"""The placeholders of each template; a template with other placeholders, or without one of these, is refused."""
 
 ROW_PLACEHOLDERS = frozenset({"context", "response", "lettered_responses", "nonce", "assessment"})
-"""What is a row's own: only what stands from ``material`` on is filled with it."""
+"""The placeholders of a row: only the text from ``material`` on is filled with them."""
 
 Section = Literal["criterion", "verdicts"]
 Behind = tuple[Section, ...]
-"""The sections of a prompt that stand behind what is judged, at its end."""
+"""The sections at the end of a prompt, behind the judged material."""
 
 FENCE_WORDS = "tags that end in"
-"""By which the code of a prompt's tags is found; what is said behind them must not hold these words."""
+"""The words that mark the code of a prompt's tags; the text behind them must not hold these words."""
 
 Subject = Literal["response", "pair", "candidates", "sheet"]
-"""What a prompt is about: one response, two, the best of several, or one response and many questions."""
+"""The subject of a prompt: one response, two, the best of several, or one response and many questions."""
 
 FirstStage = Literal["assessment", "one_step", "verdict", "sheet"]
 
@@ -123,7 +123,7 @@ OWN_PLACEHOLDERS: dict[Subject, frozenset[str]] = {
     "candidates": _OWN_QUESTION | {"responses"},
     "sheet": frozenset({"response", "context", "guidelines", "items"}),
 }
-"""What a user's own prompt may name; what is judged it must."""
+"""The placeholders of a user's own prompt; those of the judged material are required."""
 
 
 _NAMED = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLDERS.values())))})\b")
@@ -156,7 +156,7 @@ _AS_WRITTEN: Mapping[str, Any] = {
 }
 _ENVIRONMENT = Environment(loader=FunctionLoader(whole_source), **_AS_WRITTEN)  # noqa: S701 - as above
 _SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **_AS_WRITTEN)
-"""For the texts of users: our own templates do without its checks, which take longer than all else in a prompt."""
+"""The environment for users' templates: our own skip its checks, which are the slowest part of a prompt."""
 
 
 def _placeholders_in(source: str) -> frozenset[str]:
@@ -254,7 +254,7 @@ _AUTOCHECKLIST: Mapping[str, str] = {
     "input": 'context["input"]',
     "history": 'context["history"]',
 }
-"""What the prompts of autochecklist name in single braces, and what that is here."""
+"""Placeholders of autochecklist, in single braces -> placeholders here."""
 
 
 @cache
@@ -426,7 +426,7 @@ _NO_DIGITS = bytes(byte for byte in range(256) if byte not in b"0123456789abcdef
 
 @dataclass(frozen=True, slots=True)
 class ShownTexts:
-    """What a prompt shows between its tags.
+    """The texts between the tags of a prompt.
 
     Attributes:
         context: Name -> text.

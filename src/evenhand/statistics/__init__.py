@@ -1,4 +1,4 @@
-"""Statistics of judges and scores: arrays in, frozen results out. Knows nothing of engines, prompts or unitxt.
+"""Statistics of judges and scores: arrays in, frozen results out. Independent of engines, prompts and unitxt.
 
 What is asked for throughout stands here; the rest in the module that it belongs to.
 """

@@ -53,7 +53,7 @@ Metric = Literal["nominal", "ordinal", "interval"]
 ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
     {"binary": "nominal", "nominal": "nominal", "ordinal": "ordinal", "pairwise": "interval"}
 )
-"""Scale of a criterion -> how far apart two selections are for `krippendorff_alpha`, wherever it is reported.
+"""Scale of a criterion -> the distance of two selections for `krippendorff_alpha`, in all reports.
 
 A comparison has a natural distance: its values are equally spaced around the tie (0, ½, 1; graded 0, ¼, ½, ¾, 1), so
 that a win against a loss is twice as far as a win against a tie in all data. Levels of an ordinal criterion are
@@ -369,7 +369,7 @@ def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level:
 
 @dataclass(frozen=True, slots=True)
 class ValueErrors:
-    """How far values judged lie from true ones; the unit is that of the values.
+    """The errors of judged values, in the unit of the values.
 
     Attributes:
         root_mean_square: The square root of the mean squared error; its limits are the roots of the mean's.
@@ -448,7 +448,7 @@ def _defined(interval: Interval | None) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class OptionRates:
-    """How often the judgement is one option where the truth is, and the other way round.
+    """Precision and recall of one option.
 
     Attributes:
         num_true: Rows whose truth it is, with a judgement.
@@ -499,7 +499,7 @@ def option_rates(
 def balanced_accuracy(
     truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95, resamples: int = 1000, seed: int = 0
 ) -> Interval:
-    """Compute the mean recall of the categories that the truth has, each of which counts the same.
+    """Compute the mean recall of the categories that occur in the truth, with equal weights.
 
     Range 0 to 1; a judge that always says the same has 1 / (number of categories). The interval is a Bayesian bootstrap
     over the clusters with an unseen row that is wrong, or right, in one of the categories.
@@ -818,12 +818,12 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
 Similarity = Callable[[Any, Any], float]
 
 FEWEST_INSTANCES: Final = 30
-"""Instances, or clusters of them, from which on the authors trust the t test; with fewer there is none."""
+"""The fewest instances, or clusters, for which the authors trust the t test; with fewer there is no test."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorComparison:
-    """The judge against one annotator, by how near each is to the other annotators.
+    """The judge against one annotator, by the alignment of each with the other annotators.
 
     Attributes:
         num_instances: Instances that the annotator and another one labelled; n below.
@@ -957,7 +957,7 @@ def alternative_annotator(
     corrected = iter(stats.false_discovery_control(tested, method="by").tolist() if tested else ())
     adjusted = [None if p_value is None else next(corrected) for p_value in p_values]
     outdone = [p_value is not None and p_value <= alpha for p_value in adjusted]
-    weights = 1 / np.maximum(known.sum(axis=0), 1)  # so that annotators count the same, however much they labelled
+    weights = 1 / np.maximum(known.sum(axis=0), 1)  # annotators count the same for any number of labels
     (advantage,) = ratio_intervals(wins @ weights, known @ weights, level=level)
     leads = [-float(own.mean()) if own.size else None for own in differences]
     advantages = mean_intervals(np.where(known, wins, np.nan), level=level)

@@ -1,4 +1,4 @@
-"""What is known of a mean at any time: bets on scores that may be looked at after each of them.
+"""Inference on a mean at any time: bets on scores that may be inspected after each score.
 
 A fixed interval holds for the sample that it was planned for. Looked at again and again, it sooner or later misses:
 what holds at all looks together is a confidence sequence.
@@ -21,7 +21,7 @@ CELLS: Final = 240
 """The steps between 0 and 1 on which scores are counted; halves, thirds, fifths, eighths and tenths are among them."""
 
 STAKES: Final[FloatArray] = np.geomspace(1e-5, 0.99, 64)
-"""Shares of the most that may be staked on a score, short of all, so that no gambler ever loses everything."""
+"""Shares of the highest stake on a score, all below 1, so that no gambler loses all capital."""
 
 
 def _prior() -> FloatArray:
@@ -31,7 +31,7 @@ def _prior() -> FloatArray:
 
 
 LOG_PRIOR: Final[FloatArray] = _prior()
-"""How the capital is spread over the stakes: nine tenths by Cauchy's density of their logarithms, one tenth evenly.
+"""The log shares of capital on the stakes: nine tenths by Cauchy's density of their logarithms, one tenth evenly.
 
 Against one half the stake c wins fastest where the mean stands 2c times the variance from it, c/2 without ties. So most
 of the capital is on differences that some hundreds of scores can show, and some on all others: the tenth for means near
@@ -44,7 +44,7 @@ _NEAREST = _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    r"""Scores in [0, 1], one after another, and what holds of their mean at every look.
+    r"""A sequence of scores in [0, 1], with limits of their mean that hold at every look.
 
     A gambler who thinks that the mean is above m stakes the share c of what may be staked on each score,
 

@@ -1,4 +1,4 @@
-"""Does a judge say the same again: in another order (position bias, flips of options), and when asked anew."""
+"""Consistency of a judge in another order (position bias, flips of options), and when asked again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PositionBias:
 
     @property
     def p_value(self) -> float | None:
-        """Of the test."""
+        """The p-value of the test."""
         return None if self.test is None else self.test.p_value
 
     @property
@@ -143,7 +143,7 @@ def as_selections(selections: ArrayLike) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class OptionFlips:
-    """What becomes of one option when the order changes.
+    """The flips of one option when the order changes.
 
     Attributes:
         n_selected: Instances that selected it in some order and were scored in two orders or more.
@@ -193,7 +193,7 @@ def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) 
 
 @dataclass(frozen=True, slots=True)
 class RepetitionStability:
-    """How far repeated draws of one prompt agree.
+    """The agreement of repeated draws of one prompt.
 
     Attributes:
         n: Prompts (an instance in one order) with a draw asked.

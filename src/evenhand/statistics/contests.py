@@ -1,4 +1,4 @@
-"""Contests: who met whom on which prompt, who was shown first, and the result; win rates and circular triads.
+"""Contests: the pair of systems, the prompt, the order shown and the result; win rates and circular triads.
 
 Two levels share this one value. *Presented* contests have a row for every showing of a pair (both orders, every draw):
 they carry the order effect. *Resolved* contests have a row for a pair and prompt, the orders already collapsed.
@@ -53,7 +53,7 @@ class Meetings:
 
     @property
     def in_all(self) -> Meetings:
-        """The same, all clusters together."""
+        """The same meetings with all clusters together."""
         pairs, row = np.unique(self.first * self.systems + self.second, return_inverse=True)
         won, met, contests = (
             np.bincount(row, column, len(pairs)).astype(float) for column in (self.won, self.met, self.contests)
@@ -126,7 +126,7 @@ class Meetings:
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """Outcomes of paired comparisons, a row per contest; :meth:`of` builds them.
+    """Outcomes of paired comparisons, one row per contest; :meth:`of` builds them.
 
     Attributes:
         systems: The names; every array below refers to them by position.
@@ -226,7 +226,7 @@ class Contests:
 
 @dataclass(frozen=True)
 class WinRate:
-    """A system's record.
+    """The record of a system.
 
     Attributes:
         system: Its name.

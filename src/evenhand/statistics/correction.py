@@ -60,7 +60,7 @@ the truth in 96.6 % on average and 90.0 % in the worst cell; with joined strata 
 """
 
 FEWEST_ON_A_SIDE = 10.0
-"""Fewest labels above the mean, and below it, for an upper limit of the judge's worth."""
+"""The fewest labels above the mean, and below it, for an upper limit of the judge's worth."""
 
 SMALL_WORTH = 0.1
 """A judge that is worth less than this share of the labels is worth nothing."""
@@ -160,7 +160,7 @@ def corrected_mean(
     scores, human = (np.atleast_2d(np.asarray(each, dtype=float).T).T for each in (judged, human))
     support, within = _checked_labels(human, support, bounds)
     said = None if strata is None else np.atleast_2d(np.asarray(strata).T).T
-    design = design if np.isnan(human).any() else "random"  # of rows that are all labelled none was chosen
+    design = design if np.isnan(human).any() else "random"  # all rows are labelled, so none was drawn
     over = IntervalLevel.of(level) if clusters is None else replace(IntervalLevel.of(level), clusters=clusters)
     weights = _weights(design, scores, human, said, probabilities)
     data = _Data(scores, human, said, design, weights, len(support) == 2, within, over)
@@ -214,7 +214,7 @@ class _Data:
 
     @property
     def labelled(self) -> BoolArray:
-        """(n_rows, systems)."""
+        """Whether each cell is labelled, shape (n_rows, systems)."""
         return np.asarray(~np.isnan(self.human))
 
     def labels_alone(self) -> Interval | Missing:

@@ -1,4 +1,4 @@
-"""Correlations of items and of judges: which questions separate good from bad, and how many judges a panel is worth."""
+"""Correlations of items and of judges: the discrimination of items, and the effective number of judges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.errors import EstimationError
 from evenhand.statistics.intervals import FloatArray, Interval, IntervalLevel, Level, bootstrap_interval
 
 FEWEST_SHARED = 3
-"""A correlation needs this many shared rows: of two points it is always 1 or -1."""
+"""The fewest shared rows of a correlation: with two points it is always 1 or -1."""
 
 _NO_SPREAD = 1e-12
 

@@ -1,4 +1,4 @@
-r"""Parts of the Grade Score of a judge that chooses one of several options: fair to positions, and of one mind.
+r"""Parts of the Grade Score of a judge that chooses one of several options: fairness to positions, consistency.
 
 A question with N options is asked in its N rotations; m of them were answered. :math:`L = H / \log m`, H the entropy of
 the places chosen; :math:`C = c / m`, c how often the option chosen most was chosen; :math:`G = 2 L C / (L + C)`. In
@@ -38,7 +38,7 @@ from evenhand.statistics.intervals import FloatArray, IntArray, Interval, Level,
 
 @dataclass(frozen=True, slots=True)
 class Uniformity:
-    """A histogram of choices and two tests that every bar is as high as the others.
+    """A histogram of choices and two tests that all bars are equal.
 
     Attributes:
         counts: Choices of each place, or of each option.
@@ -112,7 +112,7 @@ def uniformity(counts: ArrayLike) -> Uniformity:
 
 
 MOST_ENUMERATED = 300_000
-"""The most patterns of answers that are listed; more are drawn."""
+"""The largest number of answer patterns that is enumerated; more are sampled."""
 
 _ROWS_AT_ONCE = 50_000
 

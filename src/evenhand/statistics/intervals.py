@@ -36,10 +36,10 @@ NEAR_BOUND, FAR_BOUND = 0.75, 0.25
 """The weights of two unseen clusters, at the bound whose limit is looked for and at the other one."""
 
 RESAMPLES = 2000
-"""Draws of ``interval="bootstrap"``."""
+"""The number of draws of ``interval="bootstrap"``."""
 
 CELLS_AT_ONCE = 1 << 21
-"""Cells of a block of draws."""
+"""The number of cells of a block of draws."""
 
 _NO_ERROR = 1e-10
 """A standard error of draws below this is rounding."""
@@ -85,7 +85,7 @@ class IntervalLevel:
 
     @property
     def n_clusters(self) -> int | None:
-        """How many clusters the rows are of; None if every row stands for itself."""
+        """The number of clusters of the rows; None if every row is its own cluster."""
         return None if self.clusters is None else len(set(self.clusters))
 
     def labels(self, n_rows: int) -> IntArray:
@@ -148,7 +148,7 @@ def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
 
 LowerLimit = Annotated[float, BeforeValidator(lambda limit: -np.inf if limit is None else limit)]
 UpperLimit = Annotated[float, BeforeValidator(lambda limit: np.inf if limit is None else limit)]
-"""In a saved file, which has no infinity, a limit that is null is none."""
+"""A limit in a saved file; null stands for infinity, which JSON lacks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The preference of a judge for long or short responses: its slope, and win rates with it taken out."""
+"""The preference of a judge for long or short responses: its slope, and win rates adjusted for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far systems differ, on the same rows or over their contests: intervals and tests of every pair."""
+"""Differences of systems, on the same rows or over their contests: intervals and tests of every pair."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from evenhand.statistics.strengths import StrengthModel
 TestMethod = Literal["exact", "t", "wald", "scheffe", "betting"]
 
 MOST_ENUMERATED = 12
-"""Most clusters that differ for which all assignments of signs are listed."""
+"""The most differing clusters for which all assignments of signs are enumerated."""
 
 ENOUGH_CLUSTERS = 5
-"""With fewer clusters whose difference is not 0 the standard error says too little for the logit scale."""
+"""The fewest clusters with a difference other than 0 for which the logit scale is used."""
 
 _ROUNDING = 1e-9
 
@@ -269,7 +269,7 @@ def _inferred(differences: FloatArray, labels: IntArray, level: IntervalLevel, w
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Two systems against each other. What has no data is None.
+    """The comparison of two systems. A value without data is None.
 
     Attributes:
         first: The one system.

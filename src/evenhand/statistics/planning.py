@@ -1,4 +1,4 @@
-r"""How narrow an interval gets, and how often a test finds a difference of two systems, in closed form.
+r"""The width of intervals, and the power of tests for a difference of two systems, in closed form.
 
 Rows bring scores with the standard deviation :math:`s`; the differences of two systems whose scores correlate by
 :math:`c` have :math:`s\sqrt{2(1-c)}`. Of people's scores the judge explains a share :math:`R^2`; a score corrected by n
@@ -25,7 +25,7 @@ REPEATABILITY: Final = 0.8
 """The correlation of two draws of a judge on one response, as it is assumed."""
 
 MOST_STRATA: Final = 5
-"""Strata that are assumed of scores that are not yes/no: a scale of five levels."""
+"""The strata assumed for scores other than yes/no: a scale of five levels."""
 
 
 def half_width(sd: float, rows: int, level: float, *, per_row: float = 1.0, yes_no: bool = False) -> float:
@@ -81,7 +81,7 @@ def sd_of_differences(sd: float, correlation: float, draws: int = 1) -> float:
 def corrected_half_width(
     sd: float, explained: float, labels: int, rows: int, level: float, *, yes_no: bool = False
 ) -> float:
-    """Return the half-width to expect of a score that random labels correct, of which the judge explains a share.
+    """Return the expected half-width of a score corrected by random labels, given the share the judge explains.
 
     With K strata, one for yes/no, the normal quantile is √((n + K) / (n - K)) times as large, as in `post_stratified`.
     Of a judge that is right in 95 % the interval is 7 % wider than this with 60 labels.

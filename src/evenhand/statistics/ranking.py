@@ -1,4 +1,4 @@
-"""Which system is better, by how much, and how sure is that: one call from contests to a ranking."""
+"""Rankings of systems from contests, with differences and their uncertainty, in one call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evenhand.statistics.paired_differences import PairComparison, compare_pairs
 from evenhand.statistics.strengths import NO_CONTEST, Parameter, Strength, StrengthModel, fit_strengths
 
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"
-"""Why there is no estimate of a model, where intervals are asked for that hold at any time."""
+"""The reason for missing model estimates if intervals are to hold at any time."""
 
 NOT_ALL_MET = "not every two systems met, and strengths are of a sample of a fixed size"
 
@@ -28,7 +28,7 @@ STRENGTH_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Rank:
-    """Where a system stands, by its win rate or its strength, and where it might stand.
+    """The rank of a system, by win rate or strength, with the range of ranks.
 
     Attributes:
         system: Its name.
@@ -54,7 +54,7 @@ class Rank:
 
 @dataclass(frozen=True, eq=False)
 class _Standing:
-    """What systems are ranked by.
+    """The quantity by which systems are ranked.
 
     Attributes:
         systems: Which have a rank.
@@ -258,7 +258,7 @@ class SystemRanking:
 
 @dataclass(frozen=True)
 class Ranking:
-    """What the contests say of the systems.
+    """The ranking of the systems of contests.
 
     Attributes:
         systems: One per system, best rank first; systems without a rank last.
@@ -342,7 +342,7 @@ def rank_systems(
     balanced = anytime or bool(contests.meetings.in_all.balanced.all())
     records: Sequence[WinRate] = win_rates(contests, level=over)
     scored, field = contests.scored, None
-    if not balanced:  # the votes of systems whose contests the rules set aside take no part
+    if not balanced:  # votes on systems without scored contests are excluded
         kept = np.union1d(scored.first, scored.second)
         rows = np.isin(shown.first, kept) & np.isin(shown.second, kept)
         field = fit_strengths(shown.only(rows), order_effect=ordered, level=over, place_all=True)

@@ -43,12 +43,12 @@ _SINGULAR = 1e-9
 """The least eigenvalue of the information, relative to that at the start, below which a direction is unbounded."""
 
 _MOST_STEPS = 100
-"""Of Newton's method; a handful is what it takes."""
+"""The most steps of Newton's method; a handful is enough."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LogitOutcomes:
-    """What a logit is fitted to.
+    """The outcomes to which a logit is fitted.
 
     Attributes:
         features: Shape (u, o, p): for each of the different contests the derivative of the utility of each outcome.
@@ -241,7 +241,7 @@ def _information(contests: FloatArray, shares: FloatArray, centred: FloatArray) 
 
 @dataclass(frozen=True)
 class Strength:
-    """What a model says of one system.
+    """The strength of one system under a model.
 
     Attributes:
         system: Its name.
@@ -304,7 +304,7 @@ class StrengthModel:
 
     @property
     def log_strengths(self) -> FloatArray:
-        """Of the placed systems."""
+        """The log strengths of the placed systems."""
         basis = strength_basis(len(self.placed))
         return basis @ self.fit.parameters[: basis.shape[1]] if self.fit else np.empty(0)
 
@@ -348,7 +348,7 @@ class StrengthModel:
 
     @property
     def field_win_rates(self) -> tuple[Interval, ...]:
-        """Of every placed system the win rate that the model expects against all the others, each counting alike."""
+        """The expected win rate of every placed system against all others, with equal weights."""
         size = len(self.placed)
         if self.fit is None:
             return ()

@@ -1,4 +1,4 @@
-"""What unitxt knows of evenhand: its catalog, and criteria, rubrics and checklists as artifacts.
+"""evenhand's part in unitxt: its catalog, and criteria, rubrics and checklists as artifacts.
 
 ``bases`` is the one module that imports unitxt; read :func:`evenhand.unitxt.loading.load` next.
 """

@@ -130,7 +130,7 @@ if TYPE_CHECKING:
         def __iter__(self) -> Iterator[Catalog]: ...
 
     class EmptyPrediction:
-        """What unitxt hands to a metric when no predictions were given."""
+        """The prediction that unitxt hands to a metric without predictions."""
 
     class UnitxtArtifactNotFoundError(Exception):
         """unitxt's error for an id that no catalog holds."""
@@ -145,7 +145,7 @@ else:
     _state = random.getstate()
     try:
         import unitxt
-    except ValueError as error:  # what unitxt's settings raise, without the name of the variable
+    except ValueError as error:  # the error of unitxt's settings, without the variable's name
         _refused = [name for name, value in os.environ.items() if name.startswith("UNITXT_") and value in str(error)]
         raise InvalidInputError(
             f"unitxt refuses the environment variable {' or '.join(sorted(_refused)) or 'of a setting'}: {error}"
@@ -168,7 +168,7 @@ else:
     from unitxt.register import register_local_catalog
 
     random.setstate(_state)
-    EvenhandError.__bases__ = (UnitxtError,)  # what handles the errors of unitxt handles these too
+    EvenhandError.__bases__ = (UnitxtError,)  # handlers of unitxt's errors handle these too
 
     class Maybe:
         """``Maybe[X]`` is ``X`` to unitxt, which does not understand optional field types, and ``X | None`` to mypy."""

@@ -1,4 +1,4 @@
-"""What evenhand and a unitxt engine make of each other: its fields as an identity, requests, outputs and failures."""
+"""Conversion between evenhand and a unitxt engine: fields as an identity, requests, outputs and failures."""
 
 from __future__ import annotations
 

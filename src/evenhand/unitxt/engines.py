@@ -210,7 +210,7 @@ OpenAICompatibleEngine = _derived(
 ReplayEngine = _derived(
     replay.ReplayEngine,
     journal=None,
-    get_engine_id=lambda _: "replay",  # what a recording holds are the replies of another judge
+    get_engine_id=lambda _: "replay",  # a recording holds the replies of another judge
 )
 SimulatedEngine = _derived(simulated.SimulatedEngine, journal=None)
 
@@ -257,7 +257,7 @@ def fetch_engine(identifier: str) -> InferenceEngine:
         raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
     except EvenhandError:
         raise
-    except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
+    except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # not a name: read as JSON
         raise unknown_engine(name) from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
@@ -570,7 +570,7 @@ class UnitxtBridge:
         if self._chat:
             try:
                 return list(self.engine.infer([each.instance(chat=True) for each in requests], with_metadata))
-            except NotImplementedError:  # what unitxt's engines raise that know no chat
+            except NotImplementedError:  # the error of unitxt's engines without chat
                 _logger.info("%s takes no conversations; they are sent to it as text", self._judge_id)
         replies = list(self.engine.infer([each.instance(chat=False) for each in requests], with_metadata))
         self._chat = False

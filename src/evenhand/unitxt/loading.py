@@ -59,7 +59,7 @@ _OF_ROWS: Final[Mapping[Kind, tuple[str, str]]] = {
     "rubric": ("a list or mapping of criteria, in the form of another tool too", "put the criteria"),
     "checklist": ("a list of questions, a list or mapping of items", "put the questions"),
 }
-"""What a row of data may hold, and what to do instead of naming a file there."""
+"""The accepted content of a row, and the alternative to naming a file there."""
 
 
 class UndefinedScoreWarning(EvenhandWarning):
@@ -124,7 +124,7 @@ def check_entry(path: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Referent:
-    """What a reference stands for. It is a reference itself, so that nothing is read twice.
+    """The value of a reference. It is a reference itself, so that nothing is read twice.
 
     Attributes:
         data: A frozen value; else a mapping, or a list if the reference is or holds one. Of an artifact of unitxt's

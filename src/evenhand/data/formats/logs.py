@@ -27,7 +27,7 @@ from evenhand.votes import is_missing
 Row = Mapping[str, Any]
 
 OTHER_SHAPE = (AttributeError, KeyError, TypeError)
-"""What reading data of a known shape raises where a part of them has another one."""
+"""The exceptions of reading data of a known shape if a part has another shape."""
 
 ZSTANDARD = 93
 """The number of the compression in a zip archive, which Python's ``zipfile`` reads from 3.14 on."""
@@ -223,7 +223,7 @@ def _texts(value: object) -> Iterator[str]:
 
 TIE = "tie"
 FAILED = "$ERROR$"
-"""What FastChat writes where its call of the judge brought no reply."""
+"""The text that FastChat writes if the judge gave no reply."""
 
 _VOTES = {
     "model_1": "first",
@@ -397,7 +397,7 @@ LOGS: Sequence[tuple[str, frozenset[str], Callable[[Sequence[Row], str], list[Ro
     ),
     ("preferences of MT-Bench's people or of Chatbot Arena", frozenset({"model_a", "model_b", "winner"}), arena_rows),
 )
-"""What a file holds, the columns by which it is recognised, and its reader."""
+"""The content of a file, the columns by which it is recognised, and its reader."""
 
 
 def rows_of_log(records: Sequence[Row], what: str) -> list[Row]:

@@ -135,7 +135,7 @@ def _is_autorubric_criterion(data: object) -> bool:
 
 
 def is_data_set(data: object) -> bool:
-    """Return whether data are a data set of autorubric: submissions, each of which may have a rubric of its own."""
+    """Return whether data are a data set of autorubric: submissions that may have rubrics of their own."""
     return (
         isinstance(data, dict)
         and "rubric" in data
