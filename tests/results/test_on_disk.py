@@ -1,5 +1,6 @@
 """Results that lie on disk in parts are what the same rows come to when they are judged at once."""
 
+import gc
 import json
 import tracemalloc
 from collections import Counter, deque
@@ -129,6 +130,7 @@ def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
         for walk in walks:  # what is imported, and held once
             deque(walk(), maxlen=0)
         result.save(tmp_path / "one.jsonl")
+        gc.collect()
         tracemalloc.start()
         for walk in walks:
             deque(walk(), maxlen=0)
