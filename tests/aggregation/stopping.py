@@ -3,8 +3,9 @@
 import gzip
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,40 @@ def replay(rule: Stopping, cells: Counter[tuple[int | None, ...]]) -> tuple[floa
         planned += weight * len(draws)
         same += weight * (rule.outcome(tuple(counts)) == rule.outcome(every))
     return calls / planned, same / cells.total()
+
+
+def expected(rule: Stopping, shares: Sequence[float], draws: int) -> tuple[float, float]:
+    """The same for a judge that selects the options with these probabilities, exactly."""
+    calls = same = 0.0
+    open_states = {(0,) * rule.size: 1.0}
+    for made in range(1, draws + 1):
+        reached: dict[Counts, float] = {}
+        for counts, mass in open_states.items():
+            for option, share in enumerate(shares):
+                if share > 0:
+                    after = tuple(count + (place == option) for place, count in enumerate(counts))
+                    reached[after] = reached.get(after, 0.0) + mass * share
+        open_states = {}
+        for counts, mass in reached.items():
+            if made < draws and not rule.ends(counts, draws - made):
+                open_states[counts] = mass
+                continue
+            calls += mass * made
+            for further, likely in continuations(tuple(shares), draws - made):
+                every = tuple(count + more for count, more in zip(counts, further, strict=True))
+                same += mass * likely * (rule.outcome(every) == rule.outcome(counts))
+    return calls / draws, same
+
+
+@cache
+def continuations(shares: tuple[float, ...], draws: int) -> tuple[tuple[Counts, float], ...]:
+    if len(shares) == 1:
+        return (((draws,), shares[0] ** draws),)
+    return tuple(
+        ((own, *rest), comb(draws, own) * shares[0] ** own * likely)
+        for own in range(draws + 1)
+        for rest, likely in continuations(shares[1:], draws - own)
+    )
 
 
 def recorded_cells(path: Path) -> Counter[tuple[int | None, ...]]:

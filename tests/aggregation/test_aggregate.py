@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import yes_no_criterion
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
@@ -37,6 +37,10 @@ class TestOrdinalPanels:
     def test_five_judges(self, rule, index, aggregated):
         assert chosen(aggregate(panel(0, 1, 2, 4, 4), FIVE, rule)) == (index, pytest.approx(aggregated))
 
+    def test_weighted_mean(self):
+        # (3·0 + 1·1) / 4 = .25
+        assert chosen(aggregate(panel(0, 4, weights=[3, 1]), FIVE, "weighted_mean")) == (1, 0.25)
+
     def test_the_weights_of_a_call_replace_those_of_the_votes(self):
         # (1·0 + 3·1) / 4 = .75
         votes = panel(0, 4, weights=[3, 1])
@@ -57,12 +61,26 @@ class TestOrdinalPanels:
         assert aggregate(panel(0, 3), criterion_of([0, 0.33, 0.67, 1])).selected_index == 1
         assert aggregate(panel(0, 3), criterion_of([0, 0.33, 0.67, 1], weight=-1)).selected_index == 2
 
+    @pytest.mark.parametrize(("criterion", "index"), [(FIVE, 1), (FIVE_FAULT, 3)])
+    def test_a_count_tie_goes_to_the_worse_option(self, criterion, index):
+        assert aggregate(panel(1, 3), criterion, "mode").selected_index == index
+
+    def test_weight_zero_counts_as_positive_in_ties(self):
+        assert aggregate(panel(1, 3), criterion_of([0, 0.25, 0.5, 0.75, 1], weight=0), "mode").selected_index == 1
+
     def test_equal_values_take_the_lowest_index(self):
         twins = criterion_of([0, 0.5, 0.5, 1])
         assert aggregate(panel(2, 1), twins, "mean").selected_index == 1
         assert aggregate(panel(2, 1), twins, "mode").selected_index == 1
         assert aggregate(panel(2, 1), twins, "max").selected_index == 1
         assert aggregate(panel(0, 3), twins, "mean").selected_index == 1
+
+    def test_nothing_is_snapped_where_all_agree(self):
+        assert aggregate(panel(2, 2), criterion_of([0, 0.5, 0.5, 1]), "mean").selected_index == 2
+
+    def test_options_in_descending_order(self):
+        # best first, as most people write them: (1 + .5) / 2 = .75, worse is .5, index 1
+        assert chosen(aggregate(panel(0, 1), criterion_of([1, 0.5, 0]))) == (1, 0.75)
 
     def test_numbers_that_snap_to_one_option_keep_it(self):
         # j: (.25 + .5) / 2 = .375 -> o1; k: .25, o1; the mean .3125 stays with o1
@@ -100,6 +118,11 @@ class TestBinaryPanels:
         assert aggregate(panel(0, 1), YES_NO, rule).selected_label == "No"
         assert aggregate(panel(0, 1), FAULT, rule).selected_label == "Yes"
 
+    def test_weights_within_1e_9_are_tied(self):
+        # .1 + .2 is 5.6e-17 above .3
+        votes = panel(0, 0, 1, weights=[0.1, 0.2, 0.3])
+        assert aggregate(votes, YES_NO, "weighted").selected_label == "No"
+
     def test_one_judge_whose_orders_disagree(self):
         # (1 + 0) / 2 = .5; the selection is the worse of the two, half of the votes agree with it
         verdict = aggregate(orders(0, 1), YES_NO)
@@ -112,6 +135,12 @@ class TestBinaryPanels:
         votes = [*orders(0, 1), vote("a", 1), vote("b", 0)]
         assert chosen(aggregate(votes, YES_NO)) == (self.NO, 0.25)
 
+    def test_without_values_the_first_option_is_met(self):
+        bare = criterion_of([None, None], scale="binary")
+        assert aggregate(panel(0, 1), bare).selected_index == 1
+        assert aggregate(panel(0, 1), criterion_of([None, None], scale="binary", weight=-1)).selected_index == 0
+        assert aggregate(panel(0, 1, 1), bare, "any").selected_index == 0
+
 
 class TestSamples:
     def test_ordinal_draws_collapse_to_the_median(self):
@@ -121,10 +150,18 @@ class TestSamples:
         assert verdict.spread == pytest.approx((26 / 144) ** 0.5)
         assert verdict.agreement == pytest.approx(1 / 3)
 
+    def test_an_even_number_of_draws_is_snapped_at_once(self):
+        # the median of .25 and .5 is .375, snapped to .25 before the panel sees it
+        assert chosen(aggregate(draws(1, 2), FIVE)) == (1, 0.25)
+
     def test_binary_and_nominal_draws_collapse_to_the_mode(self):
         assert chosen(aggregate(draws(0, 0, 1), YES_NO)) == (0, 1.0)
         assert chosen(aggregate(draws(0, 1), YES_NO)) == (1, 0.0)
         assert chosen(aggregate(draws(2, 2, 0), criterion_of([0, 0.5, 1], scale="nominal"))) == (2, 1.0)
+
+    def test_ordinal_draws_without_values_collapse_to_the_mode(self):
+        verdict = aggregate(draws(0, 2, 2), criterion_of([None] * 3))
+        assert (verdict.selected_index, verdict.spread) == (2, None)
 
     def test_pairwise_draws_collapse_to_the_side_drawn_most_often(self):
         assert chosen(aggregate(draws(0, 0, 1), AB)) == (0, 1.0)
@@ -156,6 +193,10 @@ class TestSamples:
         ]
         assert aggregate(votes, FIVE).spread == pytest.approx(0.25)
 
+    def test_no_spread_without_repeated_draws(self):
+        assert aggregate(panel(0, 4), FIVE).spread is None
+        assert aggregate(draws(0, None), FIVE).spread is None
+
 
 class TestOrders:
     def test_average_is_the_default_with_values(self):
@@ -182,11 +223,24 @@ class TestOrders:
         assert chosen(aggregate(orders(1, 4), FIVE, on_position_bias="first")) == (1, 0.25)
         assert chosen(aggregate(orders(1, 4)[::-1], FIVE, on_position_bias="first")) == (1, 0.25)
 
+    def test_first_does_not_borrow_from_another_order(self):
+        verdict = aggregate(orders(None, 4), FIVE, on_position_bias="first")
+        assert (verdict.selected_index, verdict.unscored_reason) == (None, "no_match")
+
+    def test_first_without_the_given_order_is_the_lowest(self):
+        votes = [vote("j", 4, (2, 1, 0)), vote("j", 0, (1, 0, 2))]
+        assert aggregate(votes, criterion_of([0, 0.5, 1, 0, 0]), on_position_bias="first").selected_index == 0
+
     def test_a_lone_scored_order(self):
         assert chosen(aggregate(orders(1, None), FIVE)) == (1, 0.25)
         assert aggregate(orders(1, None), FIVE).position_consistent is None
         verdict = aggregate(orders(1, None), FIVE, on_position_bias="abstain")
         assert (verdict.selected_index, verdict.unscored_reason) == (None, "no_match")
+
+    def test_an_order_asked_alone_stands_under_every_policy(self):
+        for policy in ("average", "abstain", "first"):
+            assert chosen(aggregate(orders(1), FIVE, on_position_bias=policy)) == (1, 0.25)
+        assert aggregate(orders(1), FIVE).position_consistent is None
 
     def test_na_in_one_order_is_a_disagreement(self):
         criterion = criterion_of([0, 1, None], na=[2])
@@ -203,6 +257,11 @@ class TestOrders:
         votes = [vote("j", option, order) for option, order in zip((2, None, 2), cycle, strict=True)]
         assert chosen(aggregate(votes, criterion, on_position_bias="abstain")) == (2, 1.0)
 
+    def test_all_judges_must_be_consistent(self):
+        votes = [*orders(1, 1, judge="a"), *orders(1, 2, judge="b"), vote("c", 0)]
+        assert aggregate(votes, FIVE).position_consistent is False
+        assert aggregate(votes[:2] + votes[4:], FIVE).position_consistent is True
+
 
 class TestPairwise:
     def test_orders_that_disagree_make_a_tie_that_no_option_names(self):
@@ -210,6 +269,10 @@ class TestPairwise:
         assert (verdict.selected_index, verdict.selected_label, verdict.value) == (None, "tie", 0.5)
         assert (verdict.aggregated_value, verdict.scored, verdict.agreement) == (0.5, True, 0.0)
         assert (verdict.position_consistent, verdict.unscored_reason) == (False, None)
+
+    def test_a_tie_that_an_option_names(self):
+        verdict = aggregate(orders(0, 2), AB_TIE)
+        assert (verdict.selected_index, verdict.selected_label, verdict.aggregated_value) == (1, "Tie", 0.5)
 
     def test_a_tie_and_a_win_disagree_about_the_winner(self):
         assert chosen(aggregate(orders(0, 1), AB_TIE)) == (1, 0.5)
@@ -233,6 +296,34 @@ class TestPairwise:
             verdict = aggregate(orders(1, second), GRADED, on_position_bias="abstain")
             assert (verdict.unscored_reason, verdict.position_consistent) == ("inconsistent", False)
 
+    def test_policies_for_two_orders(self):
+        assert chosen(aggregate(orders(0, 1), AB, on_position_bias="first")) == (0, 1.0)
+        assert aggregate(orders(0, 1), AB, on_position_bias="abstain").unscored_reason == "inconsistent"
+        assert aggregate(orders(0, 1), AB, on_position_bias="average").aggregated_value == 0.5
+
+    def test_a_lone_verdict(self):
+        assert chosen(aggregate(orders(0, None), AB)) == (0, 1.0)
+        assert aggregate(orders(0, None), AB).position_consistent is None
+        assert not aggregate(orders(0, None), AB, on_position_bias="abstain").scored
+
+    def test_a_panel_tie_favours_nobody(self):
+        verdict = aggregate(panel(0, 1), AB)
+        assert (verdict.selected_label, verdict.aggregated_value) == ("tie", 0.5)
+        assert chosen(aggregate(panel(0, 0, 1), AB)) == (0, 1.0)
+        assert chosen(aggregate(panel(0, 1, 1, weights=[3, 1, 1]), AB, "weighted_mode")) == (0, 1.0)
+
+    def test_the_winning_side_keeps_its_mean_grade(self):
+        # A: 1 and .75, B: 0 -> A at (1 + .75) / 2
+        assert chosen(aggregate(panel(0, 1, 4), GRADED)) == (1, 0.875)
+        # weights 3 and 1: (3·1 + 1·.75) / 4 = .9375, nearest 1
+        assert chosen(aggregate(panel(0, 1, 4, weights=[3, 1, 1]), GRADED, "weighted_mode")) == (0, 0.9375)
+
+    def test_mean(self):
+        # (1 + 1 + 0) / 3, nearest 1
+        assert chosen(aggregate(panel(0, 0, 1), AB, "mean")) == (0, pytest.approx(2 / 3))
+        assert aggregate(panel(0, 1), AB, "mean").selected_label == "tie"
+        assert chosen(aggregate(panel(0, 1, weights=[3, 1]), AB, "weighted_mean")) == (0, 0.75)
+
     def test_options_without_values_are_refused(self):
         with pytest.raises(InvalidInputError, match="1 where the first response is better"):
             aggregate(panel(0), criterion_of([None, None], scale="pairwise"))
@@ -250,6 +341,17 @@ class TestMissing:
         assert (verdict.selected_index, verdict.na, verdict.value, verdict.scored) == (2, True, None, False)
         assert (verdict.agreement, verdict.unscored_reason) == (pytest.approx(2 / 3), None)
 
+    def test_not_na_when_a_judge_that_was_set_aside_said_otherwise(self):
+        criterion = criterion_of([0, 1, None], na=[2])
+        contradicting = aggregate([*orders(0, 1), vote("k", 2)], criterion, on_position_bias="abstain")
+        assert (contradicting.na, contradicting.unscored_reason) == (False, "inconsistent")
+        lone = aggregate([*orders(0, None), vote("k", 2)], criterion, on_position_bias="abstain")
+        assert (lone.na, lone.unscored_reason) == (False, "no_match")
+
+    def test_a_vote_may_say_na_without_naming_an_option(self):
+        verdict = aggregate(panel("na", None), FIVE)
+        assert (verdict.selected_index, verdict.na, verdict.agreement) == (None, True, 0.5)
+
     def test_the_most_frequent_reason_is_named(self):
         votes = [
             Vote(judge_id=str(place), order=(0, 1), unscored_reason=reason)
@@ -259,6 +361,21 @@ class TestMissing:
         assert (verdict.unscored_reason, verdict.scored, verdict.agreement) == ("truncated", False, None)
         assert aggregate(votes[:2], FIVE).unscored_reason == "refusal"  # equally frequent: the more severe
         assert len(verdict.votes) == 3
+
+    def test_an_unscored_vote_without_a_reason(self):
+        assert aggregate([Vote(judge_id="j", order=(0, 1))], FIVE).unscored_reason == "no_match"
+        assert aggregate([Vote(judge_id="j", order=(0, 1), error="500")], FIVE).unscored_reason == "engine_error"
+
+    def test_a_selection_without_a_score_is_still_reported(self):
+        criterion = criterion_of([None] * 3)
+        for rule in (None, "mean", "median", "mode", "min", "weighted_mean"):
+            verdict = aggregate(panel(1, 1, 2), criterion, rule)
+            assert (verdict.selected_index, verdict.selected_label) == (1, "o1")
+            assert (verdict.value, verdict.aggregated_value, verdict.unscored_reason) == (None, None, "no_value")
+            assert verdict.agreement == pytest.approx(2 / 3)
+
+    def test_an_option_that_has_a_value_is_scored_though_others_have_none(self):
+        assert chosen(aggregate(panel(1, 1), criterion_of([0, 0.5, None]))) == (1, 0.5)
 
 
 class TestBadInput:
@@ -276,12 +393,31 @@ class TestBadInput:
             aggregate([Vote(judge_id="j", order=(0,), selected_index=1, selected_label="Good")], FIVE)
         aggregate([Vote(judge_id="j", order=(0,), selected_index=1, selected_label=" O1 ")], FIVE)
 
+    @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+    def test_weights_out_of_range(self, weight):
+        with pytest.raises(InvalidInputError, match="finite and >= 0"):
+            aggregate(panel(0, 1, weights=[1, weight]), FIVE, "weighted_mean")
+
+    def test_weights_that_say_nothing(self):
+        with pytest.raises(InvalidInputError, match="every judge has the weight 0"):
+            aggregate(panel(0, 1, weights=[0, 0]), FIVE, "weighted_mean")
+        with pytest.raises(InvalidInputError, match="no weight for the judge 'j1'"):
+            aggregate(panel(0, 1), FIVE, "weighted_mean", weights={"j0": 1})
+        with pytest.raises(InvalidInputError, match="different weights"):
+            aggregate([vote("j", 0, weight=1), vote("j", 1, (1, 0), weight=2)], FIVE, "weighted_mean")
+
     def test_a_rule_that_ignores_weights(self):
         for weights in ({"j0": 1, "j1": 2}, {"j0": 2, "j1": 2}, {"j0": 0, "j1": 1}):
             assert aggregate(panel(0, 1), FIVE, weights=weights).aggregated_value == 0.125  # (0 + .25) / 2
         assert aggregate(panel(0, 1, weights=[1, 3]), FIVE).aggregated_value == 0.125
         with pytest.raises(InvalidInputError, match="'j1' has the weight -2"):
             aggregate(panel(0, 1), FIVE, weights={"j0": 1, "j1": -2})
+
+    def test_unknown_names(self):
+        with pytest.raises(UnknownRuleError, match="Did you mean 'median'"):
+            aggregate(panel(0), FIVE, "medain")
+        with pytest.raises(UnknownRuleError, match="'average'"):
+            aggregate(panel(0), FIVE, on_position_bias="averaged")
 
 
 def test_the_votes_are_kept_and_nothing_is_changed():
@@ -298,6 +434,9 @@ class TestBounds:
 
     LEVELS = criterion_of([0.0, 0.5, 1.0])
 
+    def test_nothing_unscored_needs_no_bounds(self):
+        assert aggregate(panel(0, 2), self.LEVELS).bounds is None
+
     def test_a_lone_order(self):
         # the order read says 0.5; the other could be 0 or 1: (0.5 + 0) / 2 and (0.5 + 1) / 2
         verdict = aggregate(orders(1, None), self.LEVELS)
@@ -309,7 +448,13 @@ class TestBounds:
         assert aggregate(panel(2, 2, None), self.LEVELS, "mode").bounds == (1.0, 1.0)
         assert aggregate(panel(2, 2, None), self.LEVELS, "min").bounds == (0.0, 1.0)
 
+    def test_nothing_read_leaves_the_whole_range(self):
+        assert aggregate(panel(None, None), self.LEVELS).bounds == (0.0, 1.0)
+
     def test_a_vote_that_the_criterion_does_not_apply_is_an_answer(self):
         criterion = criterion_of([0.0, 1.0, None], na=[2])
         assert aggregate([vote("j", "na")], criterion).bounds is None
         assert aggregate([vote("j", 1), vote("k", "na"), vote("l", None)], criterion, "mean").bounds == (0.5, 1.0)
+
+    def test_without_values_there_are_none(self):
+        assert aggregate(panel(0, None), criterion_of([None, None])).bounds is None

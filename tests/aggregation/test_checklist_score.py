@@ -5,8 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.aggregation.checklist_score import (
+    confidence_level,
+    confident_answer,
     item_results,
     met_answers,
+    verdict_confidence,
+    verdict_covered_mass,
 )
 from evenhand.aggregation.verdict import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
@@ -61,6 +65,13 @@ def test_an_item_and_its_prerequisites(own, needed, met):
     assert met_answers({**answers, "item": own}, {"item": list(answers)})["item"] == met
 
 
+def test_prerequisites_reach_through_others():
+    answers = {"c": "yes", "a": "no", "b": "yes"}
+    needed = {"c": ["b"], "b": ["a"]}
+    assert met_answers(answers, needed) == {"c": "no", "a": "no", "b": "no"}
+    assert met_answers(answers, needed, transitive=False) == {"c": "yes", "a": "no", "b": "no"}
+
+
 def test_the_items_of_a_checklist_with_reasons():
     checklist = Checklist(
         name="l",
@@ -81,6 +92,28 @@ def test_the_items_of_a_checklist_with_reasons():
     assert [result.confidence for result in results] == [None, 0.0, None, None]
     score = checklist_scores([result.verdict for result in results], checklist)
     assert (score.yes, score.no, score.unanswered) == (0, 2, 2)
+
+
+def test_below_the_least_mass_the_answer_counts():
+    votes = [vote("yes", probabilities=(0.1, 0.3)), vote("yes", sample=1, probabilities=(0.6, 0.2))]
+    verdict = verdict_of(*votes, item=YES_NO)
+    assert verdict_confidence(verdict) == pytest.approx((1 + 0.75) / 2)  # .4 is covered by the first: its yes counts
+    assert verdict_confidence(verdict, rules=VoteRules(min_mass=0.4)) == pytest.approx((0.25 + 0.75) / 2)
+    assert verdict_covered_mass(verdict) == pytest.approx((0.4 + 0.8) / 2)
+
+
+def test_without_probabilities_the_share_of_yes_among_draws():
+    assert verdict_confidence(verdict_of("yes", "no", "yes", "yes", None)) == pytest.approx(3 / 4)
+    assert verdict_confidence(verdict_of("yes")) is None
+    assert verdict_confidence(verdict_of("yes", None)) is None
+    assert verdict_confidence(verdict_of(None)) is None
+
+
+def test_weights_count_where_the_rule_is_weighted():
+    votes = [vote("yes", weight=3.0), vote("no", judge="b")]
+    verdict = aggregate(votes, YES_NO, "weighted")
+    assert verdict_confidence(verdict, rules=VoteRules(aggregation="weighted")) == pytest.approx(3 / 4)
+    assert verdict_confidence(verdict) == pytest.approx(1 / 2)
 
 
 def checklist_of(count, weights=None, prerequisites=()):
@@ -110,6 +143,13 @@ def test_the_scores_that_missing_answers_leave_open():
     assert possible_scores([verdict_of("na")] * 3, checklist) is None
 
 
+def test_a_missing_vote_leaves_open_what_the_others_would_say():
+    # two yes of three: a third no would not change the answer, but the mean probability
+    verdict = verdict_of(vote("yes"), vote("yes", judge="b"), vote(None, judge="c"), item=YES_NO)
+    assert possible_scores([verdict], checklist_of(1)) == (1.0, 1.0)
+    assert possible_scores([verdict], checklist_of(1), primary="normalized_score") == pytest.approx((2 / 3, 1.0))
+
+
 @st.composite
 def answered(draw):
     """Answers to a checklist, its weights, and prerequisites that point backwards."""
@@ -135,6 +175,17 @@ def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers
     own = getattr(score, primary)
     if limits is not None and own is not None:
         assert limits[0] - 1e-9 <= own <= limits[1] + 1e-9
+
+
+@settings(deadline=None)
+@given(answered())
+def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_answers):
+    checklist, verdicts, _ = scored(*given_answers)
+    for result in item_results(verdicts, checklist):
+        if result.judged != "no" and result.answer == "no":
+            assert result.reason == "prerequisite"
+        if result.answer is None:
+            assert result.reason in {"no_match", "prerequisite_unanswered"}
 
 
 # P(yes), P(no) of each judge, which all said yes; the rule; what the item is.
@@ -197,3 +248,36 @@ def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unsco
     assert low <= (item.answer == "yes") <= high
     if verdict.value == 0:
         assert item.answer == "no"  # nobody's no becomes a yes
+
+
+CHECKLIST = Checklist(
+    name="l",
+    items=(
+        ChecklistItem(name="a", question="A?", weight=3, category="facts"),
+        ChecklistItem(name="b", question="B?", na=True),
+        ChecklistItem(name="c", question="C?", category="facts"),
+    ),
+)
+
+
+def verdict(item, index, *probabilities, reason=None):
+    votes = [
+        Vote(judge_id=str(judge), order=(0, 1), selected_index=index, probabilities=one, unscored_reason=reason)
+        for judge, one in enumerate(probabilities or (None,))
+    ]
+    return aggregate(votes, CHECKLIST.items[item].as_criterion())
+
+
+@pytest.mark.parametrize(
+    ("confidence", "level", "answer"),
+    [
+        (0.0, "no_10", "no"),
+        (0.2, "no_30", "no"),
+        (0.4, "unsure", "no"),
+        (0.6, "yes_70", "yes"),
+        (0.8, "yes_90", "yes"),
+        (1.0, "yes_90", "yes"),
+    ],
+)
+def test_levels_begin_at_their_lower_bound(confidence, level, answer):
+    assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.aggregation.rubric_score import count_words
+from evenhand.aggregation.rubric_score import LengthPenalty, count_words
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,9 @@ from evenhand.aggregation.rubric_score import count_words
 )
 def test_words_are_counted(text, words):
     assert count_words(text) == words
+
+
+def test_a_long_chinese_answer_is_penalised():
+    penalty = LengthPenalty(free_budget=10, max_cap=30, penalty_at_cap=0.4, exponent=1)
+    assert penalty.of("很" * 20) == pytest.approx(0.2)  # halfway between budget and cap
+    assert penalty.of("很" * 300) == pytest.approx(0.4)

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,15 +10,17 @@ from scipy import stats
 
 from evenhand.aggregation.verdict import (
     Levels,
+    Scoring,
     aggregate,
     draws_are_settled,
     posterior_of_lead,
     predictive_probability,
 )
 from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
 from evenhand.votes import EarlyStop, Vote
-from tests.aggregation.stopping import RECORDED, Stopping, levels, recorded_cells, replay
+from tests.aggregation.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
 from tests.support.shared import shared_path
 
 LEVELS = (0.0, 0.5, 0.5, 1.0)
@@ -131,6 +134,26 @@ def test_the_predictive_probability_is_that_of_every_continuation(criterion, dat
     assert predictive_probability(Levels.of(criterion), counts, remaining) == pytest.approx(stays, abs=1e-9)
 
 
+def test_the_predictive_rule_waits_for_three_draws_and_a_third():
+    met = CRITERIA["binary"]
+    ends = [
+        draws_are_settled(draws([0] * made, met), met, planned - made, confidence="predictive")
+        for planned, made in ((9, 2), (9, 4), (15, 4), (15, 5))
+    ]
+    # 2 of 9 are too few whatever they say, and so are 4 of 15
+    assert ends == [False, True, False, True]
+    # 5 : 3 of 9: one no is enough for 5 : 4, which is still yes
+    assert draws_are_settled(draws([0] * 5 + [1] * 3, met), met, 1, confidence="predictive")
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.6, 0.75, 0.9, 0.97])
+@pytest.mark.parametrize("planned", [5, 8, 9, 15])
+def test_the_default_comes_to_what_all_draws_come_to(accuracy, planned):
+    calls, same = expected(Stopping(CRITERIA["binary, a fault"], "predictive"), [accuracy, 1 - accuracy], planned)
+    assert same >= 0.97
+    assert calls < expected(Stopping(CRITERIA["binary, a fault"], None), [accuracy, 1 - accuracy], planned)[0] + 1e-12
+
+
 def test_the_default_saves_two_calls_of_five_on_recorded_draws():
     cells = recorded_cells(shared_path(RECORDED))
     some = type(cells)(dict(itertools.islice(cells.items(), 0, None, 8)))
@@ -146,6 +169,27 @@ def stopped(indices, criterion, planned, confidence=None, judge="j"):
     return [vote.model_copy(update={"early_stop": rule, "judge_id": judge}) for vote in draws(indices, criterion)]
 
 
+def test_what_a_stop_would_bias_is_left_out_of_a_verdict():
+    criterion = CRITERIA["binary"]
+    votes = stopped([0, 1, 0, 0], criterion, 5)
+    verdict = aggregate(votes, criterion)
+    assert (verdict.aggregated_value, verdict.spread) == (1.0, None)
+    assert verdict.agreement == 0.5  # of the first two, not 3/4
+    assert aggregate(draws([0, 1, 0, 0], criterion), criterion).agreement == 0.75
+    with pytest.raises(InvalidInputError, match=r"draws of 'j', which could stop early.*stop_early=False"):
+        aggregate(votes, criterion, scoring=Scoring(expected=True))
+
+
+def test_draws_come_to_nothing_under_a_criterion_that_they_do_not_settle():
+    # 3 of 3, one of 1 and one of 2: two more of 1 tie, which goes to the worse; two of 0 move the median of seven to 2
+    ordinal, nominal = (levels(4, scale).model_copy(update={"name": "c"}) for scale in ("ordinal", "nominal"))
+    votes = stopped([3, 3, 3, 1, 2], ordinal, 7)
+    assert aggregate(votes, nominal).unscored_reason == aggregate(votes, ordinal).unscored_reason == "stopped_early"
+    assert aggregate(stopped([3, 3, 3, 1, 2, 0, 1], ordinal, 7), nominal).selected_index == 3
+    # 4 : 1 is settled, whatever the two others are
+    assert aggregate(stopped([3, 3, 3, 3, 0], ordinal, 7), nominal).selected_index == 3
+
+
 def test_bounds_hold_what_unmade_draws_could_still_have_said():
     criterion = CRITERIA["binary"]
     # 4 yes and 2 unscored of seven: with two no, 4 : 2 is settled, for one no more is 4 : 3
@@ -153,3 +197,30 @@ def test_bounds_hold_what_unmade_draws_could_still_have_said():
     # under a posterior 4 yes end nine draws; with two no in place of the unscored ones nothing is certain
     unsure = aggregate(stopped([0, None, 0, None, 0, 0], criterion, 9, 0.95), criterion)
     assert (unsure.aggregated_value, unsure.bounds) == (1.0, (0.0, 1.0))
+
+
+def test_agreement_under_a_stop_is_that_of_all_draws_on_average():
+    """5,000 cells of nine draws with P(yes) from 0.5 to 1: the agreement of all draws, and of those made."""
+    criterion = CRITERIA["binary"]
+    random = np.random.default_rng(5)
+    cells = (random.random((5000, 9)) > random.uniform(0.5, 1, size=(5000, 1)) - 1e-12).astype(int)
+    every, made, naive = [], [], []
+    seen = {}
+    for cell in map(tuple, cells.tolist()):
+        if cell not in seen:
+            end = next(
+                made_so_far
+                for made_so_far in range(1, 10)
+                if draws_are_settled(draws(cell[:made_so_far], criterion), criterion, 9 - made_so_far)
+            )
+            kept = cell[:end]
+            seen[cell] = (
+                aggregate(draws(cell, criterion), criterion).agreement,
+                aggregate(stopped(kept, criterion, 9), criterion).agreement,
+                aggregate(draws(kept, criterion), criterion).agreement,
+            )
+        for found, value in zip((every, made, naive), seen[cell], strict=True):
+            found.append(value)
+    # the standard error of the difference is below 0.3 / sqrt(5000) = 0.004
+    assert np.mean(made) == pytest.approx(np.mean(every), abs=0.013)
+    assert np.mean(naive) > np.mean(every) + 0.02

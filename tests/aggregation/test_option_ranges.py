@@ -18,6 +18,18 @@ SENTIMENT = criterion_of([-1, 0, 1])
 PERCENT = criterion_of([0, 25, 50, 75, 100])
 
 
+def test_the_range_of_scores():
+    assert LIKERT.score_range == (1.0, 5.0)
+    assert SENTIMENT.score_range == (-1.0, 1.0)
+    assert criterion_of([10, 7.5, None], na=[2]).score_range == (7.5, 10.0)
+    assert criterion_of([0.25, 0.75]).score_range == (0.25, 0.75)
+    assert criterion_of([None, None]).score_range == criterion_of([0.5, 0.5]).score_range == (0.0, 1.0)
+    # where all values lie in [0, 1] a rubric counts them as they are
+    assert criterion_of([0.25, 0.75]).units == (0.0, 1.0)
+    assert criterion_of([0.25, 0.75]).share_of_range(0.25) == 0.25
+    assert [LIKERT.share_of_range(value) for value in (1, 2, 5)] == [0, 0.25, 1]
+
+
 def test_verdicts_by_hand():
     both = aggregate(orders(3, 4), LIKERT)
     # (4 + 5) / 2; halfway between two options the worse one is selected

@@ -1,5 +1,9 @@
 """Hand-worked rubric scores. The rubric of most tests: a 10, b 5, fault -5."""
 
+import math
+from itertools import pairwise
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +11,7 @@ from hypothesis import strategies as st
 from evenhand.aggregation.rubric_score import LengthPenalty, rubric_score
 from evenhand.criteria import Rubric, Section, yes_no_criterion
 from evenhand.votes import Verdict
+from tests.aggregation.builders import criterion_of
 
 MET = Verdict(selected_index=0, value=1.0, aggregated_value=1.0)
 UNMET = Verdict(selected_index=1, value=0.0, aggregated_value=0.0)
@@ -38,6 +43,15 @@ def test_mixed_weights(verdicts, raw, score):
     assert (result.negative_only, result.unscored_reason) == (False, None)
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "score"),
+    [((UNMET, UNMET), 1.0), ((MET, UNMET), 1 - 10 / 15), ((MET, MET), 0.0)],
+)
+def test_only_negative_weights_count_down_from_one(verdicts, score):
+    result = rubric_score(verdicts, rubric(-10, -5))
+    assert (result.score, result.negative_only) == (pytest.approx(score), True)
+
+
 def test_the_form_depends_on_the_rubric_as_written():
     # the only positive criterion does not apply; counting down from 1 would call this perfect
     result = rubric_score([NA, UNMET], rubric(10, -5))
@@ -61,6 +75,16 @@ def test_na_strategies(strategy, raw, score):
     assert (result.na_strategy, result.na_partial) == (strategy, 0.5)
 
 
+def test_fail_takes_the_worst_value_that_the_criterion_has():
+    # options .2 .6 .8: the lowest for a weight of 4, the highest for -4
+    for weight, score in ((4, 0.2), (-4, 1 - 0.8)):
+        criterion = criterion_of([0.2, 0.6, 0.8], weight=weight)
+        graded = Rubric(name="r", criteria=(criterion,), na_strategy="fail")
+        assert rubric_score([NA], graded).score == pytest.approx(score)
+    bare = Rubric(name="r", criteria=(criterion_of([None, None]),), na_strategy="fail")
+    assert rubric_score([NA], bare).score is None
+
+
 @pytest.mark.parametrize("strategy", ["skip", "zero", "partial", "fail"])
 def test_an_unscored_verdict_is_left_out_under_every_strategy(strategy):
     result = rubric_score([MET, FAILED], rubric(10, 5, na_strategy=strategy))
@@ -72,6 +96,11 @@ def test_nothing_scored_is_unscored_with_the_most_frequent_reason():
     assert (result.score, result.raw_score, result.unscored_reason) == (None, None, "refusal")
     assert rubric_score([REFUSED, FAILED, NA], MIXED).unscored_reason == "engine_error"  # the more severe of two
     assert rubric_score([NA, NA, FAILED], MIXED).unscored_reason == "engine_error"
+
+
+def test_the_value_of_the_option_selected_counts_not_the_number_before_it():
+    verdict = Verdict(selected_index=1, value=0.25, aggregated_value=0.375)
+    assert rubric_score([verdict], Rubric(name="r", criteria=(criterion_of([0, 0.25, 1]),))).score == 0.25
 
 
 WEIGHTS = st.lists(st.integers(-10, 10).filter(bool), min_size=1, max_size=5)
@@ -98,6 +127,72 @@ LINEAR = LengthPenalty(free_budget=10, max_cap=30, penalty_at_cap=0.4, exponent=
 )
 def test_it_grows_from_the_budget_to_the_cap(words, penalty):
     assert LINEAR.of_words(words) == pytest.approx(penalty)
+
+
+def published_points(points, met):
+    """HealthBench (arXiv:2505.08775, section 3): the points that were met, of all that are positive; not clipped."""
+    return sum(each for each, said in zip(points, met, strict=True) if said) / sum(each for each in points if each > 0)
+
+
+def test_points_as_healthbench_counts_them():
+    random = Random(1)
+    clipped = 0
+    for _ in range(600):
+        points = [
+            random.randint(1, 10),
+            *(random.choice((-10, -6, -3, 1, 4, 7, 10)) for _ in range(random.randint(0, 12))),
+        ]
+        met = [random.random() < 0.5 for _ in points]
+        result = rubric_score([MET if said else UNMET for said in met], rubric(*points, clip="mean"))
+        assert result.score == published_points(points, met)
+        clipped += not 0 <= result.score <= 1
+    assert clipped > 50
+
+
+def generated_tree(random, leaves, levels):
+    """A tree of so many leaves and at most so many levels: nested lists of (weight, met or a list of them)."""
+    if levels == 1 or leaves == 1:
+        return [(random.randint(0, 5), random.random() < 0.5) for _ in range(leaves)]
+    parts = random.randint(1, min(leaves, 8))
+    cuts = sorted(random.sample(range(1, leaves), parts - 1))
+    sizes = [high - low for low, high in pairwise([0, *cuts, leaves])]
+    return [(random.randint(0, 5), generated_tree(random, size, levels - 1)) for size in sizes]
+
+
+def published_mean(parts):
+    """PaperBench (arXiv:2504.01848, section 2): the weighted mean of the parts; 0 where none of them counts."""
+    total = sum(weight for weight, _ in parts)
+    scored = [(weight, published_mean(part) if isinstance(part, list) else float(part)) for weight, part in parts]
+    return math.fsum(weight * score for weight, score in scored) / total if total else 0.0
+
+
+def flattened(parts, within=""):
+    """The criteria, sections and verdicts of a tree; the sections are called by their places."""
+    criteria, sections, verdicts = [], [], []
+    for place, (weight, part) in enumerate(parts):
+        name = f"{within}.{place}"
+        if isinstance(part, list):
+            sections.append(Section(name=name, weight=weight, within=within))
+            inner = flattened(part, name)
+            criteria, sections, verdicts = criteria + inner[0], sections + inner[1], verdicts + inner[2]
+        else:
+            criteria.append(yes_no_criterion(name, "", weight=weight).model_copy(update={"section": within}))
+            verdicts.append(MET if part else UNMET)
+    return criteria, sections, verdicts
+
+
+@pytest.mark.parametrize(("leaves", "levels", "times"), [(12, 3, 100), (60, 5, 40), (600, 4, 4), (3000, 5, 1)])
+def test_a_tree_as_paperbench_counts_it(leaves, levels, times):
+    random = Random(leaves)
+    for _ in range(times):
+        tree = generated_tree(random, leaves, levels)
+        criteria, sections, verdicts = flattened(tree)
+        assert len(criteria) == leaves
+        result = rubric_score(verdicts, Rubric(name="r", criteria=tuple(criteria), sections=tuple(sections)))
+        assert result.score == published_mean(tree)
+        for place, (_, part) in enumerate(tree):
+            if isinstance(part, list):
+                assert result.sections[f".{place}"] == published_mean(part)
 
 
 #   paper = (3 · method + 1 · text) / 4, method = (2 · a + 2 · deep) / 4, deep = b

@@ -14,18 +14,23 @@ import evenhand
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.limits import Pace
+from evenhand.engines.limits import Gate, Pace
 from evenhand.errors import (
     BudgetExhaustedError,
     ConnectionLostError,
     EngineError,
     ServerAwayError,
+    TransientEngineError,
     UnreachableError,
 )
 from evenhand.results.notes import Spending
 from tests.support.asking import ask_all, request
 from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer
+
+REFUSED = ConnectionLostError("refused")
+BROKEN_OFF = ConnectionLostError("reset", reached=True)
+NO_REPLY = TransientEngineError("no reply within 60 seconds", cause="timeout")
 
 
 @given(per_minute=st.floats(0.1, 1e5), pauses=st.lists(st.floats(0, 100), min_size=2, max_size=60))
@@ -41,6 +46,181 @@ def test_no_window_of_a_minute_holds_more_than_the_limit_allows(per_minute, paus
     interval = 60 / per_minute
     for first, last in itertools.combinations(range(len(starts)), 2):
         assert starts[last] - starts[first] >= (last - first) * interval - 0.05 - 1e-6
+
+
+def test_a_pace_below_twenty_per_second_is_exact_and_corrected_by_what_was_used():
+    pace = Pace(per_minute=30, now=0.0)  # one every two seconds
+    starts, now = [], 0.0
+    for _ in range(4):
+        now = max(now, pace.ready_at)
+        pace.take(1, now)
+        starts.append(now)
+    assert starts == [0.0, 2.0, 4.0, 6.0]
+    pace.take(10, 100.0)  # an idle time is not saved up
+    assert pace.ready_at == 120.0
+    pace.correct(-4)
+    assert pace.ready_at == 112.0
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_429_halves_once_for_all_calls_under_way_and_replies_raise_again():
+    clock = Clock()
+    gate = Gate("judge", 16, clock=clock)
+    early = clock.now
+    clock.now += 1
+    gate.slow_down(early)
+    gate.slow_down(early)
+    assert gate.limit == 8
+    clock.now += 1
+    gate.slow_down(clock.now - 0.5)
+    assert gate.limit == 4
+    for _ in range(4):  # 4 + 1/4 + 1/4.25 + 1/4.485… + 1/4.708… = 4.92
+        gate.answered(replied=True)
+    assert gate.limit == pytest.approx(4.92, abs=0.01)
+    for _ in range(1000):
+        gate.answered(replied=True)
+    assert gate.limit == 16
+    for second in range(10):
+        clock.now += 1
+        gate.slow_down(clock.now - second / 100)
+    assert gate.limit == 1
+
+
+def test_first_come_first_served_within_the_limit_but_whoever_is_sent_again_goes_first():
+    async def run():
+        gate = Gate("judge", 2)
+        order, highest = [], 0
+
+        async def call(number, *, again):
+            nonlocal highest
+            entered_at = await gate.enter(again=again)
+            order.append(number)
+            highest = max(highest, gate.in_flight)
+            await asyncio.sleep(0.001)
+            gate.leave(entered_at)
+
+        await asyncio.gather(*(call(number, again=number == 6) for number in range(9)))
+        return order, highest, gate.in_flight
+
+    assert asyncio.run(run()) == ([0, 1, 6, 2, 3, 4, 5, 7, 8], 2, 0)
+
+
+def test_a_cancelled_call_gives_its_place_back():
+    async def run():
+        gate = Gate("judge", 1)
+        entered_at = await gate.enter()
+        waiting = [asyncio.create_task(gate.enter()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        gate.leave(entered_at)  # the place goes to the second, which is cancelled in the same moment
+        waiting[1].cancel()
+        await asyncio.wait(waiting, timeout=1)
+        return [task.cancelled() for task in waiting], gate.in_flight
+
+    assert asyncio.run(run()) == ([True, True, False], 1)
+
+
+def test_pauses_and_tokens_hold_everybody():
+    async def seconds(gate, *tokens, pause=0.0):
+        started = asyncio.get_running_loop().time()
+        gate.pause(0.01)
+        entering = [asyncio.create_task(gate.enter(each)) for each in tokens]
+        await asyncio.sleep(0)
+        gate.pause(pause)  # a longer one replaces the timer that was set before
+        await asyncio.gather(*entering)
+        return asyncio.get_running_loop().time() - started
+
+    async def run():
+        assert await seconds(Gate("judge", 4), 0, 0, 0, 0, pause=0.08) >= 0.079
+        assert await seconds(Gate("judge", 4, tokens_per_minute=60_000), 30, 20, 1) >= 0.049  # a token per millisecond
+        gate = Gate("judge", 1, tokens_per_minute=60_000)
+        entered_at = await gate.enter(30_000)
+        waiting = asyncio.create_task(gate.enter(10))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()  # for half a minute
+        gate.leave(entered_at, 5 - 30_000)
+        await asyncio.wait_for(waiting, 10)
+
+    asyncio.run(run())
+
+
+async def away(error, patience=None, *, reached=True):
+    """A gate to a server that has just gone away, on a clock that a test moves."""
+    clock = Clock()
+    gate = Gate("judge", 1000, patience=patience, clock=clock)
+    if reached:
+        gate.answered()
+    while not gate.away:
+        gate.failed(error, clock.now, first=True)
+    return gate, clock
+
+
+async def probes(gate, clock, error=REFUSED):
+    """When each probe leaves, in seconds since the server went away, until nothing is sent any more."""
+    start, left = clock.now, []
+    while gate.ended is None:
+        clock.now = max(clock.now, gate._paused_until)
+        left.append(round(clock.now - start, 2))
+        entered_at = await gate.enter()
+        gate.failed(error, entered_at, first=True)
+        gate.leave(entered_at)
+    return left
+
+
+@pytest.mark.parametrize(("error", "enough"), [(REFUSED, 3), (BROKEN_OFF, 8), (NO_REPLY, 8)])
+def test_a_server_is_away_after_failures_in_a_row(error, enough):
+    gate = Gate("judge", 4)
+    for _ in range(20):
+        for _ in range(enough - 1):
+            gate.failed(error, 0.0, first=True)
+        assert not gate.away
+        gate.answered()
+    for _ in range(enough):
+        assert not gate.away
+        gate.failed(error, 0.0, first=True)
+    assert gate.away
+    gate.answered()
+    assert not gate.away
+    for attempt in range(100):  # one call that is never answered
+        gate.failed(NO_REPLY, 0.0, first=attempt == 0)
+    assert not gate.away
+
+
+@pytest.mark.parametrize(
+    ("patience", "reached", "error", "leaves", "message"),
+    [
+        (20, True, REFUSED, [0.25, 0.75, 1.75, 3.75, 7.75, 12.75, 17.75, 20.0], r"for 20 seconds \(patience=20\)"),
+        (None, True, REFUSED, [0.25, 0.75, 1.75, 3.75, 7.75, *range(13, 300, 5), 300.0], "away for 300 seconds"),
+        (None, False, REFUSED, [0.25, 0.75, 1.0], "cannot be reached: refused. Check the address"),
+        (60, False, REFUSED, [0.25, 0.75, 1.75, 3.75, 7.75, *range(13, 60, 5), 60.0], "cannot be reached"),
+        (None, True, NO_REPLY, [0.25, 0.75, 1.75, 3.75], "answered none for 4 seconds; the last time, no reply within"),
+        (20, True, NO_REPLY, [0.25, 0.75, 1.75, 3.75, 7.75, 12.75, 17.75, 20.0], "answered none for 20 seconds"),
+        (0, True, REFUSED, [], "patience=0"),
+    ],
+)
+def test_one_call_at_a_time_tries_a_server_that_is_away_until_the_patience_ends(
+    patience, reached, error, leaves, message
+):
+    async def run():
+        gate, clock = await away(error, patience, reached=reached)
+        for _ in range(50):  # calls that left before tell nothing new
+            gate.failed(error, clock.now - 5, first=True)
+        assert await probes(gate, clock, error) == [pytest.approx(each, abs=0.26) for each in leaves]
+        return gate.ended()
+
+    ended = asyncio.run(run())
+    assert isinstance(ended, UnreachableError)
+    with pytest.raises(UnreachableError, match=message):
+        raise ended
 
 
 def judge_of(kind, server, **settings):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.calls import Calls
-from evenhand.engines.simulated import SimulatedEngine
-from evenhand.errors import InvalidInputError
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.judging.conversation import Flow, ask
-from evenhand.question import Question, comparison_criterion
+from evenhand.question import Question, choice_criterion, comparison_criterion
 
 LEVELS = Criterion(
     name="quality",
@@ -68,6 +68,38 @@ def test_two_responses_follow_bradley_terry_with_an_order_effect():
     assert engine.true_value(question) == pytest.approx(sigmoid(0.7))
 
 
+def test_ties_follow_davidson():
+    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0}, tie=0.5)
+    # exp(0) : 0.5 : exp(0) = 0.4 : 0.2 : 0.4
+    assert engine.choice_probabilities(pair("a", "b", kind="tie"), (0, 1)) == pytest.approx([0.4, 0.2, 0.4])
+    stronger = engine.changed(quality={"a": 2.0, "b": 0.0})
+    # exp(1) : 0.5 : exp(-1)
+    total = math.exp(1) + 0.5 + math.exp(-1)
+    expected = [math.exp(1) / total, 0.5 / total, math.exp(-1) / total]
+    assert stronger.choice_probabilities(pair("a", "b", kind="tie"), (1, 0)) == pytest.approx(expected)
+
+
+def test_graded_levels_cut_a_logistic_difference():
+    engine = SimulatedEngine(quality={"a": 0.3, "b": 0.0})
+    found = engine.choice_probabilities(pair("a", "b", kind="graded"), (0, 1))
+    # The level nearest to sigmoid(y): cut at 7/8, 5/8, 3/8, 1/8, whose logits are ±ln 7 and ±ln(5/3).
+    cuts = [math.log(7), math.log(5 / 3), -math.log(5 / 3), -math.log(7)]
+    above = [0.0, *(sigmoid(0.3 - cut) for cut in cuts), 1.0]
+    assert found == pytest.approx(np.diff(above))
+
+
+def test_more_responses_follow_a_softmax_that_moves_with_the_first_place():
+    engine = SimulatedEngine(quality={"a": 0.0, "b": math.log(2), "c": 0.0}, position_preference=math.log(3))
+    question = Question(
+        id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
+    )
+    assert engine.choice_probabilities(question, (0, 1, 2)) == pytest.approx([3 / 6, 2 / 6, 1 / 6])
+    assert engine.choice_probabilities(question, (1, 2, 0)) == pytest.approx([1 / 8, 6 / 8, 1 / 8])
+    noisy = engine.changed(noise=2.0).choice_probabilities(question, (1, 2, 0))
+    assert noisy[0] == pytest.approx(noisy[2], abs=0.02)
+    assert 1 / 8 < noisy[0] < 1 / 3
+
+
 def test_an_assessment_takes_the_nearest_level_and_noise_spreads_it():
     engine = SimulatedEngine(quality={"r": 0.6})
     assert list(engine.choice_probabilities(single(), (0, 1, 2, 3))) == [0, 1, 0, 0]
@@ -75,6 +107,22 @@ def test_an_assessment_takes_the_nearest_level_and_noise_spreads_it():
     found = noisy.choice_probabilities(single(), (3, 2, 1, 0))
     # cut at 0.25 and 0.75: P(z > 1) = 0.158655, P(z < -2.3333) = 0.009815 (tables of the normal distribution)
     assert found == pytest.approx([0.158655, 1 - 0.158655 - 0.009815, 0.009815, 0], abs=1e-5)
+
+
+def test_a_position_preference_takes_the_first_option_shown():
+    engine = SimulatedEngine(quality={"r": 1.0}, position_preference=math.log(3))  # tanh(ln(3) / 2) = 1/2
+    assert engine.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([1, 0, 0, 0])
+    assert engine.choice_probabilities(single(), (2, 1, 0, 3)) == pytest.approx([0.5, 0, 0.5, 0])
+    assert engine.choice_probabilities(single(), (3, 1, 0, 2)) == pytest.approx([0.5, 0.5, 0, 0])  # never the NA option
+    last = engine.changed(position_preference=-math.log(3))
+    assert last.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([0.5, 0, 0.5, 0])
+
+
+def test_noise_in_a_comparison_is_integrated():
+    engine = SimulatedEngine(quality={"a": 1.0, "b": 0.0}, noise=1.5, position_preference=0.3)
+    draws = 1.3 + np.random.default_rng(7).normal(size=400_000) * 1.5 * math.sqrt(2)
+    expected = (1 / (1 + np.exp(-draws))).mean()
+    assert engine.choice_probabilities(pair("a", "b"), (0, 1))[0] == pytest.approx(expected, abs=0.003)
 
 
 @settings(deadline=None, max_examples=30)
@@ -122,6 +170,14 @@ def test_replies_that_go_wrong_are_unscored_with_their_reason(fault, reason, flo
     mended = votes(engine.changed(recovery_rate=1.0), questions, [(0, 1, 2, 3)], flow=flow)
     assert all(vote.scored for vote in mended)
     assert [vote.reasks for vote in mended] == [0 if vote.scored else 1 for vote in cast]
+
+
+@pytest.mark.parametrize("truth", [None, "", "good", "[1, 2]", '{"a": 1}', "[true]", "NaN", "9" * 5_000, "[" * 100_000])
+def test_a_quality_that_cannot_be_read_is_an_error(truth):
+    context = {} if truth is None else {"truth": truth}
+    question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)
+    with pytest.raises(RejectedRequestError, match="q7"):
+        SimulatedEngine(quality=quality_from_context("truth")).quality_of(question, 0)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,50 @@ def test_the_generated_token_counts_once_whether_it_is_listed_or_not():
     assert unlisted == both == twice == pytest.approx((0.9, 0.05))
 
 
+def test_a_listed_token_that_differs_in_spelling_is_another_token():
+    found = option_probabilities([listed(" yes", 0.3, {"yes": 0.2, "no": 0.1})], YES_NO, 0, text=" yes")
+    assert found == pytest.approx((0.5, 0.1))
+
+
+REASONED = [
+    listed("Yes", 0.5, {"Yes": 0.5, "No": 0.5}),
+    token(", it is kind. So"),
+    token(":"),
+    listed(" yes", 0.8, {" yes": 0.8, " no": 0.2}),
+    token("."),
+    token("<|im_end|>"),
+]
+REASONED_TEXT = "Yes, it is kind. So: yes."
+
+
+def test_without_a_span_it_is_the_last_token_that_names_the_answer():
+    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT) == pytest.approx((0.8, 0.2))
+
+
+def test_an_opening_that_a_later_verdict_repeats_is_not_the_verdict():
+    tokens = [listed("No", 0.5, {"No": 0.5, "Yes": 0.5}), *map(token, [".", " Final", " answer", ":"])]
+    tokens += [listed(" No", 0.8, {" No": 0.8, " Yes": 0.2})]
+    found = option_probabilities(tokens, YES_NO, 1, text="No. Final answer: No")
+    assert found == pytest.approx((0.2, 0.8))
+
+
+def test_a_span_names_the_token():
+    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=(0, 3)) == pytest.approx((0.5, 0.5))
+    start = REASONED_TEXT.rindex("yes")
+    span = (start, start + 3)
+    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=span) == pytest.approx((0.8, 0.2))
+
+
+def test_a_span_over_several_tokens_has_the_first_that_names_the_answer():
+    found = option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=(4, len(REASONED_TEXT)))
+    assert found == pytest.approx((0.8, 0.2))
+
+
+def test_no_token_at_the_span_names_the_answer():
+    assert option_probabilities(REASONED, YES_NO, 0, text=REASONED_TEXT, span=(5, 10)) is None
+    assert option_probabilities(REASONED, YES_NO, 1, text=REASONED_TEXT) is None
+
+
 SHEET = '{"answers": [{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "Yes"}]}'
 
 
@@ -87,10 +131,45 @@ def test_characters_of_several_tokens(dash):
     assert option_probabilities(tokens, YES_NO, 0, text=text, span=(start, start + 3)) == pytest.approx((0.6, 0.4))
 
 
+def test_white_space_that_the_server_took_away():
+    tokens = [token("\n\n"), listed(" No", 0.7, {" No": 0.7, " Yes": 0.2}), token("\n")]
+    assert option_probabilities(tokens, YES_NO, 1, text="No", span=(0, 2)) == pytest.approx((0.2, 0.7))
+
+
+def test_nothing_chosen_is_the_first_token_whose_alternatives_name_an_answer():
+    tokens = [token("Well, "), listed("maybe", 0.5, {"maybe": 0.5, "yes": 0.3, "no": 0.2}), token("yes")]
+    assert option_probabilities(tokens, YES_NO, None, text="Well, maybe yes") == pytest.approx((0.3, 0.2))
+    assert option_probabilities([token("Well")], YES_NO, None, text="Well") is None
+
+
+def test_an_answer_of_several_tokens_is_not_read():
+    labels = ("Met", "Partly met", "Not met")
+    tokens = [listed("Part", 0.6, {"Part": 0.6, "Met": 0.3, "Not": 0.1}), token("ly"), token(" met")]
+    assert option_probabilities(tokens, labels, 1, text="Partly met", span=(0, 10)) is None
+    codes = option_probabilities([listed("2", 0.6, {"2": 0.6, "1": 0.3, "3": 0.1})], ("1", "2", "3"), 1, text="2")
+    assert codes == pytest.approx((0.3, 0.6, 0.1))
+
+
 @pytest.mark.parametrize("prefix", ["Y", "Ye", "Yesterday", "not", "None", "N/A"])
 def test_tokens_that_only_begin_an_answer_do_not_count(prefix):
     found = option_probabilities([listed("Yes", 0.5, {"Yes": 0.5, prefix: 0.4})], YES_NO, 0, text="Yes")
     assert found == pytest.approx((0.5, 0.0))
+
+
+def test_answers_that_are_one_word():
+    assert option_probabilities([token("Yes")], ("Yes", "yes!"), 0, text="Yes") is None
+    assert option_probabilities([token("Yes")], ("Yes", "…"), 0, text="Yes") is None
+
+
+def test_an_article_is_no_letter_code():
+    tokens = [listed("A", 0.6, {"A": 0.6, "B": 0.4}), token(" is"), token(" a"), token(" gem")]
+    assert option_probabilities(tokens, ("A", "B"), 0, text="A is a gem") == pytest.approx((0.6, 0.4))
+
+
+def test_booleans_of_json():
+    text = '{"answer": true}'
+    tokens = [token('{"answer":'), listed(" true", 0.7, {" true": 0.7, " false": 0.2}), token("}")]
+    assert option_probabilities(tokens, YES_NO, 0, text=text, span=(11, 15)) == pytest.approx((0.7, 0.2))
 
 
 @pytest.mark.parametrize("structured", [True, False])
@@ -101,6 +180,14 @@ def test_the_field_of_the_verdict_may_come_before_the_reasons(structured):
     tokens[3] = listed("2", 0.6, {"1": 0.4, "2": 0.6})
     found = option_probabilities(tokens, ("1", "2"), 1, text="".join(pieces))
     assert found == pytest.approx((0.4, 0.6) if structured else (0.0, 1.0))
+
+
+def test_rounding_above_one_is_taken_back():
+    found = option_probabilities([TokenLogprob(token="Yes", logprob=1e-7, top=(("Yes", 1e-7),))], YES_NO, 0, text="Yes")
+    assert found == pytest.approx((1.0, 0.0))
+    scaled = option_probabilities([listed("Yes", 0.9, {"No": 0.5})], YES_NO, 0, text="Yes")
+    # servers that report the sampled token after the temperature and the others before it: .9 and .5 of 1.4
+    assert scaled == pytest.approx((0.9 / 1.4, 0.5 / 1.4))
 
 
 @pytest.mark.parametrize("logprob", [nan, inf, 0.5, -inf, -9999.0])
@@ -124,6 +211,13 @@ def test_one_number_that_is_no_log_probability_voids_them_all_at_the_verdict(num
     assert option_probabilities(behind, YES_NO, 0, text="Yes.") == pytest.approx((0.7, 0.2))
 
 
+def test_probabilities_sent_instead_of_logarithms_are_none():
+    sent = TokenLogprob(token="Yes", logprob=0.9, top=(("Yes", 0.9), ("No", 0.1)))
+    assert option_probabilities([sent], YES_NO, 0, text="Yes") is None
+    zeros = TokenLogprob(token="Yes", logprob=0.0, top=(("Yes", 0.0), ("No", 0.0)))  # e^0 + e^0 = 2 of at most 1
+    assert option_probabilities([zeros], YES_NO, 0, text="Yes") is None
+
+
 @pytest.mark.parametrize("impossible", [-9999.0, -inf])
 def test_a_generated_token_without_probability_was_not_drawn_from_this_list(impossible):
     odd = TokenLogprob(token="Yes", logprob=impossible, top=(("No", log(0.9)),))
@@ -137,6 +231,11 @@ def test_tokens_that_end_before_the_reply_does_are_no_evidence_of_its_verdict():
     whole = "Some say Yes. Verdict: Yes"
     assert option_probabilities(tokens, YES_NO, 0, text=whole) == pytest.approx((1.0, 0.0))
     assert option_probabilities(tokens[:-1], YES_NO, 0, text=whole) is None
+
+
+def test_no_tokens():
+    assert option_probabilities([], YES_NO, 0, text="Yes") is None
+    assert option_probabilities([token("Yes")], YES_NO, 0, text="", span=(0, 0)) is None
 
 
 @given(

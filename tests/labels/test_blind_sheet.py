@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 import evenhand
+from evenhand.cli import main
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, page
-from evenhand.labels.people import paired, read_gold
+from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, page, table
+from evenhand.labels.people import LabelsOfOtherRowsWarning, paired, read_gold
 from evenhand.labels.read_labels import SheetLabels
+from evenhand.unitxt.loading import UndefinedScoreWarning
 from tests.support import browser
 
 TAGS = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>"
@@ -166,6 +168,22 @@ def test_nothing_that_people_open_names_a_system_or_a_judge_or_a_verdict(judged,
         )
 
 
+def test_the_draw_is_read_as_it_was_and_a_seed_gives_the_same_sheet(judged, sheet, tmp_path):
+    kept = sheet.save(tmp_path / "sheet.html")
+    assert kept == tmp_path / "sheet.draw.json"
+    assert Draw.read(kept) == sheet.draw
+    again = judged.to_label(30, data=ROWS[::-1], seed=SEED)  # found by their ids
+    assert again == sheet
+    assert judged.to_label(30, data=ROWS, seed=SEED + 1).draw.id != sheet.draw.id
+    assert {asked.name[1] for asked in sheet.draw.questions[:12]} == {*SYSTEMS}  # not one system after the other
+    assert "40" in str(sheet)
+    assert "1 row without a response" in str(judged.filter(criterion="good").to_label(5, data=ROWS))
+
+
+def votes_of(results: Any) -> dict[Any, set[Any]]:
+    return {results.question_name(cell): {vote.selected_label for vote in cell.votes} for cell in results.cells()}
+
+
 def test_a_rubric_and_a_checklist_are_asked_about_whole(tmp_path):
     rubric = Rubric(name="all", criteria=(GOOD, DEPTH.model_copy(update={"weight": 2.0})))
     items = Checklist(name="list", items=({"question": "Is it short?"}, {"question": "Is it kind?"}))  # type: ignore[arg-type] # as users write it
@@ -199,6 +217,16 @@ def test_the_data_must_be_those_that_were_judged(judged, compared):
         judged.to_label(5, data=ROWS, design="by_verdic")
     with pytest.raises(InvalidInputError, match=r"ends in '.xlsx'"):
         judged.to_label(5, data=ROWS).save("sheet.xlsx")
+
+
+def test_recorded_votes_are_labelled_beside_the_column_that_is_named():
+    votes = [{**row, "judge_a": "Yes" if number % 3 else "No"} for number, row in enumerate(ROWS)]
+    recorded = evenhand.aggregate_votes(votes, votes=["judge_a"], criteria=GOOD)
+    with pytest.raises(InvalidInputError, match=r"name their column, response_fields=…"):
+        recorded.to_label(9, data=votes)
+    made = recorded.to_label(9, data=votes, design="by_verdict", response_fields="zelkova-9", context_fields="question")
+    assert [each.stratum for each in made.draw.questions].count("No") == 4  # the roots of 13 and 27 of 9
+    assert {card.responses["Response"] for card in made.cards} <= {evenhand_text(row["zelkova-9"]) for row in ROWS}
 
 
 def answered(sheet: BlindSheet, folder: Path, who: str, answers: dict[str, Any], **other: Any) -> Path:
@@ -245,6 +273,21 @@ def test_a_draw_is_not_written_over_that_of_another_sheet(judged, sheet, tmp_pat
     assert not (tmp_path / "sheet.csv").exists()
 
 
+def test_an_option_of_the_criterion_is_not_the_answer_that_a_sheet_adds(tmp_path):
+    options = [evenhand.Option(label=label) for label in ("red", "blue", "I cannot  tell")]
+    colour = evenhand.Criterion(name="colour", description="Which?", options=options, scale="nominal")
+    with pytest.warns(UndefinedScoreWarning):
+        coloured = judge(colour)
+    sheet = coloured.to_label(12, data=ROWS, design="by_verdict")
+    said = votes_of(coloured)
+    assert {each.stratum for each in sheet.draw.questions} == {"red", "blue", "I cannot  tell"}
+    assert all({each.stratum} == said[each.name] for each in sheet.draw.questions)
+    asked = sheet.draw.questions[0].id
+    labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", {asked: "I cannot  tell"}), draw=sheet)
+    assert ([each.value for each in labels.entries], labels.cannot_tell) == (["I cannot  tell"], 0)
+    assert {row["options"] for row in csv.DictReader(io.StringIO(table(sheet)))} == {"red | blue | I cannot  tell"}
+
+
 def test_several_people_and_how_far_they_agree(judged, tmp_path):
     sheet = judged.filter(criterion="good").to_label(30, data=ROWS)
     answers = wanted(sheet)
@@ -266,6 +309,30 @@ def test_several_people_and_how_far_they_agree(judged, tmp_path):
     found.save(tmp_path / "gold.jsonl")
     again = read_gold(judged, tmp_path / "gold.jsonl")
     assert (again.entries, again.design) == (found.entries, "random")
+
+
+def test_labels_of_other_rows_are_warned_of(judged, sheet, tmp_path):
+    labels = evenhand.read_labels(answered(sheet, tmp_path, "ann", wanted(sheet)), draw=sheet)
+    assert read_gold(judged.filter(system=SYSTEMS[0]), labels) is labels
+    turned = evenhand.judge(ROWS[::-1], GOOD, JUDGE, response_fields=SYSTEMS, **HOW)
+    with pytest.warns(LabelsOfOtherRowsWarning, match="118 of 120 questions on the sheet"):
+        read_gold(turned, labels)
+
+
+def test_the_shell_makes_a_sheet_and_reads_the_labels(judged, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judged.save("run.parquet")
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    given = ["run.parquet", "--data", "rows.jsonl", "--n", "9", "--design", "by_verdict", "--out", "sheet.html"]
+    assert main(["to-label", *given]) == 0
+    assert "draw written to sheet.draw.json: keep it" in capsys.readouterr().out
+    sheet = judged.to_label(9, data=ROWS, design="by_verdict")
+    assert Draw.read("sheet.draw.json") == sheet.draw
+    saved = answered(sheet, tmp_path, "ann", wanted(sheet))
+    assert main(["read-labels", str(saved), "--draw", "sheet.draw.json", "--out", "gold.jsonl"]) == 0
+    assert "36 of 36 questions have a label" in capsys.readouterr().out
+    assert len(read_gold(judged, "gold.jsonl")) == 36
+    assert main(["read-labels", str(saved), "--draw", "sheet.draw.json", "--out", "sheet.draw.json"]) == 2
 
 
 def test_a_page_carries_its_own_policy_and_no_sign_of_the_data_that_html_obeys(sheet):

@@ -1,6 +1,7 @@
 """Scores by groups of rows, systems within groups, and losses that the whole hides."""
 
 import pytest
+from scipy.stats import binomtest
 
 import evenhand
 from evenhand.engines.simulated import SimulatedEngine
@@ -49,6 +50,30 @@ def test_each_group_has_the_score_of_its_rows():
     assert (score.num_rows, score.num_labelled, score.num_unscored) == (40, 0, 0)
 
 
+def test_a_loss_that_the_whole_hides_is_said():
+    found = judged(HIDDEN).by("topic")
+    whole, many, few = (found.differences[group, "new", "old", "good"] for group in (ALL, "many", "few"))
+    assert whole.difference.estimate == pytest.approx((20 - 10) / 50)
+    raw = {"many": binomtest(10, 40, 0.5).pvalue, "few": binomtest(0, 10, 0.5).pvalue}
+    assert many.p_value == pytest.approx(max(raw["many"], 2 * raw["few"]))  # Holm over the two groups
+    assert few.p_value == pytest.approx(2 * raw["few"])
+    assert whole.p_value == pytest.approx(binomtest(20, 50, 0.5).pvalue)
+    (said,) = found.reversals
+    assert said.startswith("On all rows new is ahead of old on good (+0.20 [")
+    assert "], which may be chance), and that hides a loss" in said
+    assert "where topic is few it is behind (-1.00" in said
+    assert said in str(found).replace("\n", " ")
+
+
+def test_groups_that_agree_with_the_whole_say_nothing():
+    rows = data({"a": ([True] * 9, [False] * 9), "b": ([True] * 4 + [False] * 5, [False] * 8 + [True])})
+    found = judged(rows).by("topic")
+    assert found.reversals == ()
+    chance = data({"a": ([True] * 9, [False] * 9), "b": ([True] * 2 + [False] * 7, [False] * 6 + [True] * 3)})
+    (said,) = judged(chance).by("topic").reversals
+    assert "where topic is b it is behind, which may be chance (-0.11" in said
+
+
 def test_labels_correct_the_scores_of_their_groups():
     rows = HIDDEN
     people = [
@@ -72,6 +97,32 @@ def test_labels_correct_the_scores_of_their_groups():
     assert "corrected, all" not in str(without)
     with pytest.raises(InvalidInputError, match="design is 'guess'"):
         results.by("topic", gold=people, design="guess")
+
+
+def test_a_group_without_labels_is_told_and_not_corrected():
+    people = [{"id": row["id"], "system": "new", "label": "Yes"} for row in HIDDEN if row["topic"] == "many"]
+    found = judged(HIDDEN, id_field="id").by("topic", gold=people, design="random")
+    assert found.scores["few", "new", "good"].corrected.reason == "no row of the group is labelled"
+    assert (
+        found.differences["many", "new", "old", "good"].corrected.reason == "no rows of both are labelled in the group"
+    )
+
+
+def test_contests_are_told_by_group():
+    votes = [
+        {
+            "id": row["id"],
+            "topic": row["topic"],
+            "first": "new",
+            "second": "old",
+            "vote": "new" if row["good_new"] else "old",
+        }
+        for row in HIDDEN
+    ]
+    found = evenhand.winrates(votes=votes, group_fields="topic").by("topic")
+    assert found.scores["few", "old", "recorded votes"].score.estimate == 1.0
+    assert found.differences["few", "new", "old", "win rate"].difference.estimate == -1.0
+    assert found.differences["many", "new", "old", "win rate"].difference.estimate == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
 
 import evenhand
+from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.errors import InvalidInputError
 from evenhand.results.vote_columns import Cell
+from tests.modes.test_new_mode import ToneMode
 from tests.support.judges import ScriptedJudge
 
 GOOD = yes_no_criterion("good", "Is it good?")
@@ -64,6 +68,18 @@ def test_the_score_by_hand(table: Any) -> None:
     assert alone.corrected.estimate == pytest.approx(0.5)
 
 
+def test_what_the_judge_is_worth_is_said(table: Any) -> None:
+    shown = evenhand.correct(table, GOLD, design="random")
+    found = shown["alder"]
+    more = 40 * (((found.labels.high - found.labels.low) / (found.corrected.high - found.corrected.low)) ** 2 - 1)
+    assert found.labels_saved == pytest.approx(more)
+    assert more > 9
+    assert f"with these 40 labels the judge is worth {more:.0f} more." in str(shown)
+    blind = judged({"alder": [LABELS[row % 2] for row in range(200)]})
+    told = str(evenhand.correct(blind, {row: LABELS[row // 2 % 2] for row in range(160)}, design="random"))
+    assert "The judge adds nothing to the labels alone for: alder, good (160 labels)." in told
+
+
 WORTH = ("the judge is worth", "the judge adds nothing", "adds nothing to the labels")
 
 
@@ -85,6 +101,33 @@ def test_what_the_judge_is_worth_is_not_said_where_labels_do_not_show_it(
     assert not [sentence for sentence in WORTH if sentence in shown]
 
 
+def test_labels_of_unequal_probabilities_that_are_worth_few_are_warned_of(table: Any) -> None:
+    """2 of 20 are "No", and the one stands for 20 rows, the other for 2: (20 + 2)² / (20² + 2²) = 1.2."""
+    shares = {**dict.fromkeys(range(18), 0.5), 60: 0.05, 61: 0.5}
+    rows = [
+        {"instance": row, "label": "Yes" if row < 60 else "No", "probability": share} for row, share in shares.items()
+    ]
+    shown = " ".join(str(evenhand.correct(table, rows, design="probabilities")).split())
+    assert "the rarer ones are worth 1.2 equal ones" in shown
+    alike = [{**row, "probability": 0.2} for row in rows]
+    assert "rarer side" not in str(evenhand.correct(table, alike, design="probabilities"))
+
+
+def test_the_design_is_asked_for_and_its_kinds_are_told(table: Any) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        evenhand.correct(table, GOLD)
+    for design in ("random", "by_verdict", "probabilities"):
+        assert f"'{design}': rows " in str(refused.value)
+    with pytest.raises(InvalidInputError, match="design is 'at random'"):
+        evenhand.correct(table, GOLD, design="at random")
+
+
+def test_a_draw_that_cannot_be_random_is_doubted(table: Any) -> None:
+    only_yes = dict.fromkeys(range(30), "Yes")
+    assert "do not look drawn at random" in str(evenhand.correct(table, only_yes, design="random"))
+    assert "do not look drawn" not in str(evenhand.correct(table, GOLD, design="random"))
+
+
 def test_probabilities_weigh_the_labels(table: Any) -> None:
     rows = [
         {"instance": row, "label": label, "probability": 20 / 60 if row < 60 else 20 / 40}
@@ -95,6 +138,19 @@ def test_probabilities_weigh_the_labels(table: Any) -> None:
     assert found.labels.estimate == pytest.approx(0.5)
     with pytest.raises(InvalidInputError, match="with a column 'probability'"):
         evenhand.correct(table, GOLD, design="probabilities")
+
+
+def test_rows_that_the_judge_did_not_score_are_a_stratum_of_their_own() -> None:
+    column: list[str | None] = [*yes(40, 80), *[None] * 20]
+    gold = {
+        **dict.fromkeys(range(15), "Yes"),
+        **dict.fromkeys(range(40, 55), "No"),
+        **{row: LABELS[row % 2] for row in range(80, 96)},
+    }
+    found = evenhand.correct(judged({"alder": column}), gold, design="by_verdict")["alder"]
+    assert (found.num_rows, found.num_unscored) == (100, 20)
+    # 0.4 · 1 + 0.4 · 0 + 0.2 · 8/16
+    assert found.corrected.estimate == pytest.approx(0.5)
 
 
 @pytest.mark.filterwarnings("ignore:the criterion 'tone' gives no value")
@@ -122,6 +178,32 @@ def test_the_options_of_a_nominal_criterion_have_a_share_each() -> None:
     assert found["alder", "tone", "harsh"].judge.estimate == pytest.approx(0.1)
 
 
+NA = evenhand.Criterion(
+    name="cites",
+    description="Does it cite the source?",
+    options=[
+        evenhand.Option(label="Yes", value=1.0),
+        evenhand.Option(label="No", value=0.0),
+        evenhand.Option(label="There is none", value=None, na=True),
+    ],
+    scale="binary",
+)
+
+
+def test_where_it_does_not_apply_there_is_no_score() -> None:
+    table = judged({"alder": yes(60, 100)}, NA)
+    gold = {
+        **dict.fromkeys(range(10), "Yes"),
+        **dict.fromkeys(range(10, 20), "There is none"),
+        **dict.fromkeys(range(60, 80), "No"),
+    }
+    found = evenhand.correct(table, gold, design="by_verdict")
+    # applies to half of the 60 %, all of which are 1, and to the 40 %, of which none is: 0.3 / (0.3 + 0.4)
+    assert found["alder"].corrected.estimate == pytest.approx(3 / 7, abs=1e-4)
+    assert found["alder"].corrected.low < 3 / 7 < found["alder"].corrected.high
+    assert "does not apply to labelled rows of: alder, cites (10)" in found.to_markdown()
+
+
 def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together() -> None:
     table = judged({"alder": yes(80, 120), "birch": yes(50, 120), "cedar": yes(50, 120)})
     gold = [
@@ -141,6 +223,28 @@ def test_systems_are_compared_on_the_same_rows_and_all_differences_hold_together
     assert (first.distinguishable, last.distinguishable) == (True, False)
     assert last.corrected.estimate == pytest.approx(0)
     assert "Distinguishable by what people would say: alder – birch, good; alder – cedar, good." in str(found)
+
+
+def test_winrates_are_corrected_contest_by_contest() -> None:
+    rows = [{"alder": f"a {row}", "birch": f"b {row}"} for row in range(60)]
+
+    def better(request: Any) -> str:
+        row = int(request.question.responses[0].split()[1])
+        wanted = "a" if row < 40 else "b"
+        shown = [request.question.responses[place][0] for place in request.presentation.order]
+        return "AB"[shown.index(wanted)]
+
+    table = evenhand.winrates(
+        rows, "Which is better?", ScriptedJudge(better), response_fields=["alder", "birch"], **QUIET
+    )
+    gold = [{"instance": row, "label": "alder" if row < 20 or row == 59 else "birch"} for row in range(60)]
+    found = evenhand.correct(table, [each for each in gold if each["instance"] % 2], design="random")
+    # labelled are the odd rows: 20 that the judge gives alder, of which people give it 10, and 10 more, of which it
+    # gets 1: 2/3 · 10/20 + 1/3 · 1/10
+    assert found["alder"].judge.estimate == pytest.approx(40 / 60)
+    assert found["alder"].corrected.estimate == pytest.approx(2 / 3 * 0.5 + 1 / 3 * 0.1)
+    assert found["birch"].corrected.estimate == pytest.approx(1 - found["alder"].corrected.estimate)
+    assert found.differences == ()
 
 
 def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() -> None:
@@ -169,3 +273,77 @@ def test_rubrics_and_checklists_are_corrected_as_a_whole_and_in_their_parts() ->
         for item in checked.checklists[0].items
     ]
     assert evenhand.correct(checked, part, design="random").scores[0].corrected.estimate > 0.9
+
+
+def test_the_score_of_a_mode_of_ones_own_is_corrected_by_the_labels_that_it_asks_for() -> None:
+    rows = [{"response": "friendly" if row < 30 else "harsh"} for row in range(60)]
+    found = evenhand.run_mode(rows, ToneMode, ScriptedJudge(said), journal=None, progress=False, orders="given")
+    gold = {row: "friendly" if row % 4 == 0 and row < 30 else "neutral" for row in range(0, 60, 2)}
+    corrected = evenhand.correct(found, gold, design="random").scores[0]
+    # the score is the share of friendly ones: of 15 labelled that the judge finds friendly 8 are, of the others none
+    assert corrected.judge.estimate == pytest.approx(0.5)
+    assert corrected.corrected.estimate == pytest.approx(0.5 * 8 / 15)
+
+
+def test_several_people_and_what_they_could_not_tell_are_counted(table: Any) -> None:
+    rows = [{"instance": row, "label": label, "annotator": who} for row, label in GOLD.items() for who in ("ann", "bo")]
+    rows += [{"instance": 0, "label": "No", "annotator": "cy"}, {"instance": 30, "label": "No", "annotator": "ann"}]
+    rows += [{"instance": 30, "label": "Yes", "annotator": "bo"}]
+    shown = str(evenhand.correct(table, rows, design="by_verdict")).replace("\n", "")
+    assert re.search(r"83 labels by 3 people; of 41 questions with several labels", shown)
+    assert "1 row on which people are divided: the mean of what they say counts" in shown
+
+
+def test_labels_correct_the_system_that_they_name() -> None:
+    table = judged({"alder": yes(60, 100), "birch": yes(40, 100)})
+    gold = [{"instance": row, "system": "alder", "label": label} for row, label in GOLD.items()]
+    with pytest.raises(InvalidInputError, match=r"there are no labels of \['birch'\] on 'good'.*system=\['alder'\]"):
+        evenhand.correct(table, gold, design="random")
+    alone = evenhand.correct(table.filter(system="alder"), gold, design="random")
+    assert [each.system for each in alone.scores] == ["alder"]
+
+
+def test_what_it_says_is_kept(table: Any, tmp_path: Any) -> None:
+    found = evenhand.correct(table, GOLD, design="random")
+    for name in ("scores.json", "scores.csv", "scores.md", "scores.html"):
+        found.save(tmp_path / name)
+    document = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
+    assert document["scores"][0]["corrected"]["estimate"] == pytest.approx(0.5)
+    assert document["design"] == "random"
+    assert (tmp_path / "scores.csv").read_text(encoding="utf-8").startswith("system,criterion,judge alone [95%]")
+    frame = found.to_pandas()
+    assert frame.loc[0, ["of", "num_labelled", "level"]].tolist() == ["alder", 40, 0.95]
+    assert frame.loc[0, "corrected_low"] < 0.5 < frame.loc[0, "corrected_high"]
+    with pytest.raises(InvalidInputError, match=r"\.parquet"):
+        found.save(tmp_path / "scores.parquet")
+    with pytest.raises(InvalidInputError, match="names 0 of the scores"):
+        found["birch"]
+
+
+def in_shell(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = main(["correct", *map(str, words)])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_a_saved_result_is_corrected_in_the_shell(table: Any, tmp_path: Any, capsys: Any) -> None:
+    table.save(tmp_path / "run.parquet")
+    gold = tmp_path / "labels.csv"
+    rows = [f"{row},{label}" for row, label in GOLD.items()]
+    gold.write_text("\n".join(["instance,said", *rows]), encoding="utf-8")
+    run, out = tmp_path / "run.parquet", tmp_path / "scores.json"
+    given = (run, "--gold", gold, "--label-field", "said", "--design", "by_verdict")
+    code, shown, _ = in_shell(capsys, *given, "--out", out)
+    assert code == 0
+    assert f"corrected scores written to {out}" in shown.replace("\n", "")
+    in_python = evenhand.correct(table, GOLD, design="by_verdict")
+    saved = json.loads(out.read_text(encoding="utf-8"))["scores"][0]["corrected"]
+    assert saved["low"] == in_python["alder"].corrected.low
+    for words, told in (
+        (given[:-2], "design is not given"),
+        ((*given, "--out", gold), "the same file as the input"),
+        ((*given, "--out", tmp_path / "scores.parquet"), "'.json', '.csv', '.md', '.html'"),
+        ((gold, "--design", "random"), "is not a saved result"),
+    ):
+        code, _, complaint = in_shell(capsys, *words)
+        assert (code, told in complaint) == (2, True), complaint

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evenhand.labels.to_label import (
     FloatArray,
@@ -44,3 +46,14 @@ def test_strata_have_their_share_in_every_draw():
     assert probabilities[[0, 30, 47]].tolist() == pytest.approx([6 / 30, 4 / 17, 2 / 3])
     for each in draws(probabilities, STRATA, times=50):
         assert {name: sum(STRATA[unit] == name for unit in each) for name in shares} == shares
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=60), st.integers(1, 60), st.integers(0, 9))
+def test_any_strata_are_drawn_from(strata, n, seed):
+    n = min(n, len(strata))
+    probabilities = probabilities_by_stratum(strata, n)
+    assert probabilities.sum() == pytest.approx(n)
+    assert probabilities.max() <= 1
+    order = random_order(len(strata), seed)
+    assert len(drawn_within(strata, probabilities, order)) == n

@@ -16,6 +16,11 @@ from evenhand.raters import alternative_annotator_test
 GOOD = yes_no_criterion("good", "Is it good?")
 ROWS = [{"id": f"p-{i}", "question": f"q{i}", "alder": f"a{i}", "birch": f"b{i}", "gold": "Yes"} for i in range(4)]
 SYSTEMS = ["alder", "birch"]
+SCALE = evenhand.Criterion(
+    name="depth",
+    description="How deep is it?",
+    options=[evenhand.Option(label=str(level), value=float(level)) for level in range(1, 6)],
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +55,45 @@ def test_a_label_finds_its_question(judged: Any, gold: Any) -> None:
     assert found["birch", "good"].selected == (None, None, "No", None)
 
 
+def test_the_gold_that_a_result_holds_is_read(judged: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"give gold="):
+        read_gold(judged)
+    held = evenhand.judge(
+        ROWS, GOOD, evenhand.SimulatedEngine(), response_fields=SYSTEMS, gold_fields={"good": "gold"}, **_HOW
+    )
+    assert [values(each) for each in paired(held, read_gold(held))] == [[1.0] * 4] * 2
+
+
 def test_one_label_a_row_needs_one_question_a_row() -> None:
     alone = evenhand.judge(ROWS, GOOD, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
     (found,) = paired(alone, read_gold(alone, {0: "Yes", 1: None, "2": "No", 3: float("nan")}))
     assert values(found) == [1.0, None, 0.0, None]
     (found,) = paired(alone, read_gold(alone, {3: "Yes"}))
     assert values(found) == [None, None, None, 1.0]
+
+
+def test_a_number_between_options_is_a_score() -> None:
+    scored = evenhand.judge(ROWS, SCALE, evenhand.SimulatedEngine(), response_fields="alder", **_HOW)
+    (found,) = paired(scored, read_gold(scored, {0: 1, 1: 2.5, 3: "5"}))
+    assert values(found) == [1.0, 2.5, None, 5.0]
+    assert found.selected == ("1", None, None, "5")
+
+
+def test_winrates_are_labelled_by_the_system_that_is_better() -> None:
+    compared = evenhand.winrates(
+        ROWS, "criteria.evenhand.pairwise.clarity", evenhand.SimulatedEngine(), response_fields=SYSTEMS, **_HOW
+    )
+    labels = read_gold(
+        compared,
+        [
+            {"id": 0, "label": "alder"},
+            {"id": 1, "first": "birch", "second": "alder", "label": "tie"},
+            {"id": 3, "label": "birch"},
+        ],
+    )
+    found = by_name(paired(compared, labels))
+    assert values(found["alder", "clarity"]) == [1.0, 0.5, None, 0.0]
+    assert values(found["birch", "clarity"]) == [0.0, 0.5, None, 1.0]
 
 
 def test_people_check_a_checklist_item_by_item_or_as_a_whole() -> None:
@@ -87,6 +125,35 @@ def test_the_majority_counts_and_the_mean_where_people_are_divided() -> None:
         Label((0, "alder", "good"), "Yes", "cy"),
         Label((2, "alder", "good"), "No", "cy"),
     )
+
+
+def test_people_who_are_divided_on_a_pair_find_a_tie_and_on_a_nominal_criterion_nothing() -> None:
+    engine = evenhand.SimulatedEngine()
+    compared = evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", engine, response_fields=SYSTEMS, **_HOW)
+    said = [(0, "alder", "ann"), (0, "birch", "bo"), (1, "birch", "ann"), (1, "tie", "bo")]
+    labels = read_gold(compared, [{"id": row, "label": label, "annotator": who} for row, label, who in said])
+    found = by_name(paired(compared, labels))
+    assert values(found["alder", "clarity"]) == [0.5, 0.25, None, None]
+    assert values(found["birch", "clarity"]) == [0.5, 0.75, None, None]
+    tone = evenhand.Criterion(
+        name="tone",
+        description="Which tone?",
+        scale="nominal",
+        options=[evenhand.Option(label="warm"), evenhand.Option(label="cold")],
+    )
+    with pytest.warns(UserWarning, match="gives no value"):
+        named = evenhand.judge(ROWS, tone, engine, response_fields="alder", **_HOW)
+    split = [{"id": 0, "label": "warm", "annotator": "ann"}, {"id": 0, "label": "cold", "annotator": "bo"}]
+    (alone,) = paired(named, read_gold(named, split))
+    assert (values(alone), alone.averaged, alone.undecided) == ([None] * 4, 0, 1)
+
+
+def test_probabilities_travel_with_the_labels(judged: Any) -> None:
+    gold = [{"id": "p-1", "system": "alder", "label": "Yes", "probability": 0.25}]
+    found = by_name(paired(judged, read_gold(judged, gold)))["alder", "good"]
+    assert [math.isnan(each) or float(each) for each in found.probabilities] == [True, 0.25, True, True]
+    with pytest.raises(InvalidInputError, match=r"probability 2\.0"):
+        read_gold(judged, [{**gold[0], "probability": 2}])
 
 
 @pytest.mark.parametrize(
@@ -137,6 +204,24 @@ def test_labels_of_recorded_votes_name_what_was_judged(named: dict[str, str], sa
                            results, annotators=given, epsilon=0.1)):  # fmt: skip
             with pytest.raises(InvalidInputError, match=said):
                 taking(votes, gold)
+
+
+def test_winrates_and_checklists_know_systems_and_criteria_too(judged: Any) -> None:
+    engine = evenhand.SimulatedEngine()
+    compared = evenhand.winrates(ROWS, "criteria.evenhand.pairwise.clarity", engine, response_fields=SYSTEMS, **_HOW)
+    assert len(read_gold(compared, [{"id": 0, "label": "alder", "criterion": "clarity", "system": "alder"}])) == 1
+    for wrong in ({"criterion": "depth"}, {"system": "cedar"}):
+        with pytest.raises(InvalidInputError, match="and judged was"):
+            read_gold(compared, [{"id": 0, "label": "alder", **wrong}])
+    items = [evenhand.ChecklistItem(question="Is it cited?", name="cites")]
+    checklist = evenhand.Checklist(name="letter", items=items)
+    checked = evenhand.checklist(ROWS, checklist, engine, response_fields="alder", **_HOW)
+    for name in ("letter", "cites"):
+        assert len(read_gold(checked, [{"id": 0, "item": "cites", "label": "yes", "criterion": name}])) == 1
+    with pytest.raises(InvalidInputError, match="and judged was 'cites' or 'letter'"):
+        read_gold(checked, [{"id": 0, "item": "cites", "label": "yes", "criterion": "mail"}])
+    with pytest.raises(InvalidInputError, match="and judged was"):
+        read_gold(checked, [{"id": 0, "label": 0.5, "criterion": "mail"}])
 
 
 def test_columns_that_would_not_be_read_are_refused() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evenhand
+from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
+from evenhand.question import comparison_criterion
 from evenhand.statistics import planning
 
 HOW: dict[str, Any] = {
@@ -23,6 +26,11 @@ HOW: dict[str, Any] = {
     "include_prompts_in_result": False,
 }
 GOOD = yes_no_criterion("good", "Is it good?")
+SCALE = evenhand.Criterion(
+    name="depth",
+    description="How deep is it?",
+    options=[evenhand.Option(label=str(level), value=float(level)) for level in range(1, 6)],
+)
 YES, NO = 0.9, 0.1
 PATTERN = [(YES, NO)] * 6 + [(NO, YES)] * 3 + [(YES, YES)] * 15 + [(NO, NO)] * 16
 """What systems a and b deserve on 40 rows: 9 differ, a is good on 21."""
@@ -66,6 +74,13 @@ def test_a_pilot_tells_how_scores_and_differences_vary(pilot: Any) -> None:
     assert "open by a factor of 0.67 to 1.6" in str(evenhand.plan(pilot, rows=200))  # 39 / quantiles of chi²
 
 
+def test_a_plan_is_in_the_units_of_scores(pilot: Any) -> None:
+    """Yes and no as 5 and 1: a quarter of the range is 1 there."""
+    shares, levels = (evenhand.plan(each, rows=100).lines for each in (pilot, judged(SCALE, cluster_field=False)))
+    for name in ("half_width", "difference"):
+        assert levels[name].value == pytest.approx(4 * shares[name].value)
+
+
 def test_rows_that_belong_together_tell_less(pilot: Any) -> None:
     apart, clustered = (
         evenhand.plan(each, half_width=0.1).lines["half_width"].rows for each in (pilot, judged(cluster_field="doc"))
@@ -84,6 +99,19 @@ def test_labels_are_planned_from_a_pilot_that_people_labelled(pilot: Any) -> Non
         for each, gold in ((pilot, at_odds), (labelled, None))
     )
     assert wide > narrow
+
+
+def test_winrates_are_planned_from_contests() -> None:
+    engine = SimulatedEngine(quality=lambda question, index: 6 * deserved(question, index))
+    criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
+    how = {name: value for name, value in HOW.items() if name not in {"response_fields", "check_positional_bias"}}
+    contests = evenhand.winrates(
+        rows(), criterion, engine, response_fields=["a", "b"], cluster_field=False, resamples=10, **how
+    )
+    scores = np.array([each.score for each in contests])
+    found = evenhand.plan(contests, difference=0.1, rows=300).lines
+    apart = 2 * float(scores.std(ddof=1))  # one wins what the other loses
+    assert found["power"].value == pytest.approx(planning.power(0.1, apart, 300, 0.05))
 
 
 @pytest.mark.parametrize(
@@ -132,3 +160,18 @@ def test_bad_input_gets_one_clear_error(asked: dict[str, Any], said: str) -> Non
     with pytest.raises(InvalidInputError) as raised:
         evenhand.plan(**asked)
     assert said in str(raised.value)
+
+
+def test_the_shell_says_the_same(capsys: Any, tmp_path: Any, pilot: Any) -> None:
+    assert main(["plan", "--difference", "0.1", "--judge-correlation", "0.7"]) == 0
+    assert capsys.readouterr().out.rstrip() == str(evenhand.plan(difference=0.1, judge_correlation=0.7)).rstrip()
+    pilot.save(tmp_path / "pilot.jsonl")
+    labels = tmp_path / "labels.csv"
+    labels.write_text("instance,label\n" + "\n".join(f"{i},{row['gold']}" for i, row in enumerate(rows())), "utf-8")
+    alone = pilot.filter(system="a")
+    alone.save(tmp_path / "a.jsonl")
+    assert main(["plan", str(tmp_path / "a.jsonl"), "--rows", "100", "--labels", "50", "--gold", str(labels)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.rstrip() == str(evenhand.plan(alone, gold=labels, rows=100, labels=50)).rstrip()
+    assert "From a pilot of 40 rows and 1 system" in shown
+    assert main(["plan"]) == 2

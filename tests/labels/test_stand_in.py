@@ -11,9 +11,11 @@ import pytest
 from scipy import stats
 
 import evenhand
+from evenhand.cli import main
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.raters import alternative_annotator_test
+from tests.support.rows import write_rows
 from tests.support.shared import shared_path
 
 PEOPLE = ["ann", "bob", "cyd"]
@@ -43,6 +45,12 @@ def test_a_good_judge_may_and_a_bad_one_may_not():
     assert "ε = 0.15" in table.notes[0]
 
 
+@pytest.mark.parametrize("epsilon", [None, 1.0, "experts", True])
+def test_epsilon_is_asked_for(epsilon: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"recommend 0\.2 for expert annotators .*0\.15 .*0\.1 for crowd"):
+        alternative_annotator_test(rows_of(), "judge", PEOPLE, epsilon=epsilon)
+
+
 def test_a_result_and_labels_of_several_people_are_the_same_test():
     """Verdicts of a judge on two systems, and labels with a column annotator, beside the same as columns."""
     good = yes_no_criterion("good", "Is it good?")
@@ -67,6 +75,16 @@ def test_a_result_and_labels_of_several_people_are_the_same_test():
     unnamed = [{name: value for name, value in label.items() if name != "annotator"} for label in labels]
     with pytest.raises(InvalidInputError, match="column 'annotator'"):
         alternative_annotator_test(judged, annotators=unnamed, epsilon=0.1)
+
+
+def test_the_shell(tmp_path, capsys):
+    path = write_rows(tmp_path / "votes.jsonl", rows_of())
+    command = ["agreement", str(path), "--votes", "judge", "--gold-fields", "ann,bob,cyd"]
+    assert main([*command, "--annotator-test", "skilled"]) == 0
+    assert "May the judge stand in" in capsys.readouterr().out
+    assert main([*command, "--annotator-test", "much"]) == 2
+    assert main(["agreement", str(path), "--annotator-test", "0.1"]) == 2
+    assert "--votes and --gold-fields" in capsys.readouterr().err
 
 
 def test_the_people_of_pandalm_would_not_be_replaced():

@@ -54,6 +54,20 @@ def test_every_estimate_is_that_of_scikit_learn_and_scipy(seed):
     assert found.pair_accuracy.estimate == pytest.approx((1 + stats.somersd(truth, judged).statistic) / 2)
 
 
+def test_with_a_truth_of_two_values_the_pairs_are_the_area_under_the_curve():
+    truth, judged = judged_levels(np.random.default_rng(5), 60, 1)
+    found = correlations(truth > 0.5, judged)
+    assert found.pair_accuracy.estimate == pytest.approx(metrics.roc_auc_score(truth > 0.5, judged))
+
+
+def test_numbers_without_ties():
+    generator = np.random.default_rng(6)
+    truth, judged = generator.standard_normal((2, 70))
+    found = correlations(100 * truth, judged + truth)
+    assert found.kendall.estimate == pytest.approx(stats.kendalltau(truth, judged + truth).statistic)
+    assert found.spearman.estimate == pytest.approx(stats.spearmanr(truth, judged + truth).statistic)
+
+
 def test_within_groups_by_scipy_and_by_hand():
     generator = np.random.default_rng(7)
     truth, judged = judged_levels(generator, 30, 6)
@@ -69,6 +83,15 @@ def test_within_groups_by_scipy_and_by_hand():
     hand = correlations_within([1, 1, 2, 1, 2, 3, 3], [0, 1, 2, 1, 1, 0, 1], list("aaabbcc"))
     assert hand.pair_accuracy.estimate == pytest.approx(2.5 / 3)
     assert (hand.num_groups, hand.num_ordered_groups) == (1, 2)
+
+
+def test_groups_that_share_a_cluster_are_one():
+    truth, judged = judged_levels(np.random.default_rng(8), 12, 4)
+    groups = np.repeat(np.arange(12), 4)
+    alone = correlations_within(truth, judged, groups)
+    paired = correlations_within(truth, judged, groups, level=IntervalLevel(0.95, np.repeat(np.arange(6), 8)))
+    assert alone.pair_accuracy.n == alone.num_ordered_groups > paired.pair_accuracy.n == 6
+    assert alone.kendall.estimate == pytest.approx(paired.kendall.estimate)
 
 
 def test_standard_errors_are_those_of_the_jackknife():
@@ -107,6 +130,16 @@ def correlation_of_pairs(truth, judged):
     return (signs[0] * signs[1]).sum() / (signs[0] ** 2).sum()
 
 
+def test_a_perfect_order_is_not_certain():
+    few, many = (correlations(np.arange(n), np.arange(n) ** 3) for n in (5, 100))
+    assert [few.kendall.estimate, many.spearman.estimate, many.pair_accuracy.estimate] == pytest.approx([1.0] * 3)
+    assert few.kendall.low < 0 < many.kendall.low < 1.0
+    assert [many.kendall.high, many.pair_accuracy.high] == pytest.approx([1.0, 1.0])
+    assert many.kendall.standard_error is None
+    against = correlations(np.arange(100), -np.arange(100)).kendall
+    assert (against.estimate, against.low, against.high) == pytest.approx((-1.0, -1.0, -many.kendall.low))
+
+
 def test_what_is_undefined_is_missing():
     constant_judge = correlations([1, 2, 3], [1, 1, 1])
     assert (constant_judge.pearson, constant_judge.spearman, constant_judge.kendall) == (None, None, None)
@@ -120,3 +153,8 @@ def test_what_is_undefined_is_missing():
     assert rates[1].precision is None
     assert rates[1].recall.estimate == rates[1].f1.estimate == 0.0
     assert (rates[2].precision, rates[2].recall, rates[2].f1) == (None, None, None)
+
+
+def test_one_cluster_says_nothing_of_the_spread():
+    found = correlations([1, 2, 3, 4], [1, 3, 2, 4], level=IntervalLevel(0.95, "aaaa"))
+    assert (found.kendall.low, found.kendall.high, found.kendall.standard_error) == (-1.0, 1.0, None)

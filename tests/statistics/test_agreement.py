@@ -13,11 +13,13 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_err
 from sklearn.metrics import confusion_matrix as sklearn_matrix
 
 from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics import mean_intervals
 from evenhand.statistics.agreement import (
     accuracy,
     cohen_kappa,
     confusion_matrix,
     krippendorff_alpha,
+    percent_agreement,
     value_errors,
 )
 from tests.support.shared import shared_path
@@ -86,6 +88,22 @@ def test_alpha_is_that_of_the_package_krippendorff(rows, metric):
     assert (result.n_units, result.n_set_aside) == (len(pairable), len(rows) - len(pairable))
 
 
+def test_alpha_of_two_judges_by_hand():
+    # Coincidences: 00 twice, 11 twice, 01 and 10 once each; N = 6, n = (3, 3).
+    # D_o = 2/6, D_e = 2 * 3 * 3 / (6 * 5) = 0.6; alpha = 1 - 0.3333 / 0.6.
+    result = krippendorff_alpha([[0, 0], [1, 1], [0, 1], [1, NAN]])
+    assert (result.observed_disagreement, result.expected_disagreement) == pytest.approx((1 / 3, 0.6))
+    assert result.estimate == pytest.approx(4 / 9)
+    assert result.n_set_aside == 1
+
+
+def test_percent_agreement_by_hand():
+    # Pairs that agree: 3 of 3, 1 of 3, 1 of 1; the unit with one rating has no pair.
+    result = percent_agreement([[1, 1, 1], [1, 2, 2], [2, NAN, 2], [NAN, 1, NAN]])
+    assert result.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert (result.n_units, result.n_set_aside, result.expected_disagreement) == (3, 1, 1.0)
+
+
 @pytest.mark.parametrize("statistic", [krippendorff_alpha, lambda r: cohen_kappa(*np.transpose(r))])
 def test_perfect_agreement_of_ten_units_is_not_certainty(statistic):
     result = statistic([[0, 0], [1, 1]] * 5)
@@ -100,6 +118,13 @@ def test_perfect_agreement_of_ten_units_is_not_certainty(statistic):
 def test_one_category_throughout_is_undefined_and_says_what_to_report(statistic):
     with pytest.raises(EstimationError, match="one category"):
         statistic([[1, 1], [1, 1]])
+
+
+def test_the_order_of_an_ordinal_scale_is_the_callers():
+    ratings = [[1, 1], [2, 2], [3, 3], [1, 3], [2, 3]]
+    usual = krippendorff_alpha(ratings, metric="ordinal").estimate
+    assert krippendorff_alpha(ratings, metric="ordinal", categories=[3, 2, 1]).estimate == pytest.approx(usual)
+    assert krippendorff_alpha(ratings, metric="ordinal", categories=[1, 3, 2]).estimate != pytest.approx(usual)
 
 
 CATEGORY = st.one_of(st.integers(0, 3), st.none())
@@ -152,6 +177,14 @@ def test_errors_are_scikit_learns(pairs):
     assert found.bias.estimate == pytest.approx(np.mean(judged) - np.mean(truth), abs=1e-12)
     for interval in (found.root_mean_square, found.mean_absolute, found.bias):
         assert interval.low <= interval.estimate <= interval.high
+
+
+def test_the_limits_of_the_root_are_the_roots_of_the_limits():
+    truth, judged = [0, 1, 1, 0.5], [0.5, 1, 0.75, NAN]
+    (mean_square,) = mean_intervals([0.25, 0, 0.0625])
+    found = value_errors(truth, judged).root_mean_square
+    assert found.n == 3
+    assert (found.low**2, found.high**2) == pytest.approx((mean_square.low, mean_square.high))
 
 
 def test_what_the_data_do_not_define_is_named():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.errors import InvalidInputError
 from evenhand.statistics.agreement import alternative_annotator, leave_one_out_alignment
 
 NAN = math.nan
@@ -31,6 +32,24 @@ def test_alignments_worked_by_hand():
     far, nearer, near = -math.sqrt(2.5), -math.sqrt(2), -math.sqrt(0.5)
     np.testing.assert_allclose(judge, [[far, near, nearer], [-2, NAN, 0], [NAN, NAN, NAN]])
     np.testing.assert_allclose(people, [[far, -math.sqrt(2.5), -1], [-2, NAN, -2], [NAN, NAN, NAN]])
+
+
+def test_a_judge_that_is_silent_is_farther_than_anybody():
+    judge, people = leave_one_out_alignment([None], [["a"], ["b"]], "exact")
+    assert judge.tolist() == [[-math.inf] * 2]
+    found = alternative_annotator(judge, people, epsilon=0)
+    assert [each.advantage.estimate for each in found.annotators] == [0, 0]
+
+
+def test_free_scores_take_a_similarity():
+    def words(one: str, other: str) -> float:
+        return len(set(one.split()) & set(other.split())) / len(set(one.split()) | set(other.split()))
+
+    judge, people = leave_one_out_alignment(["red car"], [["red car"], ["blue car"], ["red bike"]], words)
+    assert judge[0].tolist() == pytest.approx([1 / 3, (1 + 1 / 3) / 2, (1 + 1 / 3) / 2])
+    assert people[0].tolist() == pytest.approx([1 / 3, 1 / 6, 1 / 6])  # of "blue car": 1/3 and 0
+    with pytest.raises(InvalidInputError, match="must be finite"):
+        leave_one_out_alignment(["a"], [["a"], ["b"]], lambda *_: NAN)
 
 
 @pytest.mark.parametrize("scoring", ["exact", "rmse"])
@@ -66,4 +85,20 @@ def test_with_fewer_than_thirty_instances_there_is_no_test():
     judge, people = np.ones((29, 1)), np.zeros((29, 1))
     found = alternative_annotator(judge, people, epsilon=0.2)
     assert (found.annotators[0].p_value, found.annotators[0].outdone, found.winning_rate) == (None, False, None)
+    assert found.advantage.estimate == 1
+
+
+def test_without_any_spread_the_p_value_is_exact():
+    same = alternative_annotator(np.zeros((40, 1)), np.zeros((40, 1)), epsilon=0.15).annotators[0]
+    assert same.p_value == pytest.approx(0.85**40)
+    worse = alternative_annotator(np.zeros((40, 1)), np.ones((40, 1)), epsilon=0.15).annotators[0]
+    assert worse.p_value == 1
+    assert alternative_annotator(np.zeros((40, 1)), np.zeros((40, 1)), epsilon=0).annotators[0].p_value == 1
+
+
+def test_an_annotator_who_labelled_nothing_with_others_is_not_tested():
+    judge, people = leave_one_out_alignment(["a"] * 4, [["a"] * 4, ["a"] * 4, [None] * 4], "exact")
+    found = alternative_annotator(judge, people, epsilon=0.2)
+    assert found.annotators[2].num_instances == 0
+    assert (found.annotators[2].p_value, found.annotators[2].advantage) == (None, None)
     assert found.advantage.estimate == 1

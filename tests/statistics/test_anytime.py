@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.anytime import CELLS, LOG_PRIOR, STAKES, ConfidenceSequence
 from evenhand.statistics.intervals import IntervalLevel, mean_intervals, ratio_intervals
+from evenhand.statistics.paired_differences import betting_test
 
 UNITS = st.integers(0, CELLS).map(lambda cell: cell / CELLS)
 
@@ -47,10 +48,19 @@ class TestByHand:
         expected = 1 + float(np.sum(np.exp(LOG_PRIOR) * STAKES**2))
         assert math.exp(ConfidenceSequence.of([1, 1]).log_e_value()) == pytest.approx(expected)
 
+    def test_shares_of_a_stake(self):
+        # A cluster of half the size stakes half.
+        given_shares = ConfidenceSequence.of([1, 0.5], [0.5, 1])
+        assert math.exp(given_shares.log_e_value(0.25)) == pytest.approx(capital([1, 0.5], 0.25, [0.5, 1]), rel=1e-10)
+        assert given_shares.mean == pytest.approx((0.5 * 1 + 1 * 0.5) / 1.5)
+
     def test_the_limits_are_where_the_capital_is_one_over_alpha(self):
         sequence = ConfidenceSequence.of([1] * 12 + [0.5] * 3 + [0] * 5)
         for limit in sequence.limits(0.9):
             assert math.exp(sequence.log_e_value(limit)) == pytest.approx(10.0)
+
+    def test_ties_say_nothing_of_a_side(self):
+        assert ConfidenceSequence.of([0.5] * 500).log_e_value() == pytest.approx(0.0, abs=1e-9)
 
 
 class TestProperties:
@@ -66,6 +76,17 @@ class TestProperties:
         assert ConfidenceSequence.of([1 - score for score in scores]).limits(0.95) == pytest.approx(
             (1 - high, 1 - low), abs=1e-7
         )
+
+    @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.05, 0.95))
+    @settings(max_examples=15, deadline=None)
+    def test_steps_never_add_evidence(self, scores, mean):
+        exact = float(log_e_values(scores, mean)[-1])
+        assert ConfidenceSequence.of(scores).log_e_value(mean) <= exact + 1e-9
+
+    def test_evidence_against_a_mean_is_convex(self):
+        sequence = ConfidenceSequence.of([1] * 30 + [0.3] * 20 + [0] * 10)
+        heights = [sequence.log_e_value(mean) for mean in np.linspace(0.02, 0.98, 200)]
+        assert (np.diff(heights, 2) > -1e-9).all()
 
     def test_the_bets_are_fair_at_the_mean(self):
         # The mean of K(m) over all outcomes of scores with the mean m is 1: 3 scores of 0 (1/2), 1/4 (1/4), 1 (1/4).
@@ -107,6 +128,16 @@ class TestAsAnInterval:
         assert (held.low, held.high) == pytest.approx(sequence.limits(0.9))
         assert held.estimate == mean.estimate == sequence.mean
 
+    def test_other_bounds(self):
+        (score,) = mean_intervals([1, 5, 4, 5], level=IntervalLevel(0.95, None, "anytime"), bounds=(1, 5))
+        low, high = ConfidenceSequence.of([0, 1, 0.75, 1]).limits()
+        assert (score.low, score.high) == pytest.approx((1 + 4 * low, 1 + 4 * high))
+
     def test_scores_without_bounds_are_refused(self):
         with pytest.raises(InvalidInputError, match="between two bounds"):
             ratio_intervals([1.0, 2.0], [1, 1], level=IntervalLevel(0.95, None, "anytime"), bounds=None)
+
+    def test_the_test_of_one_half(self):
+        test = betting_test(np.array([2.0, 0.5, 0.0]), np.array([2.0, 1.0, 0.0]))
+        assert test.p_value == ConfidenceSequence.of([1, 0.5], [1, 0.5]).p_value()
+        assert test.clusters == 1

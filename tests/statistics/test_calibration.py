@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
+from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import calibration
 
 
@@ -30,9 +31,34 @@ def test_the_bins_are_scikit_learns(rows, bins):
     assert found.expected_calibration_error == pytest.approx(expected, abs=1e-9)
 
 
+def test_by_hand():
+    # Five bins of equal width. 0.1, 0.2 (on the edge: below) with outcomes 0, 1: 0.5 against 0.15; 0.7 twice with 1, 1.
+    found = calibration([0.1, 0.2, 0.7, 0.7, np.nan, 0.5], [0, 1, 1, 1, 1, np.nan], bins=5)
+    low, high = found.bins
+    assert (low.low, low.high, low.n, low.accuracy.estimate) == (0.0, pytest.approx(0.2), 2, 0.5)
+    assert low.mean_confidence == pytest.approx(0.15)
+    assert (high.n, high.accuracy.estimate, high.mean_confidence) == (2, 1.0, pytest.approx(0.7))
+    # (2 · 0.35 + 2 · 0.3) / 4 = 0.325; overconfidence (0.15 + 0.7) / 2 - 3/4.
+    assert found.expected_calibration_error == pytest.approx(0.325)
+    assert found.overconfidence.estimate == pytest.approx(0.425 - 0.75)
+    assert (found.n, found.n_set_aside, found.n_clusters) == (4, 2, 4)
+
+
+def test_without_a_row_it_is_undefined():
+    with pytest.raises(EstimationError, match="no unit has both"):
+        calibration([], [])
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40))
 @settings(max_examples=60, deadline=None)
 def test_the_brier_score_is_scikit_learns(rows):
     confidences, outcomes = np.array(rows).T
     expected = brier_score_loss(outcomes, confidences, labels=[0, 1])
     assert calibration(confidences, outcomes).brier.estimate == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_brier_score_by_hand():
+    # 0.9: 3 of 4; 0.4: 1 of 2. (3 · 0.01 + 0.81 + 0.36 + 0.16) / 6 = 1.36 / 6.
+    found = calibration([0.9, 0.9, 0.9, 0.9, 0.4, 0.4, np.nan, 0.3], [1, 1, 1, 0, 1, 0, 1, np.nan])
+    assert found.brier.estimate == pytest.approx(1.36 / 6)
+    assert (found.n, found.n_set_aside) == (6, 2)

@@ -1,14 +1,18 @@
 import gzip
 import json
 from collections import defaultdict
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from evenhand.errors import EstimationError
 from evenhand.statistics.agreement import cohen_kappa
-from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, position_bias
+from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, option_flips, position_bias
+from evenhand.statistics.intervals import IntervalLevel
 from tests.support.shared import shared_path
 
 TIE = 2
@@ -37,6 +41,11 @@ def test_by_hand():
     assert bias.first_position_share.estimate == pytest.approx(9 / 15)
 
 
+def test_no_instance_is_undefined():
+    with pytest.raises(EstimationError, match="without an instance"):
+        position_bias(np.empty((0, 2), dtype=int))
+
+
 def test_every_third_of_the_499_published_statistics_of_llmbar_recomputes():
     runs = defaultdict(list)
     for row in read_lines("data/llmbar_verdicts.jsonl.gz"):
@@ -62,6 +71,61 @@ def test_every_third_of_the_499_published_statistics_of_llmbar_recomputes():
             assert kappa.estimate == pytest.approx(expected["kappa_agreement"], abs=1e-12)
 
 
+def read_position_bias_runs():
+    runs = defaultdict(lambda: defaultdict(lambda: [NOT_ASKED, NOT_ASKED]))
+    rows = [("MTBench", row["judge"], 0, row) for row in read_lines("data/posbias_mtbench_raw.jsonl.gz")]
+    rows += [
+        (row["bench"], row["judge"], row["rep"], row) for row in read_lines("data/posbias_repetition_verdicts.jsonl.gz")
+    ]
+    for bench, judge, repetition, row in rows:
+        systems = sorted((row["a"], row["b"]))
+        order = systems.index(row["a"])
+        codes = {"A": order, "B": 1 - order, "C": TIE, None: UNSCORED}
+        runs[bench, judge, repetition][row["q"], row.get("task"), *systems][order] = codes[row["parsed"]]
+    return {key: np.array(list(pairs.values())) for key, pairs in runs.items()}
+
+
+def test_the_published_logs_of_the_position_bias_study_recompute_by_their_rule_and_ours():
+    logs = json.loads(shared_path("data/posbias_published_logs.json").read_text())
+    runs = read_position_bias_runs()
+    compared = lone = 0
+    for log in logs:
+        selections = runs.get((log["bench"], log["judge"], log["rep"]))
+        if selections is None:
+            continue
+        bias = position_bias(selections)
+        # They count verdicts, two a pair, and take a lone verdict for a consistent one.
+        assert 2 * bias.n_checked + bias.n_lone == log["extracted"]
+        assert 2 * bias.n_consistent + bias.n_lone == log["consistent"]
+        # Ours leaves the lone verdict out; without one the two rates are the same.
+        ours, theirs = bias.position_consistency.estimate, log["consistent_pct"] / 100
+        assert ours == pytest.approx(theirs, abs=5e-5) if not bias.n_lone else ours < theirs
+        compared += 1
+        lone += bias.n_lone > 0
+    # Of the 72 logs, 57 have their verdicts in the recorded data.
+    assert compared == 57
+    assert 0 < lone < compared
+
+
+def test_option_flips_by_hand():
+    # 0 twice, 0 and 1, 1 and 0, 1 twice, 2 and 1; a lone 2, nothing, and one not asked twice.
+    rows = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, -1], [-1, -1], [0, -2]]
+    zero, one, two, three = option_flips(rows, 4)
+    assert [(flips.n_selected, flips.n_flipped) for flips in (zero, one, two)] == [(3, 2), (4, 3), (1, 1)]
+    assert [flips.flip_rate.estimate for flips in (zero, one, two)] == pytest.approx([2 / 3, 3 / 4, 1])
+    assert (three.n_selected, three.flip_rate) == (0, None)
+
+
+@given(st.lists(st.tuples(*[st.integers(-2, 3)] * 3), min_size=1, max_size=20), st.permutations(range(4)))
+@settings(max_examples=30, deadline=None)
+def test_renaming_the_options_renames_the_rates(rows, names):
+    table = np.array(rows)
+    renamed = np.where(table < 0, table, np.array(names)[table])
+    found, other = option_flips(table, 4), option_flips(renamed, 4)
+    for option in range(4):
+        assert other[names[option]] == found[option]
+
+
 def test_preference_fairness_by_hand():
     # Consistent: 00, 11, TT. First place: 01, 0T (first, then tie), T1 (tie, then 1 which stands first in the swap).
     # Second place: 10. One lone verdict, one without any, one not asked in both orders.
@@ -78,6 +142,39 @@ def test_preference_fairness_by_hand():
     assert found.preference_fairness.estimate == pytest.approx(-2 / 7)
 
 
+PAIRS = st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), min_size=1, max_size=25)
+
+
+@given(PAIRS)
+@settings(max_examples=30, deadline=None)
+def test_swapping_the_responses_names_changes_nothing_and_swapping_places_turns_it_over(pairs):
+    table = np.array(pairs)
+    found = position_bias(table)
+    renamed = np.where(table == 0, 1, np.where(table == 1, 0, table))
+    again = position_bias(renamed[:, ::-1])
+    names = [each.name for each in fields(found) if each.name != "first_position_share"]  # counts single votes too
+    assert [getattr(again, name) for name in names] == [getattr(found, name) for name in names]
+    turned = position_bias(table[:, ::-1])
+    assert (turned.n_primacy, turned.n_recency) == (found.n_recency, found.n_primacy)
+    assert turned.n_consistent == found.n_consistent
+    assert turned.p_value == found.p_value
+    if found.n_primacy + found.n_recency:
+        p, r = found.n_primacy, found.n_recency
+        raw = r * r / (p + r) - p * p / (p + r)
+        assert found.preference_fairness.estimate == pytest.approx(raw / found.n_checked, abs=1e-9)
+        assert found.p_value == pytest.approx(stats.binomtest(p, p + r).pvalue, abs=1e-9)
+
+
+def test_preference_fairness_what_was_not_seen_has_no_number():
+    consistent = position_bias([[0, 0], [1, 1]])
+    assert (consistent.first_shown_share, consistent.p_value, consistent.test) == (None, None, None)
+    assert consistent.preference_fairness.estimate == pytest.approx(0)
+    lone = position_bias([[0, UNSCORED]])
+    assert (lone.position_consistency, lone.preference_fairness, lone.n_lone) == (None, None, 1)
+    nothing = position_bias([[0, NOT_ASKED]])
+    assert (nothing.n, nothing.preference_fairness) == (0, None)
+
+
 @given(st.integers(0, 60), st.integers(0, 60))
 @settings(max_examples=30, deadline=None)
 def test_the_interval_leaves_out_a_half_exactly_when_the_test_rejects(primacy, recency):
@@ -86,3 +183,34 @@ def test_the_interval_leaves_out_a_half_exactly_when_the_test_rejects(primacy, r
     found = position_bias([[0, 1]] * primacy + [[1, 0]] * recency)
     if abs(found.p_value - 0.05) > 1e-6:
         assert (found.p_value < 0.05) == (not found.first_shown_share.low <= 0.5 <= found.first_shown_share.high)
+
+
+def read_mtbench():
+    with gzip.open(shared_path("data/posbias_mtbench_raw.jsonl.gz"), "rt") as file:
+        rows = [json.loads(line) for line in file]
+    runs = defaultdict(lambda: defaultdict(lambda: [NOT_ASKED, NOT_ASKED]))
+    for row in rows:
+        systems = sorted((row["a"], row["b"]))
+        order = systems.index(row["a"])
+        runs[row["judge"]][row["q"], *systems][order] = {"A": order, "B": 1 - order, "C": TIE, None: UNSCORED}[
+            row["parsed"]
+        ]
+    return {judge: (list(pairs), np.array(list(pairs.values()))) for judge, pairs in runs.items()}
+
+
+def test_real_judges_have_the_published_consistency_by_their_rule_and_ours():
+    published = {
+        log["judge"]: log
+        for log in json.loads(shared_path("data/posbias_published_logs.json").read_text())
+        if log["bench"] == "MTBench" and log["rep"] == 0
+    }
+    for judge, (keys, selections) in read_mtbench().items():
+        found = position_bias(selections, level=IntervalLevel(0.95, [key[0] for key in keys]))
+        log = published[judge]
+        theirs = (2 * found.n_consistent + found.n_lone) / (2 * found.n_checked + found.n_lone)
+        assert theirs == pytest.approx(log["consistent"] / log["extracted"], abs=1e-12)
+        # Published with two decimals, as a percentage.
+        assert 100 * theirs == pytest.approx(log["consistent_pct"], abs=0.005)
+        assert found.position_consistency.estimate <= theirs + 1e-12
+        assert found.n_clusters == 80
+        assert found.position_consistency.low < found.position_consistency.estimate < found.position_consistency.high

@@ -6,8 +6,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from evenhand.statistics.contests import Contests, cycle_rate, win_rates
+from evenhand.statistics.contests import Contests, cycle_rate, win_rate_intervals, win_rates
 from evenhand.statistics.strengths import fit_strengths
+
+
+def test_scores_and_meetings_add_up_by_prompt():
+    contests = Contests.of(
+        ["a", "b", "c"],
+        first=[0, 1, 0, 2],
+        second=[1, 0, 2, 1],
+        score=[1.0, 0.25, 0.5, np.nan],
+        cluster=[30, 30, 10, 10],
+    )
+    # prompt 10: a and c tie. Prompt 30: a takes 1 and then 0.75 of b.
+    held = contests.meetings
+    assert list(zip(held.cluster.tolist(), held.first.tolist(), held.second.tolist(), strict=True)) == [
+        (1, 0, 1),
+        (0, 0, 2),
+    ]
+    assert (held.won.tolist(), held.met.tolist()) == ([1.75, 0.5], [2, 1])
+    taken, fought = held.by_system
+    assert taken.tolist() == [[0.5, 0, 0.5], [1.75, 0.25, 0]]
+    assert fought.tolist() == [[1, 0, 1], [2, 2, 0]]
+    against, met = held.of_system(1)
+    assert (against.tolist(), met.tolist()) == ([[0, 0, 0], [0.25, 0, 0]], [[0, 0, 0], [2, 0, 0]])
+    assert len(contests.scored) == 3
 
 
 def test_win_rates_by_hand():
@@ -23,6 +46,13 @@ def test_win_rates_by_hand():
     assert a.win_rate.n == 2
 
 
+def test_interval_by_hand():
+    # 3 of 4: s² = 4/3 · (3 · (1/4)² + (3/4)²) / 4² = 1/16; on the logit scale 3.182446 · (1/4) / (3/16) = 4.243261
+    (rate,) = win_rate_intervals(np.array([[1], [1], [1], [0.0]]), np.ones((4, 1)))
+    assert rate.low == pytest.approx(1 / (1 + np.exp(-(np.log(3) - 4.243261))), abs=1e-6)
+    assert rate.high == pytest.approx(1 / (1 + np.exp(-(np.log(3) + 4.243261))), abs=1e-6)
+
+
 def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     generator = np.random.default_rng(6)
     contests = Contests.of(
@@ -31,6 +61,20 @@ def test_of_two_systems_it_is_the_interval_of_the_bradley_terry_strength():
     own, rate = fit_strengths(contests, ties="half").strengths[0].log_strength, win_rates(contests)[0].win_rate
     shares = expit([2 * own.low, 2 * own.estimate, 2 * own.high])
     assert (rate.low, rate.estimate, rate.high) == pytest.approx(shares, abs=1e-6)
+
+
+@pytest.mark.parametrize("score", [1.0, 0.0, 0.5])
+def test_without_any_spread_the_interval_still_has_a_width(score):
+    (rate,) = win_rate_intervals(np.full((12, 1), score), np.ones((12, 1)))
+    assert rate.method == "bounded_beta"
+    assert 0.05 < rate.high - rate.low < 0.6
+
+
+def test_a_tie_breaks_a_circle_and_an_unscored_contest_the_triple():
+    tied = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 0.5], cluster=[0, 0, 0])
+    assert cycle_rate(tied).rate == 0.0
+    gap = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, np.nan], cluster=[0, 0, 0])
+    assert (cycle_rate(gap).triples, cycle_rate(gap).rate, cycle_rate(gap).prompt_rate) == (0, None, None)
 
 
 @settings(max_examples=25, deadline=None)

@@ -96,6 +96,17 @@ def test_rows_that_the_judge_left_unscored_are_a_stratum():
         assert found.corrected.estimate == pytest.approx(17 / 30)
 
 
+def test_a_stratum_that_nobody_labelled_could_have_any_score():
+    """A quarter of the rows: without them .75 · 20/20, with them all of .25 more."""
+    judged = np.array([1.0] * 75 + [0.0] * 25)
+    human = np.full(100, NAN)
+    human[:20] = 1.0
+    found = corrected_mean(judged, human, design="by_verdict", support=(0, 1))
+    assert found.corrected.low < 0.75
+    assert found.corrected.high == 1
+    assert found.notes == ("no row of some strata is labelled, 25 % of all rows: these could have any score",)
+
+
 def test_labels_with_probabilities_stand_for_as_many_rows():
     """A judge that says the same of all: (1/.5 · 1 + 1/.25 · 0 + 1/.25 · 1) / (2 + 4 + 4)."""
     human = [1.0, 0.0, 1.0, *[NAN] * 7]
@@ -106,6 +117,37 @@ def test_labels_with_probabilities_stand_for_as_many_rows():
     assert found.method == "labels alone"
     assert found.notes[0] == "the judge said the same of every row: the corrected score is that of the labels"
     assert "are worth 1.0 equal ones" in found.notes[1]
+
+
+def test_rare_labels_are_not_spread_over_many_strata():
+    judged = np.linspace(0, 1, 200)
+    human = np.where(np.arange(200) % 7 == 0, judged, NAN)  # 29 labels: two strata
+    found = corrected_mean(judged, human, design="random")
+    assert found.method == "post-stratified"
+    few = np.where(np.arange(200) % 20 == 0, judged, NAN)
+    assert corrected_mean(judged, few, design="random").method == "labels alone"
+    levels = np.round(judged * 4) / 4
+    assert corrected_mean(levels, human, design="random").notes == (
+        "29 labels are too few for 5 strata by what the judge said; these were joined to 2",
+    )
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_where_every_row_is_labelled_the_judge_adds_nothing(design):
+    judged, human = judged_and_labelled(rows=50, labels=50)
+    found = corrected_mean(judged, human, design=design, support=(0, 1), probabilities=np.ones(50))
+    assert found.corrected == found.labels
+    assert found.corrected.estimate == human.mean()
+    assert found.method == "labels alone"
+    assert found.labels_saved == 0
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_without_a_label_there_is_a_reason(design):
+    found = corrected_mean([0.0, 1.0], [NAN, NAN], design=design, probabilities=[0.5, 0.5])
+    assert found.corrected == found.labels == found.labels_saved == Missing("no row is labelled")
+    pair = corrected_mean([[0.0, 1.0]] * 2, [[1.0, NAN]] * 2, design=design, probabilities=[0.5, 0.5])
+    assert pair.corrected == Missing("no row is labelled for one of the systems")
 
 
 def test_what_a_judge_is_worth_in_labels():

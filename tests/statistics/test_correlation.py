@@ -7,9 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenhand.errors import EstimationError
 from evenhand.statistics.correlation import effective_judges, item_rest_correlations
 
 NAN = float("nan")
+
+
+def oracle(table, item):
+    table = np.asarray(table, dtype=float)
+    rest = np.array(
+        [np.nanmean(np.delete(row, item)) if not np.isnan(np.delete(row, item)).all() else NAN for row in table]
+    )
+    known = ~np.isnan(table[:, item]) & ~np.isnan(rest)
+    return np.corrcoef(table[known, item], rest[known])[0, 1]
 
 
 def test_by_hand():
@@ -21,6 +31,32 @@ def test_by_hand():
     assert (found.n, found.method, found.resamples) == (4, "dirichlet_bootstrap", 1000)
 
 
+def test_missing_answers_leave_a_row_to_the_other_items():
+    random = np.random.default_rng(5)
+    table = (random.random((60, 4)) < random.random((60, 1))).astype(float)
+    table[random.random(table.shape) < 0.2] = NAN
+    for item, found in enumerate(item_rest_correlations(table)):
+        assert found.estimate == pytest.approx(oracle(table, item))
+
+
+def test_what_tells_nothing_has_no_correlation():
+    passed = item_rest_correlations([[1, 1, 0], [1, 0, 1], [1, 0, 0], [1, 1, 1]])
+    assert passed[0] is None  # everybody passes it
+    assert passed[1] is not None
+    assert item_rest_correlations([[1, 0], [0, 1]]) == (None, None)  # two rows say nothing
+    assert item_rest_correlations([[1.0], [0.0], [1.0]]) == (None,)  # there are no others
+    assert item_rest_correlations(np.empty((0, 2))) == (None, None)
+
+
+def test_a_question_the_wrong_way_round_is_negative():
+    ability = np.repeat([0, 1], 20)
+    table = np.column_stack([ability, ability, 1 - ability])
+    found = item_rest_correlations(table)
+    assert found[2].estimate == pytest.approx(-1)
+    assert found[2].low == pytest.approx(-1)
+    assert -1 < found[2].high < 0  # a sample without an exception is no proof that there is none
+
+
 class TestEffectiveJudges:
     def test_identical_judges_are_worth_one(self):
         found = effective_judges([[0.0] * 4, [0.5] * 4, [1.0] * 4, [0.5] * 4])
@@ -29,6 +65,19 @@ class TestEffectiveJudges:
         assert found.mean_correlation.low < 1  # four instances do not prove that the judges never differ
         assert found.effective.high > 1
         assert (found.n_judges, found.n_used, found.n_pairs, found.n_undefined_pairs) == (4, 4, 6, 0)
+
+    def test_a_negative_correlation_makes_no_panel_worth_more_than_its_judges(self):
+        found = effective_judges([[0, 1], [1, 0], [0, 1], [1, 0]])
+        assert found.mean_correlation.estimate == pytest.approx(-1)
+        assert found.effective.estimate == 2
+        assert found.effective.high == 2
+
+    def test_a_judge_that_always_says_the_same_is_left_out(self):
+        two = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [1, 1]], float)
+        with_constant = np.column_stack([two, np.full(5, 0.5)])
+        plain, found = effective_judges(two), effective_judges(with_constant)
+        assert found.effective.estimate == pytest.approx(plain.effective.estimate)
+        assert (found.n_judges, found.n_used, found.n_pairs, found.n_undefined_pairs) == (3, 2, 1, 2)
 
     def test_missing_votes_are_left_out_pair_by_pair(self):
         table = np.array([[1, 2, NAN], [2, 1, 1], [3, NAN, 2], [4, 4, 4], [NAN, 3, 1], [2, 5, NAN], [0, 1, 3]])
@@ -40,12 +89,22 @@ class TestEffectiveJudges:
         assert found.mean_correlation.estimate == pytest.approx(np.mean(expected))
         assert found.mean_correlation.n == 7
 
+    def test_two_shared_instances_are_no_correlation(self):
+        table = [[0, 0, NAN], [1, 1, NAN], [0, 1, 1], [1, 0, 0]]
+        found = effective_judges(table)
+        assert (found.n_used, found.n_pairs) == (2, 1)
+
     def test_errors_against_a_reference_are_what_a_reference_leaves(self):
         # Both judges follow the truth; their errors (+1, -1, +1, -1) and (+1, +1, -1, -1) are uncorrelated.
         truth = np.array([0, 10, 20, 30.0])
         judges = truth[:, None] + np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]])
         assert effective_judges(judges).effective.estimate < 1.01
         assert effective_judges(judges, truth).effective.estimate == pytest.approx(2)
+
+    @pytest.mark.parametrize("table", [[[1.0], [2.0], [3.0]], [[1, 1], [2, 2]], [[1, 0]] * 5, [[NAN, NAN]] * 5])
+    def test_without_two_judges_that_vary_it_is_undefined(self, table):
+        with pytest.raises(EstimationError, match="undefined"):
+            effective_judges(table)
 
     @given(st.integers(2, 5), st.integers(4, 12), st.integers(0, 10_000))
     @settings(max_examples=20, deadline=None)

@@ -5,8 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
+from evenhand.errors import EstimationError
 from evenhand.statistics import grade_score_chance, uniformity
 from evenhand.statistics.consistency import UNSCORED
 from evenhand.statistics.grade_score import grade_score_parts
@@ -39,6 +42,13 @@ def parts(selected, orders):
             places[0, list(order).index(choice)] += 1
             options[0, choice] += 1
     return tuple(float(part[0]) for part in grade_score_parts(places, options))
+
+
+@given(st.integers(2, 6).flatmap(lambda n: st.lists(st.integers(UNSCORED, n - 1), min_size=n, max_size=n)))
+def test_it_is_the_definition(selected):
+    expected = score_of_question(selected, rotations(len(selected)))
+    if expected is not None:
+        assert parts(selected, rotations(len(selected))) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +122,35 @@ def test_chance_is_the_mean_over_all_patterns_of_answers(n, m):
     assert grade_score_chance(n, m).expected == pytest.approx(np.mean(scores), abs=1e-12)
 
 
+def test_beyond_300000_patterns_chance_is_simulated_and_says_so():
+    # 7^6 = 117,649 and C(7, 4) · 8^4 = 143,360 are listed, 8^7 = 2,097,152 are not.
+    assert [grade_score_chance(*pair).method for pair in ((7, 7), (8, 5))] == ["exact", "exact"]
+    first, again, other = (grade_score_chance(8, 8, draws=20_000, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert (first.method, first.draws, first.seed) == ("simulated", 20_000, 1)
+    assert 0 < first.standard_error < 0.001
+    assert abs(first.expected - other.expected) < 5 * first.standard_error
+    generator = np.random.default_rng(3)
+    scores = [score_of_question(row, rotations(8))[0] for row in generator.integers(8, size=(5000, 8)).tolist()]
+    assert np.mean(scores) == pytest.approx(first.expected, abs=4 * np.std(scores) / 5000**0.5)
+
+
 def test_the_plain_test_is_scipys():
     counts = np.array([[3, 0, 1], [2, 2, 0], [4, 0, 0], [0, 0, 0]])
     result = uniformity(counts)
     expected = stats.chisquare(counts.sum(axis=0))
     assert (result.chi_square, result.p_value) == pytest.approx((expected.statistic, expected.pvalue))
     assert (result.counts, result.degrees_of_freedom, result.n_instances) == ((9, 2, 1), 2, 3)
+
+
+def test_instances_stuck_to_the_first_of_two():
+    # All twenty at one end. The plain test takes forty votes for independent: chi2 = 40. Over the instances it is
+    # the squared sum of twenty signs over twenty: chi2 = 20.
+    result = uniformity([[2, 0]] * 20)
+    assert result.chi_square == 40
+    assert result.instance_p_value == pytest.approx(stats.chi2.sf(20, 1))
+
+
+def test_without_a_choice_there_is_no_test():
+    with pytest.raises(EstimationError, match="without a choice"):
+        uniformity([[0, 0], [0, 0]])

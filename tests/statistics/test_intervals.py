@@ -8,11 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.errors import InvalidInputError
+from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.statistics.agreement import cohen_kappa, krippendorff_alpha, percent_agreement
 from evenhand.statistics.correlation import effective_judges, item_rest_correlations
 from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_resamples
+
+DOCUMENTS = ["b", "b", "b", "a", "a", "c"]
+
+
+def documents(generator, count, sizes, *, correlation, mean, repeats):
+    """0/1 scores of documents whose own rates are Beta with this mean: (rows, repeats), and the rows' documents."""
+    size = generator.integers(sizes[0], sizes[1] + 1, size=count)
+    labels = np.repeat(np.arange(count), size)
+    spread = 1 / correlation - 1  # of a Beta(a, b): the intraclass correlation is 1 / (a + b + 1)
+    rates = generator.beta(mean * spread, (1 - mean) * spread, size=(count, repeats))
+    return (generator.random((len(labels), repeats)) < rates[labels]) * 1.0, labels.tolist()
 
 
 @pytest.mark.parametrize("method", ["t", "bootstrap"])
@@ -24,6 +35,25 @@ def test_a_sample_without_a_spread_says_nothing_of_the_spread_by_any_method(meth
     assert found.high - found.low > width
     (open_ended,) = mean_intervals([score] * 10, level=IntervalLevel(0.95, method=method), bounds=None)
     assert (open_ended.low, open_ended.high) == (-np.inf, np.inf)
+
+
+def test_a_method_that_there_is_not_is_refused():
+    with pytest.raises(InvalidInputError, match="interval is 'wald'"):
+        IntervalLevel(0.95, method="wald")
+
+
+def test_other_rows_than_those_of_the_clusters_are_refused():
+    with pytest.raises(InvalidInputError, match=r"clusters has the shape \(6,\) for 5 rows"):
+        mean_intervals([1, 0, 1, 1, 0], level=IntervalLevel(0.95, DOCUMENTS))
+
+
+def test_a_level_holds_the_clusters_of_its_rows():
+    level = IntervalLevel(0.9, DOCUMENTS, "t")
+    assert (float(level), level.n_clusters) == (0.9, 3)
+    assert level.only([5, 0]).clusters == ["c", "b"]
+    assert level.labels(6).tolist() == [0, 0, 0, 1, 1, 2]
+    assert level.over([1, 2, 3]).clusters is None
+    assert (IntervalLevel.of(level), IntervalLevel.of(0.9)) == (level, IntervalLevel(0.9))
 
 
 def coefficients():
@@ -90,6 +120,16 @@ def test_the_coverage_of_rates_is_exact_arithmetic_and_what_the_docstring_promis
         assert coverage.min() >= (0.866 if n < 5 else 0.895)
 
 
+def test_a_sample_without_spread_has_an_interval_that_the_truth_may_lie_in():
+    # With a tenth of zeros among scores of 0.75 the mean is 0.675, and ten of ten are 0.75 with probability 0.35.
+    constant = only(mean_intervals([0.75] * 10))
+    assert constant.low < 0.675 < constant.high
+    # Held in 89.5 % or more at any rate p: where ten of ten would be missed, its probability p^10 is 0.105 at most.
+    assert only(mean_intervals([1.0] * 10)).low < 0.105**0.1
+    # Where that is not enough, Clopper and Pearson's: a rate of 0.75 gives ten of ten with probability 0.056.
+    assert only(mean_intervals([1.0] * 10, level=IntervalLevel(0.95, method="exact"))).low < 0.75
+
+
 @given(st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0, math.nan]), min_size=1, max_size=40))
 @settings(max_examples=60, deadline=None)
 def test_every_interval_has_width_and_holds_its_estimate_within_the_bounds(values):
@@ -105,6 +145,13 @@ def test_every_interval_has_width_and_holds_its_estimate_within_the_bounds(value
     assert result.n == len(present)
     without = only(mean_intervals(present))
     assert (without.low, without.high) == pytest.approx((result.low, result.high), abs=1e-8)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=25))
+@settings(max_examples=30, deadline=None)
+def test_a_mirrored_scale_mirrors_the_interval(values):
+    result, mirrored = only(mean_intervals(values)), only(mean_intervals([1 - value for value in values]))
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - result.high, 1 - result.low), abs=1e-6)
 
 
 @given(
@@ -129,6 +176,12 @@ def test_without_bounds_it_is_students_interval():
     assert (result.method, result.n) == ("cluster_t", 4)
 
 
+@pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0], [0.1, 0.1, 0.1]])
+def test_without_bounds_a_sample_without_spread_limits_nothing(values):
+    result = only(mean_intervals(values, bounds=None))
+    assert (result.low, result.high) == (-math.inf, math.inf)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -145,6 +198,11 @@ def test_without_bounds_it_is_students_interval():
 def test_what_cannot_be_used_is_named(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call()
+
+
+def test_a_resample_of_nothing_is_undefined():
+    with pytest.raises(EstimationError, match="no cluster"):
+        list(cluster_resamples(0))
 
 
 @pytest.mark.parametrize("n", [1, 4, 10, 41])

@@ -23,6 +23,38 @@ def test_two_systems_are_the_length_term_of_alpaca_eval():
     assert found.length_effect.interval.estimate == pytest.approx(oracle.coef_[0][1], abs=1e-4)
 
 
+def test_by_hand():
+    # b is longer or shorter by one step of 10; at +10 a wins 3 of 4, at -10 1 of 2.
+    # scale: 4 at +10 and 2 at -10, mean 10/3, sum of squares 600 - 6·100/9 = 533.33, over 5: 106.667, root 10.328.
+    # logit at +: log 3 = intercept + phi·tanh(10/10.328), at -: 0 = intercept - phi·tanh(…): intercept = log(3)/2
+    score = [1, 1, 1, 0, 1, 0]
+    found = length_controlled_win_rates(
+        Contests.of("ab", first=[0] * 6, second=[1] * 6, score=score), [10, 10, 10, 10, -10, -10]
+    )
+    assert found.scale == pytest.approx(10.328, abs=1e-3)
+    assert found.win_rates[0].estimate == pytest.approx(3**0.5 / (1 + 3**0.5), abs=1e-7)
+    assert found.length_effect.interval.estimate == pytest.approx(np.log(3) / 2 / np.tanh(10 / 10.328), abs=1e-4)
+
+
+def test_who_stands_first_in_a_row_does_not_matter():
+    generator = np.random.default_rng(2)
+    first, second = np.tile([[0, 1, 2], [1, 2, 0]], 40)
+    score, difference = generator.choice([0, 0.5, 1.0], 120), generator.normal(20, 50, 120)
+    turn = generator.random(120) < 0.5
+    one = length_controlled_win_rates(Contests.of("abc", first=first, second=second, score=score), difference)
+    turned = Contests.of(
+        "abc",
+        first=np.where(turn, second, first),
+        second=np.where(turn, first, second),
+        score=np.where(turn, 1 - score, score),
+    )
+    other = length_controlled_win_rates(turned, np.where(turn, -difference, difference))
+    assert other.scale == pytest.approx(one.scale)
+    for ours, theirs in zip(one.win_rates, other.win_rates, strict=True):
+        assert theirs.estimate == pytest.approx(ours.estimate, abs=1e-6)
+        assert theirs.low == pytest.approx(ours.low, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("score", "difference", "reason"),
     [
@@ -83,6 +115,24 @@ def test_the_robust_standard_error_by_hand():
     assert interval.high - interval.estimate == pytest.approx(quantile * error, rel=1e-6)
 
 
+def test_which_response_is_named_first_does_not_matter():
+    generator = np.random.default_rng(1)
+    score, lengths, quality, shown = draw(generator, 120, 0.5, spread=1, tie=0.4)
+    turn = generator.random(120) < 0.5
+    for ties in ("half", "davidson"):
+        plain = verbosity_slope(score, lengths, quality_difference=quality, shown_first=shown, ties=ties)
+        turned = verbosity_slope(
+            np.where(turn, 1 - score, score),
+            np.where(turn[:, None], lengths[:, ::-1], lengths),
+            quality_difference=np.where(turn, -quality, quality),
+            shown_first=np.where(turn, -shown, shown),
+            ties=ties,
+        )
+        for limit in ("low", "estimate", "high"):
+            expected = getattr(plain.slope.interval, limit)
+            assert getattr(turned.slope.interval, limit) == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("score", "lengths", "reason"),
     [
@@ -97,3 +147,29 @@ def test_verbosity_not_identified_is_said(score, lengths, reason):
     assert reason in found.reason
     assert (found.slope.interval, found.slope.reason) == (None, found.reason)
     assert found.win_probability_at_double.interval is None
+
+
+def test_the_term_for_systems_is_a_column_a_system_less_one():
+    generator = np.random.default_rng(3)
+    size, strengths = 400, np.array([0.0, 0.7, -0.5])
+    systems = np.array([generator.permutation(3)[:2] for _ in range(size)])
+    lengths = np.exp(generator.normal(6, 0.7, (size, 2)) + 0.3 * systems).round()
+    ratio = np.log1p(lengths[:, 0]) - np.log1p(lengths[:, 1])
+    score = (generator.random(size) < expit(np.diff(strengths[systems[:, ::-1]], axis=1)[:, 0] + 0.5 * ratio)) * 1.0
+    dummies = np.eye(3)[systems[:, 0]] - np.eye(3)[systems[:, 1]]
+    oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
+    oracle.fit(np.column_stack([ratio, dummies[:, 1:]]), score)
+    names = np.array(["a", "b", "c"])[systems]
+    found = verbosity_slope(score, lengths, systems=names)
+    assert found.slope.interval.estimate == pytest.approx(oracle.coef_[0][0], abs=1e-4)
+    # A fourth system that never wins has no finite strength: its contests say nothing about length.
+    more = verbosity_slope(
+        [*score, 1.0, 1.0], [*lengths, (5, 9), (7, 2)], systems=[*names, ("a", "never"), ("b", "never")]
+    )
+    assert more.slope.interval.estimate == pytest.approx(found.slope.interval.estimate)
+    assert (more.contests, more.unused) == (size, 2)
+
+
+def test_lengths_that_follow_from_the_systems_are_not_identified():
+    found = verbosity_slope([1, 0, 1, 1], [[199, 99]] * 4, systems=[("a", "b")] * 4)
+    assert "cannot be distinguished from the systems" in found.reason

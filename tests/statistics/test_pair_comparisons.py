@@ -40,11 +40,55 @@ def test_head_to_head_and_difference_by_hand(three_systems):
     assert (a_b.difference.low > -1, a_b.difference.high <= 1) == (True, True)
 
 
+def test_two_systems_that_met_only_the_baseline_are_compared_by_prompt():
+    # against c: a wins on all of 6 prompts, b loses on all; they never meet
+    contests = Contests.of(
+        "abc", first=[0, 1] * 6, second=[2, 2] * 6, score=[1, 0] * 6, cluster=np.repeat(np.arange(6), 2)
+    )
+    a_b = compare_pairs(contests)[0]
+    assert a_b.win_rate is None
+    assert a_b.win_rate_test is None
+    assert a_b.difference.estimate == 1.0
+    assert a_b.difference_test.p_value == 2 / 2**6
+    # the tests of c against a and b are in the family, so that Holm multiplies the smallest of three
+    assert a_b.difference_test.adjusted_p_value == pytest.approx(3 * 2 / 2**6)
+
+
+def test_pairing_by_prompt_sharpens_the_difference():
+    generator = np.random.default_rng(4)
+    ease = generator.random(200) < 0.5  # the baseline is beaten on easy prompts, whoever plays
+    a, b = ease.astype(float), ease.astype(float)
+    b[:6] = 0.0
+    contests = Contests.of(
+        ["a", "b", "baseline"],
+        first=[0, 1] * 200,
+        second=[2, 2] * 200,
+        score=np.column_stack([a, b]).ravel(),
+        cluster=np.repeat(np.arange(200), 2),
+    )
+    difference = compare_pairs(contests)[0].difference
+    unpaired = np.sqrt(2 * 0.25 / 200) * 1.96
+    assert (difference.high - difference.low) / 2 < unpaired / 3
+
+
+def test_a_system_without_contests_is_not_compared():
+    pairs = compare_pairs(Contests.of("abc", first=[0, 0], second=[1, 1], score=[1, 0]))
+    assert [pair.difference is None for pair in pairs] == [False, True, True]
+    assert pairs[0].difference_test.adjusted_p_value == pairs[0].difference_test.p_value
+
+
 def different(first, second, adjusted):
     return PairComparison(first, second, 1, None, None, None, DifferenceTest(0.0, adjusted, "exact", 1))
 
 
 class TestGroups:
+    def test_overlapping_groups(self):
+        # a ~ b, b ~ c, but a is above c; d is below all
+        told_apart = {("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")}
+        pairs = [different(*pair, 0.01 if pair in told_apart else 0.5) for pair in combinations("abcd", 2)]
+        assert indistinguishable_groups(pairs, "abcd") == (("a", "b"), ("b", "c"), ("d",))
+        assert indistinguishable_groups(pairs, "dcba") == (("d",), ("c", "b"), ("b", "a"))
+
     @settings(max_examples=30, deadline=None)
     @given(
         st.integers(1, 6).flatmap(lambda k: st.tuples(st.just(k), st.lists(st.booleans(), min_size=15, max_size=15)))

@@ -1,5 +1,7 @@
 """Sign flips and paired differences: by hand, against scipy, and by simulation with known truth."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,12 @@ from scipy import stats
 from scipy.stats import binomtest, permutation_test
 
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import paired_differences, paired_test
+from evenhand.statistics.paired_differences import DifferenceTest, paired_differences, paired_test
+
+
+def test_by_hand():
+    # 2 + 1 - 1 = 2; of the eight sums ±2 ±1 ±1 the absolute values are 4, 2, 2, 0, 0, 2, 2, 4: six are at least 2
+    assert paired_test([2, 1, -1]) == DifferenceTest(0.75, 0.75, "exact", 3)
 
 
 @settings(max_examples=15, deadline=None)
@@ -38,6 +45,12 @@ def test_many_of_unequal_sizes_are_students(seed, m):
     assert (test.method, test.clusters) == ("t", m)
 
 
+def test_nearly_equal_differences_are_no_more_certain_than_signs_can_be():
+    # 14 of one sign: Student's t alone would say 1e-53
+    noise = np.random.default_rng(1).uniform(-1e-4, 1e-4, 14)
+    assert paired_test(1 + noise).p_value == 2 / 2**14
+
+
 NAN = float("nan")
 
 
@@ -49,6 +62,15 @@ def test_on_0_1_scores_the_test_is_mcnemars(wins: int, losses: int, ties: int):
     assert pair.test.p_value == pytest.approx(stats.binomtest(wins, wins + losses, 0.5).pvalue)
     assert pair.difference is not None
     assert pair.difference.estimate == pytest.approx((wins - losses) / len(rows))
+
+
+def test_few_rows_are_tested_over_all_signs():
+    differences = [0.3, 0.1, -0.05, 0.2, 0.45]
+    (pair,) = paired_differences([[0.5 + each, 0.5] for each in differences])
+    observed = abs(sum(differences))
+    listed = [abs(np.dot(signs, differences)) >= observed - 1e-9 for signs in product((1, -1), repeat=5)]
+    assert pair.test is not None
+    assert pair.test.p_value == pytest.approx(np.mean(listed))
 
 
 def test_rows_of_a_cluster_flip_together_and_widen_the_interval():
@@ -81,3 +103,10 @@ def test_what_only_one_has_is_set_aside_and_bounded():
     assert (pair.n_paired, pair.n_set_aside) == (1, 2)
     # The last row does not apply to the first system: (0.5 - 0.5 + 0.25) / 3 and (0.5 + 0.5 + 0.75) / 3.
     assert (pair.if_unscored_low, pair.if_unscored_high) == pytest.approx((0.25 / 3, 1.75 / 3))
+
+
+def test_nothing_to_compare_is_no_number():
+    (pair,) = paired_differences([[1, NAN], [NAN, 0]])
+    assert pair.difference is None
+    assert pair.test is None
+    assert pair.n_set_aside == 2

@@ -85,3 +85,10 @@ def test_planned_corrected_half_widths_come(accuracy, labels):
     together = np.corrcoef(human, np.where(random.random(human.size) < accuracy, human, 1 - human))[0, 1]
     planned = corrected_half_width(math.sqrt(0.24), together**2, labels, 800, 0.95, yes_no=True)
     assert planned == pytest.approx(reached(widths), rel=0.06)
+
+
+def test_draws_tell_two_systems_apart_as_far_as_draws_differ():
+    one, five = (sd_of_differences(0.3, 0.5, draws) for draws in (1, 5))
+    assert one == pytest.approx(0.3)
+    assert five == pytest.approx(0.3 * math.sqrt(2 * (1 - 0.5 * 5 / 4.2)))
+    assert sd_of_differences(0.3, 0.9, 5) == sd_of_differences(0.3, 0.9)

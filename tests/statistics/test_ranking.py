@@ -7,8 +7,38 @@ import numpy as np
 import pytest
 
 from evenhand.statistics.contests import Contests, win_rates
-from evenhand.statistics.ranking import mean_ranks, rank_systems
+from evenhand.statistics.length import length_controlled_win_rates
+from evenhand.statistics.ranking import mean_ranks, rank_systems, steps
+from evenhand.statistics.strengths import fit_strengths
+from tests.statistics.simulated_contests import resolved, simulated_contests
 from tests.support.shared import shared_path
+
+
+def test_everything_in_one_call_is_what_the_parts_say():
+    presented = simulated_contests(np.random.default_rng(3), [0.8, 0.0, -0.8], advantage=0.6, ties=0.3)
+    contests = resolved(presented)
+    lengths = np.random.default_rng(4).normal(size=len(contests))
+    ranking = rank_systems(contests, presented=presented, length_difference=lengths, resamples=100)
+    assert [system.system for system in ranking.systems] == ["system 0", "system 1", "system 2"]
+    assert [system.record for system in ranking.systems] == list(win_rates(contests))
+    assert ranking.model == fit_strengths(presented, order_effect=True)
+    assert ranking.length_controlled == length_controlled_win_rates(contests, lengths)
+    assert ranking.balanced
+    assert (ranking.prompts, ranking.contests, ranking.unscored) == (60, 180, 0)
+    assert ranking.groups == (("system 0",), ("system 1",), ("system 2",))
+    assert rank_systems(contests, presented=presented, length_difference=lengths, resamples=100) == ranking
+
+
+def test_both_orders_remove_what_the_first_order_alone_adds():
+    """Equal systems before a judge that likes the first: only the first order puts system 0 far above one half."""
+    rates = {"both": [], "first order": []}
+    for seed in range(40):
+        presented = simulated_contests(np.random.default_rng(seed), [0.0, 0.0], advantage=1.0, prompts=60)
+        one_order = presented.only(presented.first == 0)
+        rates["both"].append(win_rates(resolved(presented))[0].win_rate.estimate)
+        rates["first order"].append(win_rates(one_order)[0].win_rate.estimate)
+    assert np.mean(rates["both"]) == pytest.approx(0.5, abs=0.02)
+    assert np.mean(rates["first order"]) == pytest.approx(1 / (1 + np.exp(-1)), abs=0.02)  # 0.731
 
 
 def ladder_to_the_baseline(*won, prompts=12):
@@ -39,6 +69,40 @@ def test_who_beats_the_baseline_stands_above_it_though_its_win_rate_is_lower():
     difference = next(pair.difference for pair in ranking.pairs if (pair.first, pair.second) == ("baseline", "s1"))
     assert difference.estimate == pytest.approx(-np.log(2), abs=1e-6)
     assert difference.method == "cluster_sandwich_t"
+
+
+def test_ranks_groups_and_tests_of_strengths_agree():
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        wins = np.sort(generator.integers(1, 39, size=6))
+        ranking = rank_systems(ladder_to_the_baseline(*wins, prompts=40), resamples=20)
+        found = {entry.system: entry for entry in ranking.systems}
+        above = dict.fromkeys(found, 0)
+        below = dict.fromkeys(found, 0)
+        for pair in ranking.pairs:
+            excludes = pair.difference_test.adjusted_p_value < 0.05
+            alone = pair.difference.low > 0 or pair.difference.high < 0  # of this pair by itself
+            assert alone == (pair.difference_test.p_value < 0.05)
+            assert alone or not excludes
+            together = any({pair.first, pair.second} <= set(group) for group in ranking.groups)
+            assert together == (not excludes)
+            if excludes:
+                better, worse = (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)
+                assert found[better].rank.rank < found[worse].rank.rank
+                above[worse] += 1
+                below[better] += 1
+        for name, entry in found.items():
+            assert (entry.rank.low, entry.rank.high) == (1 + above[name], len(found) - below[name])
+            assert entry.rank.low <= entry.rank.rank <= entry.rank.high
+
+
+def test_a_system_that_won_every_contest_is_first_and_its_strength_stays_without_a_number():
+    ranking = rank_systems(ladder_to_the_baseline(30, 15, 5, prompts=30), resamples=20)
+    best = ranking.systems[0]
+    assert (best.system, best.rank.rank) == ("s1", 1)
+    assert best.strength.reason == "won every contest: no finite strength"
+    assert ranking.contests_added
+    assert best.rank.high == 1  # 30 of 30 is more than luck
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +145,30 @@ def test_published_win_rates_of_three_judges_recompute(position_bias_logs):
     assert compared == 90
 
 
+def round_robin(*, prompts, scores):
+    """Three systems; ``scores`` of a against b, a against c, b against c on every prompt."""
+    return Contests.of(
+        "abc",
+        first=[0, 0, 1] * prompts,
+        second=[1, 2, 2] * prompts,
+        score=list(scores) * prompts,
+        cluster=np.repeat(np.arange(prompts), 3),
+    )
+
+
 def ranks_of(contests, **options):
     """In the order of ``Contests.systems``."""
     found = {each.system: each.rank for each in rank_systems(contests, **{"resamples": 50, **options}).systems}
     return [found[system] for system in contests.systems]
+
+
+def test_equals_share_the_rank():
+    ranks = ranks_of(round_robin(prompts=9, scores=[0.5, 1, 1]))
+    assert [rank.rank for rank in ranks] == [1, 1, 3]
+    assert [(rank.low, rank.high) for rank in ranks] == [(1, 2), (1, 2), (3, 3)]
+    assert [rank.expected for rank in ranks] == [1.5, 1.5, 3.0]
+    assert [rank.first for rank in ranks] == [1.0, 1.0, 0.0]
+    assert [rank.mean_rank.estimate for rank in ranks] == [1.5, 1.5, 3.0]
 
 
 def test_the_resampled_ranks_are_those_of_drawing_prompts_one_by_one():
@@ -120,3 +204,11 @@ def test_mean_ranks_leave_out_prompts_that_are_not_complete_and_systems_that_are
     assert mean_ranks(wins[2:], [[1, 1, 0, 0]])[:2] == mean_ranks([[0, 1]], [[1, 1]])  # two ranked systems
     assert mean_ranks([[1, 0, 0], [1, 0, 0]], [[1, 1, 0], [1, 0, 1]]) == (None,) * 3
     assert mean_ranks([[1.0]], [[1]]) == (None,)
+
+
+def test_rates_that_differ_in_the_last_bit_share_a_rank():
+    # k/8192 has 13 decimals and ends in 5: rounding to 12 would part two that lie a bit to either side of it
+    below, above = np.nextafter(1 / 8192, 0), np.nextafter(1 / 8192, 1)
+    assert steps(np.array([below, above, 1 / 8192, 0.2])).tolist() == [0, 0, 0, 1]
+    wins = [[below, above, 1 / 8192]]
+    assert [interval.estimate for interval in mean_ranks(wins, np.ones((1, 3)))] == [2, 2, 2]

@@ -1,14 +1,26 @@
 """Repetition and draw stability: worked examples, another package's cases, known truth."""
 
+import gzip
+import json
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics.agreement import percent_agreement
 from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
     greatest_unseen_share,
     repetition_stability,
 )
+from evenhand.statistics.intervals import IntervalLevel
+from tests.support.shared import shared_path
 
 
 def test_by_hand():
@@ -21,9 +33,65 @@ def test_by_hand():
     assert found.pair_agreement.estimate == pytest.approx((1 + 1 / 3 + 0 + 1 + 1) / 5)
 
 
+@given(st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), min_size=1, max_size=12))
+@settings(max_examples=30, deadline=None)
+def test_the_definitions_one_prompt_at_a_time(rows):
+    found = repetition_stability(rows)
+    scored = [[choice for choice in row if choice >= 0] for row in rows]
+    repeated = [row for row in scored if len(row) > 1]
+    if not repeated:
+        assert found.mode_share is None
+        return
+    modes = [max(Counter(row).values()) / len(row) for row in repeated]
+    pairs = [np.mean([one == other for one, other in combinations(row, 2)]) for row in repeated]
+    assert found.mode_share.estimate == pytest.approx(np.mean(modes), abs=1e-9)
+    assert found.pair_agreement.estimate == pytest.approx(np.mean(pairs), abs=1e-9)
+    table = np.where(np.array(rows) < 0, np.nan, np.array(rows))
+    assert found.pair_agreement.estimate == pytest.approx(percent_agreement(table).estimate, abs=1e-9)
+
+
+def published_rate(draws):
+    """The rule of the code published with the study, in pandas' words: value_counts drops what is missing."""
+    counts = Counter(draw for draw in draws if draw is not None)
+    return max(counts.values()) / len(draws) if counts else None
+
+
+def test_real_judges_by_the_published_rule_and_ours():
+    with gzip.open(shared_path("data/posbias_repetition_verdicts.jsonl.gz"), "rt") as file:
+        rows = [json.loads(line) for line in file]
+    runs = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        runs[row["bench"], row["judge"]][row["q"], row.get("task"), row["a"], row["b"]].append(row["parsed"])
+    assert len(runs) == 18
+    for prompts in runs.values():
+        codes = {"A": 0, "B": 1, "C": 2, None: UNSCORED}
+        table = np.array([[codes[verdict] for verdict in draws] for draws in prompts.values()])
+        pairs = [(key[0], key[1], *sorted(key[2:])) for key in prompts]
+        found = repetition_stability(table, level=IntervalLevel(0.95, [str(pair) for pair in pairs]))
+        published = np.mean([rate for draws in prompts.values() if (rate := published_rate(draws)) is not None])
+        assert len(set(pairs)) == len(table) / 2
+        # An unscored draw is a dissent to them, and no draw to us.
+        assert found.mode_share.estimate >= published - 1e-9
+        if not found.n_unscored:
+            assert found.mode_share.estimate == pytest.approx(published, abs=1e-9)
+        assert found.mode_share.low < found.mode_share.estimate < found.mode_share.high
+
+
+def test_without_a_draw_it_is_undefined():
+    with pytest.raises(EstimationError, match="no draw was asked"):
+        repetition_stability([[NOT_ASKED, NOT_ASKED]])
+    assert repetition_stability([[UNSCORED, UNSCORED]]).pair_agreement is None
+
+
 class TestGreatestUnseenShare:
     @pytest.mark.parametrize("draws", [1, 2, 3, 5, 20])
     @pytest.mark.parametrize("level", [0.8, 0.95])
     def test_it_is_the_one_sided_exact_limit_of_no_success(self, draws, level):
         limit = stats.binomtest(0, draws, alternative="less").proportion_ci(level, "exact").high
         assert greatest_unseen_share(draws, level=level) == pytest.approx(limit)
+
+    def test_without_a_draw_there_is_no_limit(self):
+        with pytest.raises(InvalidInputError, match="at least one draw"):
+            greatest_unseen_share(0)
+        with pytest.raises(InvalidInputError, match="level"):
+            greatest_unseen_share(3, level=95)

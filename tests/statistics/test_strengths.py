@@ -39,6 +39,20 @@ class TestByHand:
         np.testing.assert_allclose(log_strengths(fit), [LOG_3, 0, -LOG_3], atol=1e-7)
         np.testing.assert_allclose(softmax(log_strengths(fit)), [9 / 13, 3 / 13, 1 / 13], atol=1e-7)
 
+    def test_davidson(self):
+        # pi = (4, 1), nu = 1.5: win : tie : loss = 4 : 1.5 · sqrt(4) : 1 = 4 : 3 : 1
+        fit = fit_strengths(contests_of([(0, 1, 1, 4), (0, 1, 0.5, 3), (0, 1, 0, 1)]))
+        np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
+        assert fit.tie.interval.estimate == pytest.approx(1.5, abs=1e-7)
+
+    def test_order_effect(self):
+        # pi = (3, 1), gamma = 2. a first: 2·3 : 1. b first: 2·1 : 3.
+        contests = contests_of([(0, 1, 1, 6), (0, 1, 0, 1), (1, 0, 1, 2), (1, 0, 0, 3)])
+        fit = fit_strengths(contests, order_effect=True, ties="half")
+        np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
+        assert fit.position_log_odds.interval.estimate == pytest.approx(LOG_2, abs=1e-7)
+        assert fit.position_probability.interval.estimate == pytest.approx(2 / 3, abs=1e-7)
+
     def test_davidson_and_beaver(self):
         # pi = (4, 1), gamma = 4, nu = 1. a first: 16 : sqrt(16) : 1. b first: 4 : sqrt(16) : 4.
         rows = [(0, 1, 1, 16), (0, 1, 0.5, 4), (0, 1, 0, 1), (1, 0, 1, 7), (1, 0, 0.5, 7), (1, 0, 0, 7)]
@@ -67,12 +81,46 @@ class TestNoFiniteEstimate:
         assert fit.strengths[0].reason == "won every contest: no finite strength"
         np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
 
+    def test_two_camps_of_equal_size_leave_nobody_placed(self):
+        # a~b and c~d within, a and b win everything against c and d
+        rows = [(0, 1, 0.5, 2), (2, 3, 0.5, 2), (0, 2, 1, 1), (1, 3, 1, 1)]
+        fit = fit_strengths(contests_of(rows, "abcd"), ties="half")
+        assert log_strengths(fit) == [None] * 4
+        one_way = "the systems fall into groups between which all wins go one way: no finite strength"
+        assert {s.reason for s in fit.strengths} == {one_way}
+        assert fit.log_likelihood is None
+
+    def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
+        # a, b and c beat one another in a circle; d and e as well, and meet nobody else
+        rows = [(0, 1, 1, 1), (1, 2, 1, 1), (2, 0, 1, 1), (3, 4, 1, 1), (3, 4, 0, 1)]
+        fit = fit_strengths(contests_of(rows, "abcde"), ties="half")
+        assert [s.reason for s in fit.strengths[:3]] == [None] * 3
+        assert all("the systems that can be placed" in s.reason for s in fit.strengths[3:])
+
+    def test_only_ties(self):
+        davidson = fit_strengths(contests_of([(0, 1, 0.5, 3)]))
+        assert "can be placed was a tie" in davidson.strengths[0].reason
+        assert davidson.tie.interval is None
+        assert log_strengths(fit_strengths(contests_of([(0, 1, 0.5, 3)]), ties="half")) == pytest.approx([0, 0])
+
     def test_no_ties_is_bradley_terry_and_says_so(self):
         rows = [(0, 1, 1, 3), (0, 1, 0, 1)]
         fit = fit_strengths(contests_of(rows))
         assert fit.tie.interval is None
         assert fit.tie.reason == "no tie was seen: nu is 0"
         assert log_strengths(fit) == log_strengths(fit_strengths(contests_of(rows), ties="half"))
+
+    def test_one_order_only_cannot_show_an_order_effect(self):
+        fit = fit_strengths(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), order_effect=True, ties="half")
+        assert fit.position_log_odds.interval is None
+        assert "show pairs in both orders" in fit.position_log_odds.reason
+        np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
+
+    def test_first_shown_always_wins(self):
+        fit = fit_strengths(contests_of([(0, 1, 1, 5), (1, 0, 1, 5)]), order_effect=True)
+        assert fit.position_probability.interval is None
+        assert "position decides" in fit.position_probability.reason
+        assert log_strengths(fit) == pytest.approx([0, 0])
 
     @pytest.mark.parametrize("systems", [2, 3, 4])
     @pytest.mark.parametrize("upsets", [0.05, 0.2, 0.5])
