@@ -233,8 +233,8 @@ def reliability(
     Several engines are several judges, each reported by itself, and how far they agree.
 
     With ``votes`` nothing is asked: recorded votes get the same report. They are comparisons where the criterion is
-    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, with one vote on a
-    response per row.
+    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, with one vote per
+    row.
 
     Args:
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
