@@ -83,7 +83,7 @@ def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
 
     Args:
         identifier: As it was given, without what stands in brackets behind it.
-        kind: What is expected; by default what the id's first word says, or anything that can be judged by.
+        kind: The expected kind; by default what the id's first word says, or anything that can be judged by.
     """
     kind = kind or KINDS.get(identifier.partition(".")[0])
     folders = [folder for folder in KINDS if kind == KINDS[folder]] or ["criteria", "rubrics", "checklists"]
@@ -95,5 +95,5 @@ def unknown_id(identifier: str, kind: str | None = None) -> ArtifactError:
 
 
 def unknown_engine(name: str) -> ArtifactError:
-    """Return the error for a text that is no engine."""
+    """Return the error for a text that is not an engine."""
     return ArtifactError(f"no catalog holds the engine {name!r}. {HOW_TO_GIVE_AN_ENGINE}")

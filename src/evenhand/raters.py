@@ -105,7 +105,7 @@ def aggregate_votes(
         votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
             a label, the value of an option, True or False, or None if there is none (how they are read:
             :mod:`evenhand.data.cells`).
-        criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
+        criteria: The criterion of the votes: a catalog id, path, dict, artifact or frozen criterion; without it the
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.
         weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
@@ -116,11 +116,11 @@ def aggregate_votes(
         id_field: The column with the id of the instance, which records and saved files have next to its index. Rows
             with the same id are about the same instance.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: Which split of a ``DatasetDict``.
+        split: The split of a ``DatasetDict``.
         **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
-        InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
+        InvalidInputError: No such column, a vote that is not an option, or weights that do not fit.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
     drawn = RecordedOptions.of_call(options, signature(aggregate_votes).parameters)
@@ -172,11 +172,11 @@ def agreement(
         gold_fields: The column with the labels that a person gave; several are several people.
         id_field: The column with the id of each row, which records and saved files have next to its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: Which split of a ``DatasetDict``.
+        split: The split of a ``DatasetDict``.
         **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
-        InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
+        InvalidInputError: No such column, fewer than two raters, or a vote that is not an option.
     """
     drawn = RecordedOptions.of_call(options, signature(agreement).parameters)
     rows = read_rows(data, split)
@@ -261,7 +261,7 @@ def read_replies(
         pattern: A regular expression with one group, around the label: ``r"\[\[([AB])\]\]"``. A reply that it does
             not match is unscored, and one whose matches name different labels is ambiguous. None for the four forms.
         as_index: Gold labels that are numbers are places of options, 0 for the first.
-        split: Which split of a ``DatasetDict``.
+        split: The split of a ``DatasetDict``.
         **options: Of the intervals; see :class:`~evenhand.options.RecordedOptions`.
 
     Raises:
@@ -346,8 +346,8 @@ def alternative_annotator_test(
         votes: The columns with the judges' votes, one per judge, each tested; None for a result.
         annotators: The columns with what people said, one per annotator; for a result their labels, with a column
             ``annotator``: a file, rows, or what ``read_labels`` returns.
-        criteria: Whose options were chosen, for columns; without it the options are the labels that occur.
-        epsilon: What the judge is given in advance for being cheaper, from 0 to below 1: to be stated. Recommended:
+        criteria: The criterion of the options chosen, for columns; without it the options are the labels that occur.
+        epsilon: The advantage of the judge for being cheaper, from 0 to below 1: to be stated. Recommended:
             0.2 where annotators are experts, 0.15 where they are skilled, 0.1 for crowd workers; or ``expert``,
             ``skilled``, ``crowd``.
         scoring: How near two labels are: ``exact`` (the same or not), ``rmse`` (by their numbers), or a function of two
@@ -357,7 +357,7 @@ def alternative_annotator_test(
         annotator_field: Of labels for a result: the column that says who gave them.
         label_field: Of labels for a result: the column with the label.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
-        split: Which split of a ``DatasetDict``.
+        split: The split of a ``DatasetDict``.
         **options: Of the intervals; see :class:`~evenhand.options.IntervalOptions`. With ``cluster_field`` the
             tests are over clusters.
 

@@ -104,11 +104,11 @@ class RecordedVote:
     Attributes:
         number: Of its row.
         row: The row.
-        instance: What the vote is about, by its place among the ids.
-        judge: Who cast it; empty where a row says that there was nothing to judge.
+        instance: The instance of the vote, by its place among the ids.
+        judge: The judge who cast it; empty where a row says that there was nothing to judge.
         sample: The number of the draw, from 0.
-        cell: What was recorded.
-        reason: Why there is no vote, where a row says so.
+        cell: The recorded value.
+        reason: The reason why there is no vote, where a row says so.
     """
 
     number: int
@@ -130,7 +130,7 @@ class RecordedQuestion(NamedTuple):
 
     Attributes:
         key: The instance, and what names the question within it.
-        criterion: Whose options were offered.
+        criterion: The criterion of the options offered.
         order: The order in which these, or the responses, were shown.
     """
 
@@ -145,9 +145,9 @@ class RecordedVotes:
 
     Attributes:
         rows: The data.
-        votes: In the order of the rows.
+        votes: The votes, in the order of the rows.
         ids: The names of the instances, in the order of their first row; None if each row is an instance.
-        instances: Of each row.
+        instances: The instances of each row.
         fields: Setting -> the column that it names, of ``id_field`` and :class:`~evenhand.options.VoteFields`.
         columns: The columns that hold votes.
         usual: Whether :data:`USUAL_NAMES` are read too.
@@ -334,7 +334,7 @@ class RecordedVotes:
 
         Args:
             column: As ``cluster_field`` names it.
-            *others: Further columns that are no clusters, such as that of gold labels.
+            *others: Further columns that are not clusters, such as that of gold labels.
         """
         if isinstance(column, str):
             self.names_of_instances(column, "cluster_field")
@@ -380,7 +380,7 @@ class RecordedVotes:
         """Return the option that each vote selects; the numbers of one column are of one kind.
 
         Args:
-            reader: Of the options that were offered.
+            reader: The reader of the options that were offered.
             votes: The places of the votes that are read; all by default.
         """
         columns: dict[str, list[int]] = {}
@@ -568,8 +568,8 @@ def _preferences(read: RecordedVotes, pairs: Sequence[Pair], criterion: Criterio
 
     Args:
         read: The votes.
-        pairs: What the votes of each row are about.
-        criterion: Whose options were offered.
+        pairs: The subjects of the votes of each row.
+        criterion: The criterion of the options offered.
         labels: The criterion was given, so that votes may be its labels and values, as the judge saw them.
     """
     by_side: dict[float, list[int]] = {}
@@ -631,9 +631,9 @@ def _read_comparisons(
 
     Args:
         read: The votes.
-        options: How votes are scored, and whether ties were offered.
-        criterion: Whose options were offered; None if votes name systems, places or a tie.
-        systems: In the order of the result; None for that of the rows.
+        options: The scoring of the votes, and whether ties were offered.
+        criterion: The criterion of the options offered; None if votes name systems, places or a tie.
+        systems: The systems in the order of the result; None for that of the rows.
     """
     pairs, names = _pairs(read, systems)
     ties = any(isinstance(vote.cell, str) and fold_label(vote.cell) == TIE for vote in read.votes)
@@ -705,10 +705,10 @@ def _read_answers(
 
     Args:
         rows: The data.
-        columns: With the answers.
+        columns: The columns with the answers.
         fields: The columns that are named.
-        options: How answers are scored.
-        given: What was asked; None for the items that occur, of equal weight.
+        options: The scoring of the answers.
+        given: The checklist; None for the items that occur, of equal weight.
     """
     item = fields.get("item_field", "item")
     if "item_field" not in fields and not any(item in row for row in rows):
@@ -832,8 +832,8 @@ def _read_choices(
 
     Args:
         read: The votes, each with the order in which the candidates were shown.
-        options: How votes are scored.
-        criterion: What makes a candidate the best.
+        options: The scoring of the votes.
+        criterion: The criterion of the best candidate.
         candidates: The names of all, in their own order; None for the first order of each instance.
     """
     column = read.column("order_field")
@@ -937,7 +937,7 @@ def read_assessments(
 
     Args:
         read: The votes. Where ``swapped_field`` is true, the options were shown in the reversed order.
-        reader: Of the options that were voted on.
+        reader: The reader of the options that were voted on.
         gold: The column with the label that is right.
         cluster_field: As the options of intervals have it.
         weights: One per judge.
@@ -988,10 +988,10 @@ def read_votes(
 
     Args:
         data: The data; None if ``options.votes`` are the data.
-        mode: Whose question the votes answer.
+        mode: The mode whose question the votes answer.
         options: The keywords of the function.
         judged: The criterion or checklist; None if the votes say it.
-        names: Of the systems or candidates, in the order of the result.
+        names: The names of the systems or candidates, in the order of the result.
         engine: Must be None.
 
     Raises:
@@ -1044,7 +1044,7 @@ def refuse_vote_columns(options: Any, *but: str) -> None:  # noqa: ANN401 - of a
     """Refuse columns of recorded votes, where no votes are given.
 
     Args:
-        options: Of the function.
+        options: The options of the function.
         *but: The columns that it takes without votes too.
     """
     for name in VoteFields.model_fields:

@@ -74,7 +74,7 @@ class ReliabilityReport(PrintedTables):
             judge and prompt, without and with an unrelated candidate.
         agreements: One per criterion, where there are several judges: how far they agree.
         parameters: What made the report: judges, fields, orders, samples, rules, seed, interval level, version.
-        unscored_counts: How many votes and verdicts are unscored, over all criteria and judges.
+        unscored_counts: The number of unscored votes and verdicts, over all criteria and judges.
     """
 
     results: tuple[CriterionReliability, ...]
@@ -233,8 +233,8 @@ def reliability(
     Several engines are several judges, each reported by itself, and how far they agree.
 
     With ``votes`` nothing is asked: recorded votes get the same report. They are comparisons where the criterion is
-    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, a row a vote on
-    a response.
+    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, with one vote per
+    row.
 
     Args:
         data: A data set, a data frame, an Arrow table, rows, or the path of a file: see
@@ -261,7 +261,7 @@ def reliability(
             more that is done in any case, with ``evaluate_first``, unless this is ``()``; of two the orders say it
             without further calls.
         unrelated_option: Ask for the best of all a second time, with a response to another row among them.
-        split: Which split of a ``DatasetDict``.
+        split: The split of a ``DatasetDict``.
         dry_run: Return what the runs would take, without a call.
         **options: How to judge; see :class:`~evenhand.options.ReliabilityOptions`. ``samples=3`` or more measures
             whether repeated draws agree.

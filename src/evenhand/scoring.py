@@ -221,7 +221,7 @@ def vote_measures(
     """Return the fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
 
     Args:
-        verdicts: With all their votes.
+        verdicts: The verdicts, with all their votes.
         *others: Other numbers of each verdict, in [0, 1]; None or NaN if it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: The level of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.

@@ -48,7 +48,7 @@ class ItemResult:
 
     Attributes:
         item: The item.
-        verdict: What the judges said to its question, with all votes.
+        verdict: The verdict on its question, with all votes.
         answer: What it counts, after its prerequisites; None when it is unanswered.
         confidence: The probability of yes; 0 for an item that its prerequisite fails. None if nothing but a single
             plain answer is known, and for an item that is NA or unanswered.
@@ -88,8 +88,8 @@ def item_results(
 
     Args:
         verdicts: A verdict of value 1 is yes, of value 0 no.
-        checklist: Whose items they are.
-        rules: How the votes became verdicts, and how little mass log-probabilities may cover.
+        checklist: The checklist of the items.
+        rules: The rules of the verdicts, and the least mass that log-probabilities may cover.
     """
     judged = {
         item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
@@ -334,7 +334,7 @@ class ChecklistScore:
         unanswered: Items without an answer; they are never counted as no.
         weighted_score: Σ w·yes / Σ w over the answered items; None when that is 0 / 0.
         normalized_score: The mean confidence over the answered items; None when there are none.
-        primary: Which score is the primary one.
+        primary: The name of the primary score.
     """
 
     yes: int

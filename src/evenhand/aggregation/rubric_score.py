@@ -39,8 +39,8 @@ class RubricScore:
         unscored_reason: Why there is no score, when nothing applicable was scored: the most frequent reason of the
             verdicts; ``no_value`` when only criteria were counted that no score can be divided by.
         negative_only: The rubric as written has no positive weight, so that the score counts down from 1.
-        na_strategy: As in the rubric.
-        na_partial: As in the rubric.
+        na_strategy: The rubric's setting.
+        na_partial: The rubric's setting.
         sections: Of a nested rubric: section name -> its score; None if nothing in it is counted.
     """
 
@@ -182,7 +182,7 @@ class RubricRange:
     """The range of the scores of a rubric.
 
     Attributes:
-        score: Of the score of one response.
+        score: The range of the score of one response.
         raw_score: Of its weighted sum.
     """
 

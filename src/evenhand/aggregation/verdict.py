@@ -312,10 +312,10 @@ def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: in
     """Return the choice of a panel under a rule of its scale (section "judges" of :func:`aggregate`).
 
     Args:
-        ballots: Of the judges who chose something.
+        ballots: The ballots of the judges who chose something.
         rule: One of the scale's.
-        levels: Of the criterion.
-        asked: How many judges were asked, whether they chose something or not.
+        levels: The levels of the criterion.
+        asked: The number of judges asked, including those who abstained.
     """
     if rule == "absolute_majority":
         return _absolute_majority(ballots, levels, asked)
@@ -476,7 +476,7 @@ def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | No
 
     Args:
         votes: On one question.
-        criterion: Whose options the probabilities belong to.
+        criterion: The criterion of the probabilities.
 
     Returns:
         The mean over the scored votes that have probabilities, those that cover too little included; None without any.
@@ -502,7 +502,7 @@ class OrderResult:
         choice: The choice; None when no vote of the order is scored.
         na: No vote is scored, and at least one says that the criterion does not apply.
         spread: The population standard deviation of the values drawn; None with fewer than two.
-        draws: How many values were drawn.
+        draws: The number of values drawn.
         undecided: The draws stopped before their result was settled.
     """
 
@@ -686,7 +686,7 @@ def draws_are_settled(
 
     Args:
         votes: The draws so far, unscored ones included.
-        criterion: Whose options were voted on.
+        criterion: The criterion of the votes.
         remaining: Draws not made yet.
         confidence: ``"predictive"``; a number in (½, 1); None for certainty alone.
 
@@ -1018,7 +1018,7 @@ def aggregate(
 
     Args:
         votes: All votes on the question, the unscored ones included; at least one.
-        criterion: Whose options were voted on. Values are read from it, not from the votes.
+        criterion: The criterion of the votes. Values are read from it, not from the votes.
         rule: The panel rule; None for the scale's default.
         weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``. A rule that is
             not weighted ignores them.

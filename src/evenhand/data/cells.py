@@ -61,7 +61,7 @@ class OutOfScale:
 
     Attributes:
         who: Whose it is, and a verb.
-        cell: What was recorded.
+        cell: The recorded value.
         refusal: Why it is none.
     """
 
@@ -369,7 +369,7 @@ class VoteColumn:
     """The votes of one judge or person.
 
     Attributes:
-        name: Of the judge or person.
+        name: The name of the judge or person.
         cells: One per instance, as recorded; `NOT_ASKED` where the row has no entry for this judge or person.
     """
 
@@ -446,8 +446,8 @@ def read_columns(
     """Return the option that each judge or person chose on each instance; None if there was no vote.
 
     Args:
-        columns: What was recorded.
-        reader: Of the criterion's votes.
+        columns: The recorded columns.
+        reader: The reader of the criterion's votes.
         kind: ``judge`` or ``human``, for the message.
 
     Raises:
@@ -476,7 +476,7 @@ def cast_votes(
     Args:
         columns: Of the judges or people.
         n_rows: Instances.
-        reader: Of the criterion's votes.
+        reader: The reader of the criterion's votes.
         kind: ``judge`` or ``human``, for the message.
 
     Raises:

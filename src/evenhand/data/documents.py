@@ -104,9 +104,9 @@ class _Input(BaseModel):
     form: ClassVar[str] = "is {}; give a mapping"
     """The refusal of a value of another form."""
     text_field: ClassVar[str] = ""
-    """The field that a text stands for."""
+    """The field that a text sets."""
     list_field: ClassVar[str] = ""
-    """The field that a list stands for."""
+    """The field that a list sets."""
     left_out_if_empty: ClassVar[str] = ""
     """The field that an empty text or list leaves out."""
 

@@ -303,7 +303,7 @@ def row_id(row: Mapping[str, Any], field: str, number: int) -> str:
     Args:
         row: The row.
         field: The column that names it.
-        number: Of the row, for the message.
+        number: The number of the row, for the message.
 
     Raises:
         InvalidInputError: If it has none.
@@ -496,7 +496,7 @@ def columns_named(given: object, setting: str) -> tuple[str, ...]:
         setting: The setting that names them, for the message.
 
     Raises:
-        InvalidInputError: If there is no name, one twice, or a value that is not a text.
+        InvalidInputError: If a name is missing or repeated, or a value that is not a text.
     """
     named = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
     names = tuple(name for name in named if isinstance(name, str))
@@ -520,7 +520,7 @@ def reference_column(
     """Return the column with a known good answer: the one that is named, or ``reference`` where a row has it.
 
     Args:
-        reference_field: As it was given.
+        reference_field: The field as given.
         row: Of the data.
         others: Columns with another meaning.
     """

@@ -98,7 +98,7 @@ def row_batches(data: object, split: str | None = None, *, rows: int = 1024, hel
             itself as one, such as a DuckDB relation), an iterable of rows, or the path of a file that
             :func:`read_file` reads, of a folder of such files, a pattern, or several paths: files follow one another.
             Columns of the type ``ClassLabel`` are read as the names of their classes.
-        split: Which split of a ``DatasetDict``.
+        split: The split of a ``DatasetDict``.
         rows: In a batch; the last one may have fewer.
         held: All rows will be held, so that a file that would fill the memory is not read to its end.
 

@@ -65,9 +65,9 @@ class Drawing(TypedDict):
     """The resampling of the intervals of coefficients.
 
     Attributes:
-        level: Of the intervals.
+        level: The level of the intervals.
         resamples: Draws.
-        seed: Of the draws.
+        seed: The seed of the draws.
     """
 
     level: Level
@@ -178,7 +178,7 @@ class Rater:
     """A judge or a person, with the rating of each instance.
 
     Attributes:
-        name: Of the judge or person.
+        name: The name of the judge or person.
         kind: ``judge`` or ``human``.
         selected: Per instance the option chosen; None if nothing was.
     """
@@ -348,7 +348,7 @@ class VoteComparison(Comparison):
     """Verdicts on recorded votes against the references.
 
     Attributes:
-        errors: Of the aggregated values against the values of the references.
+        errors: The errors of the aggregated values against the values of the references.
     """
 
     errors: ValueErrors | Missing
@@ -368,7 +368,7 @@ class VoteSummary:
         num_na_votes: Votes for an NA option.
         selections: Label -> on how many instances it was selected.
         comparison: Against the references.
-        level: Of the intervals.
+        level: The level of the intervals.
     """
 
     scores: ScoreSummary
@@ -392,7 +392,7 @@ def summarize_votes(
 
     Args:
         verdicts: One per instance, on recorded votes (one order and one sample per judge).
-        criterion: Whose options were voted on.
+        criterion: The criterion of the votes.
         references: Per instance the option that is right, None if it is not known.
         **drawn: Level (an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances),
             resamples and seed of the intervals of alpha and kappa.
@@ -446,7 +446,7 @@ class JudgedRow:
 
     Attributes:
         instance: The row of the data; rows of one instance belong together.
-        system: What wrote it; None for a contest.
+        system: The system that wrote it; None for a contest.
         selected: The option that the verdict selects; None for none.
         score: The score of the verdict; None for none.
         gold_label: The option that people chose; None if that is not known.
@@ -483,7 +483,7 @@ class OptionComparison:
     """One option of the judge against the same of the gold labels; see :class:`OptionRates`.
 
     Attributes:
-        label: Of the option.
+        label: The label of the option.
         num_gold: Rows with this gold label, and a verdict.
         num_judged: Rows with this verdict, and a gold label.
         precision: Of the verdicts, the share that is right.
@@ -538,8 +538,8 @@ class GoldComparison(Comparison, PrintedTables):
     """The result of ``table.against_gold()``. Each estimate has ``low``, ``high`` and a ``standard_error``.
 
     Attributes:
-        title: What was compared with which gold.
-        num_clusters: What intervals are over: the rows, or what they belong to.
+        title: The result and the gold compared.
+        num_clusters: The number of units of the intervals: the rows or their clusters.
         balanced_accuracy: The mean recall of the gold labels that occur.
         options: Precision, recall and F1 of each option.
         overall: Correlations over all rows.
@@ -623,16 +623,16 @@ def compare_with_gold(
     """Compare verdicts with gold labels, or scores with gold numbers.
 
     Args:
-        rows: What was judged, with gold labels where there are some.
-        scale: Of the options.
-        title: Of the table.
-        level: Of the intervals, with their method; clusters are those of the rows.
+        rows: The judged rows, with gold labels if there are any.
+        scale: The scale of the options.
+        title: The title of the table.
+        level: The level of the intervals, with their method; clusters are those of the rows.
         gold: Numbers in place of the labels, one for each row of the data (None or NaN where there is none), or for
             each system. They need not be values of options; correlations take any unit.
         groups: A label for each row of the data, such as its prompt; without it rows of one instance are a group,
             where some instance has several.
         resamples: Draws for the intervals of kappas and balanced accuracy.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         InvalidInputError: Gold or groups that do not fit the rows of the data, or gold that is not a number.

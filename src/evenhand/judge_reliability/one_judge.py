@@ -74,10 +74,10 @@ class Asked:
 
     Attributes:
         instance: The row of the data; all questions of a row are of one cluster.
-        verdict: With the votes: those of all judges, or of the one that is reported; none where a response is missing.
+        verdict: With the votes: of all judges, or of the judge reported; None if a response is missing.
         label: The category (`Categories`) that people chose; None if it is not known.
-        lengths: In characters: of both responses of a comparison, of the one that was assessed.
-        systems: Which wrote them, as many as there are lengths; None if that is not known.
+        lengths: The lengths in characters: of both responses of a comparison, of the one that was assessed.
+        systems: The systems that wrote them, one per length; None if that is not known.
         cluster: A number for what the row belongs to; None if rows do not depend on each other.
     """
 
@@ -115,10 +115,10 @@ class Questions:
     """All questions on one criterion, with the votes of all judges.
 
     Attributes:
-        criterion: Whose options were voted on.
-        rules: How a judge's own votes become its verdict.
+        criterion: The criterion of the votes.
+        rules: The rules by which a judge's own votes become its verdict.
         asked: The questions.
-        sides: What the two systems are called, where there are only two.
+        sides: The names of the two systems, if there are only two.
     """
 
     criterion: Criterion
@@ -150,7 +150,7 @@ class Categories:
     was offered none, and so can the verdict of two orders.
 
     Attributes:
-        criterion: Whose options are voted on.
+        criterion: The criterion of the votes.
         sides: What the first and the second response of a comparison are called, where all comparisons are between the
             same two.
     """
@@ -218,12 +218,12 @@ class Replies:
     """The requested votes, and their usage.
 
     Attributes:
-        unscored_counts: How many votes were asked for, and how many are unscored.
+        unscored_counts: The number of votes asked for, and of unscored votes.
         num_na: Those that selected NA.
-        num_reasks: How many times the judge was asked again.
+        num_reasks: The number of times the judge was asked again.
         parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
         usage: Calls, tokens and cost.
-        readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
+        readings: The forms in which the selections were read; see :func:`~evenhand.scoring.count_readings`.
     """
 
     unscored_counts: UnscoredCounts
@@ -272,7 +272,7 @@ class TwoGraded:
         grade_score: Mean over the questions; 1 chooses the same system wherever it stands, 0 the same place.
         chance_corrected: The same less what a random judge reaches: 0 is chance.
         answered: Share of the votes that chose one.
-        chance: What a random judge reaches.
+        chance: The scores of a random judge.
     """
 
     grade_score: Interval
@@ -289,7 +289,7 @@ class CriterionReliability:
     of kappa and alpha take questions.
 
     Attributes:
-        judge_id: Which judge.
+        judge_id: The id of the judge.
         criterion: The criterion's name.
         scale: Its scale.
         mode: ``assess`` or ``compare``.
@@ -297,7 +297,7 @@ class CriterionReliability:
         num_questions: Questions put: instances × systems, or × pairs of systems.
         num_missing: Questions not put because a response is missing.
         num_samples: The most draws of one prompt.
-        replies: What was replied, and what it took.
+        replies: The replies and their usage.
         position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
             options, primacy is a move towards what is shown earlier.
         repetition: Agreement of the draws of a prompt.
@@ -309,9 +309,9 @@ class CriterionReliability:
         verbosity_given_people: The same with people's preference held fixed too.
         people: Against labels or preferences.
         confidences: The probabilities of the options that were selected, against whether people selected the same.
-        level: Of the intervals.
+        level: The level of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
-        seed: Of these draws.
+        seed: The seed of these draws.
         num_clusters: Clusters that the instances are of; None if instances do not depend on each other.
     """
 
@@ -344,7 +344,7 @@ class ChoiceReliability:
     """One judge, asked in one way for the best of the candidates in all their rotations.
 
     Attributes:
-        criterion: What makes a candidate the best.
+        criterion: The criterion of the best candidate.
         prompt: The prompt's name.
         grading: The Grade Score and what it rests on, without the single instances.
         unrelated: What a candidate of another instance changes; None if there was none among the candidates.
@@ -379,14 +379,14 @@ def criterion_reliability(
     pairs, draws and votes of an instance, or of what instances belong to, are one cluster.
 
     Args:
-        judge_id: Which judge; every vote is its own.
+        judge_id: The id of the judge; every vote is its own.
         asked: The questions with the votes on them.
-        criterion: Whose options were voted on.
+        criterion: The criterion of the votes.
         num_missing: The number of questions not asked because a response is missing.
-        sides: What the two systems are called, where there are only two.
-        level: Of the intervals.
+        sides: The names of the two systems, if there are only two.
+        level: The level of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
-        seed: Of these draws.
+        seed: The seed of these draws.
 
     Example:
         >>> from evenhand.aggregation.verdict import aggregate
@@ -470,7 +470,7 @@ def agreement_of_judges(
 
     Args:
         verdicts: Judge -> verdict per question, by its own votes alone; two judges or more.
-        categories: Of the criterion.
+        categories: The categories of the criterion.
         **drawing: Level (`evenhand.statistics.intervals.IntervalLevel` for questions that belong together), resamples
             and seed of the intervals.
     """
@@ -609,10 +609,10 @@ class Meeting(NamedTuple):
     Attributes:
         together: The row of the data, or its cluster.
         score: 1 if the first wins, 0 if the second, ½ if neither does; None if that is not known.
-        lengths: Of both, in characters.
+        lengths: The lengths of both, in characters.
         preference: 1, -1 or 0 as people prefer the first, the second or neither; None if that is not known.
         shown_first: 1 if the first response was shown first, -1 if the second was, 0 if they were not shown together.
-        systems: Which wrote the two; None if that is not known.
+        systems: The systems that wrote the two; None if that is not known.
     """
 
     together: int
@@ -633,8 +633,8 @@ def verbosity(
 
     Args:
         asked: The questions.
-        categories: Of the criterion.
-        level: Of the intervals.
+        categories: The categories of the criterion.
+        level: The level of the intervals.
         given_people: Hold fixed which of the two people prefer.
     """
     meetings = list(_meetings(asked, categories))

@@ -61,7 +61,7 @@ class JudgeReport:
     """One judge of the panel.
 
     Attributes:
-        judge_id: Which judge.
+        judge_id: The id of the judge.
         num_votes: Draws made of this judge.
         num_unscored: Those of them that are unscored.
         num_na: Those of them that said that the criterion does not apply.
@@ -114,12 +114,12 @@ class PanelReport:
         effective: Of errors, how many independent judges the panel is worth; of scores, how many votes do not repeat
             each other, for a shared truth or a shared error. See `evenhand.statistics.correlation.effective_judges`.
         correlated: Whether its correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
-        judges: In the order of their names.
+        judges: The judges, in the order of their names.
         pairs: Every two judges.
-        notes: What a reader of the numbers must know, in sentences.
-        level: Of the intervals.
-        resamples: Of the intervals that are drawn.
-        seed: Of the draws.
+        notes: Notes for the reader of the numbers, in sentences.
+        level: The level of the intervals.
+        resamples: The number of resamples of the intervals that are drawn.
+        seed: The seed of the draws.
     """
 
     criterion: str
@@ -204,14 +204,14 @@ def panel_report(
 
     Args:
         verdicts: One per instance, each with all its votes.
-        criterion: Whose options were voted on.
+        criterion: The criterion of the votes.
         rules: The rules that made the verdicts; None for the defaults.
         planned_votes: Draws that the full grid has over all instances; None if nothing was left out on purpose.
         reference: Per instance the value that is right, where it is known. With it the effective number of judges is
             that of their errors; without it, of their scores, which good judges have in common.
-        level: Of the intervals.
+        level: The level of the intervals.
         resamples: For the intervals that are drawn.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
@@ -418,12 +418,12 @@ def report_of_run(
 
     Args:
         verdicts: One per instance, each with all its votes.
-        criterion: Whose options were voted on.
+        criterion: The criterion of the votes.
         rules: The rules that made the verdicts.
         samples: Draws of each prompt that the run was to make at most.
         reference: Per instance the value that is right, where it is known.
-        level: Of the intervals.
-        seed: Of the intervals that are drawn.
+        level: The level of the intervals.
+        seed: The seed of the intervals that are drawn.
     """
     judges = {vote.judge_id for verdict in verdicts for vote in verdict.votes}
     if len(judges) < 2 and samples < 2:
@@ -456,7 +456,7 @@ class PanelRule:
     """The aggregation rule of the verdicts on one criterion.
 
     Attributes:
-        criterion: Whose options were voted on.
+        criterion: The criterion of the votes.
         rules: The rules.
     """
 

@@ -56,7 +56,7 @@ class Remark:
     """A sentence on one measure.
 
     Attributes:
-        measure: What is measured.
+        measure: The name of the measure.
         text: The number and what it shows; or why there is none.
         measured: Whether there is a number.
     """
@@ -70,11 +70,11 @@ class Line(NamedTuple):
     """A measure of a result: a row of its table and, where an effect is named, a sentence.
 
     Attributes:
-        name: What is measured; indented where the line details the one above.
-        path: Where a result holds it: names joined by points.
-        kind: How it is written, or the function that writes it.
-        nothing: The value that is no effect; None if no effect is named.
-        words: The effect above that value, below it, and what is said where neither is shown.
+        name: The name of the measure; indented where the line details the one above.
+        path: The path in a result: names joined by points.
+        kind: The format, or the function that writes it.
+        nothing: The value without an effect; None if no effect is named.
+        words: The effect above that value, below it, and the text if neither is shown.
         p_value: The path of the p-value that decides instead of the interval.
     """
 
@@ -290,7 +290,7 @@ def panel_tables(reports: Sequence[tuple[tuple[str, str], PanelReport]], *, leve
 
     Args:
         reports: ``((system, criterion), report)``.
-        level: Of the intervals.
+        level: The level of the intervals.
     """
     if not reports:
         return ()

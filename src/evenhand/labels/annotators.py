@@ -52,11 +52,11 @@ class Said:
 
     Attributes:
         judge: Its name.
-        criterion: What it is about; empty where there is one.
-        labels: Of the judge, None if it said nothing.
+        criterion: The criterion; empty if there is one.
+        labels: The labels of the judge, None if it said nothing.
         people: Annotator -> labels, None if there is none.
-        scoring: How near two labels are.
-        clusters: What each instance belongs to; empty where they do not depend on each other.
+        scoring: The similarity of two labels.
+        clusters: The cluster of each instance; empty where they do not depend on each other.
     """
 
     judge: str
@@ -73,7 +73,7 @@ class StandIn:
 
     Attributes:
         judge: Its name.
-        criterion: What it is about; empty where there is one.
+        criterion: The criterion; empty if there is one.
         people: The names of the annotators.
         passed: Whether it may, or why that cannot be said.
         winning_rate: The share of annotators that it outdoes; ω.
@@ -254,11 +254,11 @@ def said_in_columns(
     """Read what judges and annotators said in columns.
 
     Args:
-        judges: Of the judges, each tested.
-        people: Of the annotators.
-        reader: Of the criterion's votes; None for the labels that occur, or for numbers and texts.
-        scoring: How near two labels are; ``auto`` by the options.
-        clusters: What each instance belongs to.
+        judges: The labels of the judges, each tested.
+        people: The labels of the annotators.
+        reader: The reader of the criterion's votes; None for the labels that occur, or for numbers and texts.
+        scoring: The similarity of two labels; ``auto`` by the options.
+        clusters: The cluster of each instance.
 
     Raises:
         InvalidInputError: Labels that cannot be read, or fewer than two annotators.

@@ -44,11 +44,11 @@ class AskedOfPeople(NamedTuple):
 
     Attributes:
         id: Its name on the sheet.
-        card: What it stands on.
-        criterion: Which of the sheet's criteria.
-        name: Of the question that the judge was asked.
-        probability: With which it was drawn.
-        stratum: What the judge said, where rows were drawn by that.
+        card: The card of the question.
+        criterion: The criterion of the sheet.
+        name: The name of the question that the judge was asked.
+        probability: The probability with which it was drawn.
+        stratum: The judge's verdict, if rows were drawn by it.
         answers: Label of an option on the sheet -> label that is meant.
         row: The id of the row, where rows have ids.
         shown: Digits for what was shown of the row when it was judged; None if these are not known.
@@ -75,7 +75,7 @@ class Card(NamedTuple):
 
     Attributes:
         context: Name -> text.
-        responses: Name, which is no system's, -> text.
+        responses: Neutral name -> text.
         questions: About them.
     """
 
@@ -110,14 +110,14 @@ class Draw:
 
     Attributes:
         id: Stands on the sheet too, and holds the two together.
-        design: How rows were drawn: ``random`` or ``by_verdict``.
+        design: The sampling design: ``random`` or ``by_verdict``.
         corrected_as: The ``design`` with which :func:`evenhand.correct` takes the labels.
         n: Rows asked for, of each score.
-        seed: Of the draw.
-        labelled_by: What distinguishes the questions about a row.
+        seed: The seed of the draw.
+        labelled_by: The columns that distinguish the questions about a row.
         criteria: As people read them.
         questions: On the sheet.
-        scores: How many rows of each.
+        scores: The number of rows of each.
     """
 
     id: str
@@ -179,9 +179,9 @@ class BlindSheet(PrintedTables):
     """The questions for people, and the draw that maps their answers back.
 
     Attributes:
-        cards: In the order in which they are shown.
+        cards: The cards, in the order shown.
         draw: Not for those who label.
-        title: What the page is called.
+        title: The title of the page.
     """
 
     cards: tuple[Card, ...]
@@ -196,7 +196,7 @@ class BlindSheet(PrintedTables):
 
         Args:
             path: Ends in ``.html`` (one page that works offline in any browser) or ``.csv``.
-            draw: Where the draw goes; the path with ``.draw.json`` in place of its ending by default.
+            draw: The path of the draw; the path with ``.draw.json`` in place of its ending by default.
 
         Returns:
             Where the draw is: keep it, and do not give it to those who label.

@@ -98,8 +98,8 @@ class GroupedScores(PrintedTables):
         differences: (Group, first, second, score of) -> how far the two systems differ there.
         reversals: What the whole hides, in sentences.
         notes: How these scores differ from those of the printed tables, where they do.
-        design: How labelled rows were chosen; None if scores are not corrected.
-        level: Of the intervals.
+        design: The sampling design of the labelled rows; None if scores are not corrected.
+        level: The level of the intervals.
     """
 
     by: str
@@ -166,7 +166,7 @@ def by_group(
         data: The rows that were judged, where the result keeps no such column.
         gold: Labels of people (:func:`evenhand.correct`); by default those that the result holds.
         design: How the labelled rows were chosen; with it, scores and differences are corrected too.
-        level: Of the intervals; that of the results by default.
+        level: The level of the intervals; that of the results by default.
         seed: Of draws.
 
     Returns:

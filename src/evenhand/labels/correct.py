@@ -260,7 +260,7 @@ class Corrected:
         system: Whose score it is, or the system from whose score that of the second is taken; empty where a result
             knows no systems.
         second: The other system of a difference, paired over the rows that both have; None for a score.
-        criterion: What it is about.
+        criterion: The criterion of the score.
         option: Of a criterion whose options have no values, the one whose share it is.
         judge: By the judge's scores; its interval is one of the judge, and not of people.
         labels: By the labels, without the judge.
@@ -270,7 +270,7 @@ class Corrected:
         num_unscored: Rows without a score of the judge: a stratum of their own.
         labels_saved: How many more labels, drawn at random, would be as informative without the judge.
         worth: Whether that is surely more, or surely next to nothing; None if neither is sure.
-        method: Of the corrected interval.
+        method: The method of the corrected interval.
         notes: What must be said of it.
     """
 
@@ -330,7 +330,7 @@ class CorrectedScores(PrintedTables):
         scores: One per system and criterion; for a nominal criterion one per option.
         differences: Every two systems on each criterion, as far as both are labelled.
         design: How the labelled rows were chosen, as was said.
-        level: Of the intervals; that of a difference is higher, so that all hold together.
+        level: The level of the intervals; that of a difference is higher, so that all hold together.
         notes: What must be said of the labels.
         parameters: Judges, seed, design and what else made it.
     """
@@ -490,7 +490,7 @@ def correct(
             - ``random``: drawn at random, each row as likely as any other;
             - ``by_verdict``: at random within what the judge said of them, such as 30 of each verdict;
             - ``probabilities``: each with a probability of its own, which a column of the labels holds.
-        level: Of the intervals; that of the results by default.
+        level: The level of the intervals; that of the results by default.
         seed: Of draws.
         label_field: The column of ``gold`` with the label.
         annotator_field: That with who gave it.

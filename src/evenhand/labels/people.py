@@ -48,7 +48,7 @@ class Label:
         name: Of the question: the row, and what distinguishes its questions; or of a response, the row and the system.
         value: The label of an option, or the number that was given.
         annotator: Who; empty where that is not known.
-        probability: With which the question was drawn to be labelled; None if that is not known.
+        probability: The probability with which the question was drawn; None if that is not known.
     """
 
     name: QuestionName

@@ -96,10 +96,10 @@ class _Ground:
         sd: Standard deviation of the judge's scores; of clustered rows times the root of the design effect.
         sd_apart: That of the differences of two systems.
         people: That of people's scores, and the share of these that the judge explains; None if unknown.
-        systems: How many.
+        systems: The number of systems.
         yes_no: Whether all scores are yes or no.
         per_row: Clusters per row.
-        width: Of the range of scores, in their own units.
+        width: The width of the range of scores, in their own units.
         note: Where this comes from.
     """
 

@@ -58,7 +58,7 @@ def to_label(
         design: How rows are drawn. ``random``; ``by_verdict``: at random within what the judge said, rare verdicts more
             often. The probabilities go with the labels, so that estimates stay unbiased. If you do not know, draw at
             random.
-        seed: Of the draw: the same results and seed give the same sheet.
+        seed: The seed of the draw: the same results and seed give the same sheet.
         response_fields: The column with the responses, where the results do not know it: those of recorded votes.
         context_fields: What is shown with the responses, in place of what the judge was shown: a column, several, or
             name shown -> column.

@@ -88,7 +88,7 @@ def check_labels(
     """Check, before the first call, that the scores can be corrected: with judges that all abstain.
 
     Args:
-        options: Of the labels.
+        options: The options for the labels.
         run: The metric's description of the run.
         mode: The way of judging.
         subjects: What is judged.
@@ -124,7 +124,7 @@ def corrected_scores(
     """Return the corrected entries of the global scores; if the labels do not suffice, NaN and the reason.
 
     Args:
-        options: Of the labels.
+        options: The options for the labels.
         run: The metric's description of the run.
         cells: The votes.
         gold: The labels of each instance.

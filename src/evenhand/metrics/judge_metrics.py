@@ -249,7 +249,7 @@ class AssessingJudge(JudgeMetric):
 
         Args:
             judged: The instances.
-            name: Of the score that the votes made.
+            name: The name of the score that the votes made.
             criterion: On which the votes are.
             verdicts: One per instance.
         """

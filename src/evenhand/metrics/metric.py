@@ -255,10 +255,10 @@ class EvenhandMetric(IntervalFields):
 
         Args:
             stream: The instances.
-            stream_name: Of a recipe.
-            references: Of each instance, if there is no stream.
+            stream_name: The stream of a recipe.
+            references: The references of each instance, if there is no stream.
             predictions: Of each instance; empty if the criteria name the fields of the task data that hold them.
-            task_data: Of each instance.
+            task_data: The task data of each instance.
 
         Returns:
             With a stream the scores of each instance, and of all; else one dict per instance, as ``compute`` of
@@ -442,7 +442,7 @@ class AwaitedGroups:
 
         Args:
             inputs: The instances.
-            judged: What each maps to.
+            judged: The intermediate value of each.
         """
         kept, groups = {}, defaultdict(list)
         for given, mapped in zip(inputs, judged, strict=True):
@@ -765,7 +765,7 @@ class JudgeMetric(RunFields):
         """Return the way of judging, with the settings of the run, checked.
 
         Args:
-            judged: What is judged by, each once.
+            judged: The criteria, each once.
             panel: The judges; empty while the settings are checked.
         """
 
@@ -912,7 +912,7 @@ class JudgeMetric(RunFields):
 
         Args:
             measures: Those of the mode.
-            judged: What the instances map to.
+            judged: The intermediate values of the instances.
         """
         main = judged[0].score_name
         return {main: math.nan, **scores_of(measures, main, with_intervals=self.return_confidence_interval)}

@@ -52,7 +52,7 @@ class AggregatedVotes:
         criterion: The criterion.
         verdict: The verdict with all votes.
         reference: The option that is right; None if it is not known.
-        cluster: What the instance belongs to; None if instances do not depend on each other.
+        cluster: The cluster of the instance; None if instances do not depend on each other.
     """
 
     score_name: str
@@ -78,7 +78,7 @@ class VoteAggregation(EvenhandMetric):
         as_index: Votes and references that are numbers are places of options, 0 for the first.
         judge_weights: For the weighted rules: a list with one weight per judge, or a dict judge -> weight.
         resamples: Draws for the intervals of alpha and kappa.
-        seed: Of the draws.
+        seed: The seed of the draws.
     """
 
     main_score: str = "votes"
@@ -224,7 +224,7 @@ def _right(references: Sequence[Sequence[Any]], reader: LabelReader) -> List[Uni
     """Return the option that is right, where one is given.
 
     Raises:
-        InvalidInputError: If references contradict each other, or one is no option.
+        InvalidInputError: If references contradict each other, or one is not an option.
     """
     held = [(row, reference) for row, given in enumerate(references) for reference in given]
     read = reader.read_most(

@@ -101,7 +101,7 @@ class OfferedLabels:
     """The labels of one question.
 
     Attributes:
-        given: As they were offered.
+        given: The labels as offered.
         by_key: Comparison key -> index.
         by_number: Number -> index, for labels that are numbers.
         by_bare: ``b`` -> index of ``Response B``, where the other labels share the word.
@@ -117,7 +117,7 @@ class OfferedLabels:
 
         Args:
             text: A whole reply, the value of a field, the content of a tag, or what a line says.
-            name: Of the field or the tag, or the lead-in: the 2 of "Score: 2" does not name ``Response 2``.
+            name: The name of the field or the tag, or the lead-in: the 2 of "Score: 2" does not name ``Response 2``.
         """
         stripped = text.strip()
         if stripped in self.given:

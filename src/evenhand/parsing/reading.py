@@ -70,7 +70,7 @@ class ReplyReading:
 
     Attributes:
         match: The option, or why none.
-        span: Where in the reply the words of the verdict stand; None without a verdict.
+        span: The position of the verdict's words in the reply; None without a verdict.
     """
 
     match: Match
@@ -356,8 +356,8 @@ class _Statement:
     """A place of a reply that states a verdict.
 
     Attributes:
-        index: Of the label; None for a tag that holds none.
-        span: Where the label stands.
+        index: The index of the label; None for a tag that holds none.
+        span: The position of the label.
         cores: The words by which the same statement is found in what was judged.
         counts: It is a verdict by itself. What is not may still contradict one.
         led: A line with a lead-in.

@@ -56,7 +56,7 @@ class SheetAnswer:
     Attributes:
         match: Which of the item's answers, or why none.
         reasoning: The reasons given with it, where there are any.
-        span: Where in the reply the words of the answer stand, so that log-probabilities can be read there.
+        span: The position of the answer's words in the reply, so that log-probabilities can be read there.
     """
 
     match: Match
@@ -71,11 +71,11 @@ class _Entry:
     Attributes:
         number: The item's number as written.
         text: The words of the answer, or the block that ends in it; None if the entry has none.
-        start: Where they begin in the reply; None if that is not known.
+        start: The position in the reply; None if that is not known.
         reasoning: The reasons given with it.
         core: The words by which the same entry is found in what was judged.
         truth: The answer is a truth value of JSON.
-        span: Where the value of the answer stands, where that is known.
+        span: The position of the answer's value, if known.
     """
 
     number: int
@@ -112,8 +112,8 @@ def read_sheet(
     Args:
         text: The reply.
         answers: The offered answers of each item.
-        finish_reason: What the engine reported.
-        numbers: What the prompt called the items; 1, 2, … when None.
+        finish_reason: The reason that the engine reported.
+        numbers: The names of the items in the prompt; 1, 2, … when None.
         known: The numbers of the whole sheet, where some of it is asked for again; ``numbers`` when None.
         shown: The texts that the judge was shown for judging.
         nonce: Eight hexadecimal digits that the judge was asked to write the sheet with, as

@@ -169,9 +169,9 @@ class _Loaded:
     """The template of a stage, in two parts.
 
     Attributes:
-        beginning: What all rows of a run share.
+        beginning: The part that all rows of a run share.
         common: The placeholders of it.
-        rest: What is judged, and what stands behind it.
+        rest: The judged material, and the text behind it.
         own: The placeholders of that.
     """
 
@@ -404,9 +404,9 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     something in between, which a judge may take for the same: such data get others.
 
     Args:
-        seed: Of the run.
-        data: What stands between the tags.
-        beside: What else the prompt shows; it does not contain them either.
+        seed: The seed of the run.
+        data: The texts between the tags.
+        beside: The other texts of the prompt; they do not contain the digits either.
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
@@ -430,7 +430,7 @@ class ShownTexts:
 
     Attributes:
         context: Name -> text.
-        responses: In the order shown, each once.
+        responses: The responses in the order shown, each once.
     """
 
     context: Mapping[str, str]

@@ -75,10 +75,10 @@ class Agreement:
 
     Attributes:
         coefficient: ``percent_agreement``, ``cohen_kappa`` or ``krippendorff_alpha``.
-        weighting: How far apart two categories are: None or ``nominal``, ``ordinal``, ``interval``, ``linear``,
+        weighting: The distance of two categories: None or ``nominal``, ``ordinal``, ``interval``, ``linear``,
             ``quadratic``.
         estimate: 1 - observed_disagreement / expected_disagreement.
-        interval: Of the estimate; its ``n`` is the number of clusters of the units used.
+        interval: The interval of the estimate; its ``n`` is the number of clusters of the units used.
         observed_disagreement: Mean disagreement of two ratings of one unit.
         expected_disagreement: Mean disagreement by chance; 1 for percent agreement, which allows none.
         categories: The values of the scale, in order.
@@ -119,7 +119,7 @@ def percent_agreement(ratings: ArrayLike, *, level: Level = 0.95) -> Agreement:
 
     Args:
         ratings: (n_units, n_judges), NaN for missing.
-        level: Of the interval.
+        level: The level of the interval.
 
     Raises:
         EstimationError: No unit has two ratings.
@@ -158,9 +158,9 @@ def cohen_kappa(
         second: (n_units,). Units without both ratings are set aside.
         weights: None, ``linear`` or ``quadratic``.
         categories: The scale; needed for weights if a category in the middle does not occur.
-        level: Of the interval.
+        level: The level of the interval.
         resamples: Draws for the interval.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         EstimationError: No unit has both ratings, or both judges used one and the same category throughout.
@@ -216,9 +216,9 @@ def krippendorff_alpha(
         ratings: (n_units, n_judges), NaN for missing. Units with fewer than two ratings are set aside.
         metric: ``nominal``, ``ordinal`` or ``interval``.
         categories: The scale in order; those that occur, in ascending order, if not given.
-        level: Of the interval.
+        level: The level of the interval.
         resamples: Draws for the interval.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         EstimationError: No unit with two ratings, or a single category throughout.
@@ -278,7 +278,7 @@ def _coefficient(
         alike: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
         level: With the clusters of the units.
         resamples: Draws for the interval.
-        seed: Of the draws.
+        seed: The seed of the draws.
     """
     observed, expected = (float(part[0]) for part in disagreement(rows.sum(axis=0, keepdims=True)))
     if expected <= _ROUNDING:
@@ -332,7 +332,7 @@ def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> 
     Args:
         truth: (n_units,) categories, NaN for missing.
         judged: (n_units,).
-        n_categories: Of the scale, whether they occur or not.
+        n_categories: The number of categories of the scale, whether they occur or not.
 
     >>> confusion_matrix([0, 0, 1], [0, 1, float("nan")], 2)
     ((1, 1, 0), (0, 0, 1), (0, 0, 0))
@@ -354,7 +354,7 @@ def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level:
         truth: (n_units,) categories or levels, NaN for missing.
         judged: (n_units,).
         within: The greatest difference that counts as right.
-        level: Of the interval.
+        level: The level of the interval.
 
     Raises:
         EstimationError: No unit has both.
@@ -394,7 +394,7 @@ def value_errors(
     Args:
         truth: (n_units,) values within the bounds, NaN for missing.
         judged: (n_units,).
-        level: Of the intervals.
+        level: The level of the intervals.
         bounds: The least and the greatest value.
 
     Raises:
@@ -473,8 +473,8 @@ def option_rates(
     Args:
         truth: (n_rows,) categories 0 … ``n_categories`` - 1, NaN for missing.
         judged: (n_rows,).
-        n_categories: Of the scale, whether they occur or not.
-        level: Of the intervals.
+        n_categories: The number of categories of the scale, whether they occur or not.
+        level: The level of the intervals.
 
     Raises:
         EstimationError: No row has both.
@@ -507,9 +507,9 @@ def balanced_accuracy(
     Args:
         truth: (n_rows,) categories, NaN for missing.
         judged: (n_rows,).
-        level: Of the interval.
+        level: The level of the interval.
         resamples: Draws for the interval.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         EstimationError: No row has both, or the truth is the same everywhere.
@@ -571,7 +571,7 @@ def correlations(truth: ArrayLike, judged: ArrayLike, *, level: Level = 0.95) ->
     Args:
         truth: (n_rows,) numbers, in any unit; NaN for missing.
         judged: (n_rows,).
-        level: Of the intervals; an `IntervalLevel` brings the clusters of the rows.
+        level: The level of the intervals; an `IntervalLevel` brings the clusters of the rows.
 
     Raises:
         EstimationError: No row has both.
@@ -611,7 +611,7 @@ def correlations_within(
         truth: (n_rows,) numbers; NaN for missing.
         judged: (n_rows,).
         groups: (n_rows,) labels, such as prompts.
-        level: Of the intervals; an `IntervalLevel` brings the clusters of the rows.
+        level: The level of the intervals; an `IntervalLevel` brings the clusters of the rows.
 
     Raises:
         EstimationError: No row has both.
@@ -730,7 +730,7 @@ class ReliabilityBin:
         low: Confidences in the bin are above this edge (in the first bin, or equal).
         high: And at most this one.
         n: Rows.
-        mean_confidence: Of them.
+        mean_confidence: The mean confidence in the bin.
         accuracy: Share of outcomes 1 among them, with an interval over clusters.
     """
 
@@ -754,7 +754,7 @@ class Calibration:
         n: Rows used.
         n_set_aside: Rows without a confidence or an outcome.
         n_clusters: Clusters of the rows used.
-        level: Of the intervals.
+        level: The level of the intervals.
     """
 
     expected_calibration_error: float
@@ -776,8 +776,8 @@ def calibration(confidences: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, 
     Args:
         confidences: (n,) in [0, 1], the probability given to the outcome 1; NaN is missing.
         outcomes: (n,) 0 or 1; NaN is missing.
-        bins: How many, at least 1; a confidence on an edge belongs to the bin below it.
-        level: Of the intervals; an `IntervalLevel` brings the clusters of rows that depend on each other.
+        bins: The number of bins, at least 1; a confidence on an edge belongs to the bin below it.
+        level: The level of the intervals; an `IntervalLevel` brings the clusters of rows that depend on each other.
 
     Raises:
         EstimationError: No row with both.
@@ -829,7 +829,7 @@ class AnnotatorComparison:
         num_instances: Instances that the annotator and another one labelled; n below.
         advantage: The share of them on which the judge is at least as near as the annotator; ρ of the annotator.
         lead: The mean of (the judge is at least as near) - (the annotator is), each 0 or 1; None without instances.
-        p_value: Of the null hypothesis that this is -ε or less; None if there is no test.
+        p_value: The p-value of the null hypothesis that this is -ε or less; None if there is no test.
         adjusted_p_value: After Benjamini and Yekutieli over the annotators.
         outdone: Whether the null hypothesis is rejected.
     """
@@ -850,7 +850,7 @@ class AlternativeAnnotator:
         annotators: One comparison per annotator.
         winning_rate: The share of the tested annotators that the judge outdoes, ω; None if none was tested.
         advantage: The mean over the annotators with instances of their ρ, the average advantage probability.
-        epsilon: What the judge is given in advance.
+        epsilon: The advantage of the judge.
         alpha: The false discovery rate.
     """
 
@@ -933,7 +933,7 @@ def alternative_annotator(
     Args:
         judge: (n_instances, n_annotators), the alignments of the judge; see :func:`leave_one_out_alignment`.
         people: The same of the annotators. NaN in either sets the pair aside.
-        epsilon: What the judge is given in advance, for being cheaper: in [0, 1).
+        epsilon: The advantage of the judge for being cheaper: in [0, 1).
         alpha: The false discovery rate.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
 

@@ -75,7 +75,7 @@ class ConfidenceSequence:
 
     Attributes:
         n: Scores so far.
-        mean: Of them, each with its share; ½ without a score.
+        mean: The mean of the scores, each with its share; ½ without a score.
         counts: Share of a stake -> how many scores are at each step.
 
     >>> sequence = ConfidenceSequence.of([1, 1, 0.5, 1, 0, 1, 1, 1, 1, 1] * 3)

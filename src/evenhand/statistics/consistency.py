@@ -31,10 +31,10 @@ class PositionBias:
         position_consistency: n_consistent / n_checked; None when nothing was checked.
         preference_fairness: (n_recency - n_primacy) / n_checked, in [-1, 1]; 0 is fair; None when nothing was checked.
         first_shown_share: n_primacy / (n_primacy + n_recency); None without an inconsistent pair.
-        test: That n_primacy is a half of these: `evenhand.statistics.paired_differences.paired_test`; None as above.
+        test: That n_primacy is a half of these: `evenhand.statistics.paired_differences.paired_test`; None without any.
         first_position_share: Share of the first position among all votes for one of the two; None without any.
         n_clusters: Clusters with a pair that was checked.
-        level: Of the intervals.
+        level: The level of the intervals.
     """
 
     n: int
@@ -84,7 +84,7 @@ def position_bias(selections: ArrayLike, *, level: Level = 0.95) -> PositionBias
             order, when 0 was shown first and when 1 was; 2 or more is a tie; ``UNSCORED`` (-1) where no option could be
             read, ``NOT_ASKED`` (-2) where the order was not put. A pair not asked in both counts for
             `first_position_share` only.
-        level: Of the intervals; an `IntervalLevel` brings the clusters of the pairs, such as prompts.
+        level: The level of the intervals; an `IntervalLevel` brings the clusters of the pairs, such as prompts.
 
     Raises:
         EstimationError: No pair in the input.
@@ -168,7 +168,7 @@ def option_flips(selections: ArrayLike, n_options: int, *, level: Level = 0.95) 
         selections: (n_instances, n_orders) integers in 0 … n_options - 1, in the criterion's own numbering; -1 for
             unscored, -2 for not asked: both are left out, and instances with one scored order too.
         n_options: Options of the criterion.
-        level: Of the intervals, which are those of `ratio_intervals`; an `IntervalLevel` brings clusters.
+        level: The level of the intervals, which are those of `ratio_intervals`; an `IntervalLevel` brings clusters.
 
     Returns:
         One per option, in order.
@@ -202,7 +202,7 @@ class RepetitionStability:
         n_unscored: Draws asked and not scored.
         pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; None without any.
         mode_share: Mean over the repeated prompts of the share of the verdict given most; as above.
-        level: Of the intervals.
+        level: The level of the intervals.
     """
 
     n: int
@@ -297,7 +297,7 @@ def within_row_deviation(
     Args:
         variances: (n_rows,) the sum of the sample variances of each row's prompts.
         counts: (n_rows,) of how many prompts; 0 for a row without repeated draws.
-        width: Of the range of the values; the sample variance of two values is :math:`width^2 / 2` at most.
+        width: The width of the range of the values; the sample variance of two values is :math:`width^2 / 2` at most.
         level: Of the interval, the root of that of `ratio_intervals`; an `IntervalLevel` brings the rows' clusters.
 
     Returns:

@@ -32,8 +32,8 @@ class Meetings:
     """Two systems in a cluster per row, sorted by pair and then by cluster: as long as the contests held.
 
     Attributes:
-        systems: How many there are.
-        clusters: How many there are, including those in which no two met.
+        systems: The number of systems.
+        clusters: The number of clusters, including those in which no two met.
         cluster: Shape (m,): 0 … ``clusters`` - 1.
         first: Shape (m,): of the two systems the one with the lower position.
         second: Shape (m,): the other.
@@ -167,7 +167,7 @@ class Contests:
     ) -> Contests:
         """Build contests from any sequences.
 
-        Without ``cluster`` every contest is one, and each a prompt of its own; without ``weight`` all weigh 1.
+        Without ``cluster`` every contest is one, and each with its own prompt; without ``weight`` all weigh 1.
         """
         size = len(np.atleast_1d(np.asarray(first)))
         together = np.arange(size) if cluster is None else cluster
@@ -191,7 +191,7 @@ class Contests:
 
     @property
     def by_prompt(self) -> Contests:
-        """The same contests with every prompt a cluster of its own."""
+        """The same contests with one cluster per prompt."""
         return replace(self, cluster=self.prompt)
 
     def prompt_level(self, level: Level) -> IntervalLevel:
@@ -250,11 +250,11 @@ class WinRate:
 def win_rates(contests: Contests, *, level: Level = 0.95) -> tuple[WinRate, ...]:
     """Return each system's mean score over its scored contests, with an interval by prompt.
 
-    The interval is that of ``win_rate_intervals``: scores over contests, a prompt a cluster.
+    The interval is that of ``win_rate_intervals``: scores over contests, with one cluster per prompt.
 
     Args:
         contests: Resolved, or presented.
-        level: Of the intervals.
+        level: The level of the intervals.
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1, 0], second=[1, 0, 1], score=[1, 0.5, float("nan")])
     >>> record = win_rates(contests)[0]
@@ -302,7 +302,7 @@ def rate_against_each(
     Args:
         scores: Shape (n prompts, opponents).
         contests: The same shape; an opponent that was never met is left out.
-        level: Of the interval; an `IntervalLevel` brings the clusters of the prompts and the method.
+        level: The level of the interval; an `IntervalLevel` brings the clusters of the prompts and the method.
 
     Returns:
         The mean, and the rates that it is of; None without a contest.
@@ -350,7 +350,7 @@ def cycle_rate(contests: Contests, *, level: Level = 0.95) -> CycleRate:
 
     Args:
         contests: Resolved, or presented: scores of a pair on a prompt are added up.
-        level: Of the interval.
+        level: The level of the interval.
 
     >>> circle = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 1], cluster=[5, 5, 5])
     >>> cycle_rate(circle).rate

@@ -78,15 +78,15 @@ class Correction:
     Attributes:
         judge: The mean of the judge's own scores, over the rows that it scored: an interval of the judge.
         labels: The mean of the labels alone, weighted by the design.
-        corrected: What people would give, over all rows.
+        corrected: The estimate of people's score, over all rows.
         num_rows: All rows.
         num_labelled: Rows that people labelled.
         num_unscored: Rows that the judge did not score: a stratum of their own.
         labels_saved: How many more random labels the labels alone would need for an interval as narrow as the
             corrected one.
         worth: Whether the judge is surely worth labels, or surely none; None if neither is sure.
-        method: Of the corrected score.
-        notes: What a reader should know, in plain sentences.
+        method: The method of the corrected score.
+        notes: Notes for the reader, in plain sentences.
     """
 
     judge: Interval | Missing
@@ -458,7 +458,7 @@ def joined_strata(labels: IntArray | FloatArray, most: int, fewest: int) -> IntA
 
     Args:
         labels: (n_strata,) how many labels each has.
-        most: How many there may be.
+        most: The largest number of strata.
         fewest: How many labels each has then, unless there is one stratum only.
 
     >>> joined_strata(np.array([9, 1, 4, 8]), 3, 5).tolist()
@@ -490,7 +490,7 @@ def draw_p_value(strata: ArrayLike, labelled: ArrayLike, *, seed: int = 0) -> fl
     Args:
         strata: (n_rows,), whole numbers.
         labelled: (n_rows,), booleans.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     >>> said = [0] * 50 + [1] * 50
     >>> draw_p_value(said, [True] * 20 + [False] * 80)  # all 20 labels are of one verdict

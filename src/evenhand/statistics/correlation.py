@@ -35,7 +35,7 @@ def item_rest_correlations(
         answers: (n_rows, n_items): 1 for yes, 0 for no, anything between; NaN is missing.
         level: In [0.5, 1); an `IntervalLevel` brings the clusters of the rows, which then take their place.
         resamples: Draws of weights.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Returns:
         One interval per item, in [-1, 1]; None for an item that every row passes or fails, where the rest does not
@@ -123,9 +123,9 @@ def effective_judges(
     Args:
         values: (n_instances, n_judges), NaN for missing.
         reference: (n_instances,), NaN where it is not known.
-        level: Of the intervals.
+        level: The level of the intervals.
         resamples: Draws for the intervals.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         EstimationError: Fewer than two judges, or no pair of them has a correlation.

@@ -44,8 +44,8 @@ class Uniformity:
         counts: Choices of each place, or of each option.
         chi_square: Pearson's statistic against equal counts.
         degrees_of_freedom: Bars less one.
-        p_value: Of the statistic in the χ² distribution, as if all choices were independent.
-        instance_p_value: Of a test over the instances, each as a whole.
+        p_value: The p-value of the statistic in the χ² distribution, as if all choices were independent.
+        instance_p_value: The p-value of a test over the instances, each as a whole.
         n_instances: Instances with a choice.
     """
 
@@ -126,9 +126,9 @@ class GradeScoreChance:
         n_answered: Rotations answered.
         expected: The mean Grade Score.
         method: ``exact``: every pattern of answers was listed; ``simulated``: patterns were drawn.
-        standard_error: Of a simulated mean; 0 if exact.
+        standard_error: The standard error of a simulated mean; 0 if exact.
         draws: Patterns drawn; None if exact.
-        seed: Of the draws; None if exact.
+        seed: The seed of the draws; None if exact.
     """
 
     n_options: int
@@ -169,7 +169,7 @@ def grade_score_chance(n_options: int, n_answered: int, *, draws: int = 100_000,
         n_options: N, at least 2.
         n_answered: m, from 2 to N.
         draws: Patterns drawn where they cannot be listed.
-        seed: Of the draws.
+        seed: The seed of the draws.
 
     Raises:
         InvalidInputError: N, m or the draws out of range.

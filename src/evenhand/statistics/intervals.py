@@ -55,7 +55,7 @@ class IntervalLevel:
 
     Attributes:
         level: In [0.5, 1).
-        clusters: One label per row, in their order; None if every row stands for itself.
+        clusters: One label per row, in their order; None if every row is its own cluster.
         method: One of `evenhand.options.INTERVALS`; `ratio_intervals` says what each does.
 
     Raises:
@@ -157,15 +157,15 @@ class Interval:
 
     Attributes:
         estimate: The score of the sample.
-        low: The lower limit; ``-inf`` when the data say nothing about it.
-        high: The upper limit; ``inf`` when the data say nothing about it.
+        low: The lower limit; ``-inf`` if the data give none.
+        high: The upper limit; ``inf`` if the data give none.
         level: The nominal confidence level.
         method: ``beta``, ``bounded_beta``, ``exact``, ``cluster_t``, ``cluster_t_logit``, ``cluster_t_fisher``,
             ``cluster_bootstrap``, ``cluster_sandwich_t``, ``betting`` (holds at any time), ``dirichlet_bootstrap`` or
             ``post_stratified_dirichlet``.
         n: Clusters that have data.
         resamples: Draws made; None for a method that draws none.
-        seed: Of the draws; None for a method that draws none.
+        seed: The seed of the draws; None for a method that draws none.
         standard_error: Of the estimate, by its linearisation over the clusters (Liang and Zeger, 1986) or from the
             draws; None if a sample without spread or of one cluster says nothing about it, and where a method states
             none.
@@ -459,7 +459,7 @@ def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) 
 
     Args:
         n_clusters: At least 1.
-        resamples: How many draws in all, at least 1.
+        resamples: The number of draws in all, at least 1.
         seed: The same seed gives the same draws.
 
     Yields:
@@ -517,8 +517,8 @@ def bootstrap_interval(
         against: (n_candidates, …), the terms of unseen rows that would lower the statistic.
         towards: The same for those that would raise it.
         level: With the clusters of the rows.
-        resamples: How many draws.
-        seed: Of the draws.
+        resamples: The number of draws.
+        seed: The seed of the draws.
 
     Source: Rubin (1981), "The Bayesian bootstrap".
     """

@@ -31,7 +31,7 @@ class LengthControlled:
         win_rates: One per system; None if there is a reason, or the system has no usable contest.
         length_effect: Log-odds of a win for a response longer by much (``phi``); positive: the judge likes length.
         scale: The length difference that ``tanh`` counts as 1, in the unit of the lengths; None when there is none.
-        reason: Why nothing is identified; None when it is.
+        reason: The reason why nothing is identified; None when it is.
         contests: Contests with a score and a length difference.
         unused: Contests without a score or without a length difference, left out.
     """
@@ -67,7 +67,7 @@ def length_controlled_win_rates(
     Args:
         contests: Resolved contests.
         length_difference: Shape (m,): length of the first response minus that of the second; NaN when unknown.
-        level: Of the intervals.
+        level: The level of the intervals.
 
     >>> pairs = dict(first=[0] * 4, second=[1] * 4, score=[1, 0, 1, 0])  # won when longer: always at +30, never at -30
     >>> length_controlled_win_rates(Contests.of(["a", "b"], **pairs), [30, -30, 30, -30]).reason
@@ -143,12 +143,12 @@ class VerbositySlope:
             with Davidson's ties; 0.5 is no effect.
         quality_effect: Log-odds of a win for each unit of the quality difference; None unless one was given.
         position_effect: Log-odds of a win for being shown first; None unless positions were given.
-        reason: Why nothing is identified; None when it is.
+        reason: The reason why nothing is identified; None when it is.
         contests: Contests used.
         unused: Contests without a score, a length or a covariate, left out.
         clusters: Clusters of the contests used.
-        ties: How ties entered.
-        level: Of the intervals.
+        ties: The treatment of ties.
+        level: The level of the intervals.
     """
 
     slope: Parameter

@@ -41,7 +41,7 @@ class DifferenceTest:
     """A two-sided test that two systems do not differ.
 
     Attributes:
-        p_value: Of this test alone; by ``"betting"`` it holds at all looks together.
+        p_value: The p-value of this test alone; by ``"betting"`` it holds at all looks together.
         adjusted_p_value: After Holm's correction over all pairs that were tested.
         method: ``"exact"`` or ``"t"``: see :func:`paired_test`; ``"wald"`` or ``"scheffe"``: of strengths, see
             :meth:`~evenhand.statistics.strengths.StrengthModel.difference`; ``"betting"``: see
@@ -276,7 +276,7 @@ class PairComparison:
         second: The other.
         contests: Scored contests between the two.
         win_rate: Mean score of ``first`` in these; None when they never met.
-        win_rate_test: Of a win rate of one half.
+        win_rate_test: The test of a win rate of one half.
         difference: How far ``first`` stands above ``second`` in this field. Where all met equally often: its win rate
             over all its contests minus the other's, paired by prompt. Otherwise: its strength (log-odds) minus the
             other's.
@@ -313,7 +313,7 @@ def compare_pairs(
         contests: Resolved contests, or presented ones: all contests of a prompt stay together.
         strengths: Take the differences and their tests from this model.
         adaptive: Whether results decided who met; with strengths.
-        level: Of the intervals.
+        level: The level of the intervals.
 
     Returns:
         One comparison for every i < j, in the order of ``Contests.systems``.

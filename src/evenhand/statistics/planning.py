@@ -53,8 +53,8 @@ def power(
 
     Args:
         difference: The true mean of the rows' differences.
-        sd: Of these differences.
-        rows: How many.
+        sd: The standard deviation of these differences.
+        rows: The number of rows.
         alpha: The p-value that has to be reached.
         per_row: Clusters per row; 1 where no rows belong together.
         yes_no: Whether scores are yes or no.

@@ -39,7 +39,7 @@ class Rank:
             which every ranked system is scored.
         first: Share of the resamples in which no system stands higher; None as ``expected``.
         mean_rank: See :func:`mean_ranks`.
-        reason: Why there is no rank; None when there is one.
+        reason: The reason why there is no rank; None when there is one.
     """
 
     system: str
@@ -57,7 +57,7 @@ class _Standing:
     """The quantity by which systems are ranked.
 
     Attributes:
-        systems: Which have a rank.
+        systems: The systems that have a rank.
         values: One per such system.
         draws: Shape (draws, systems): what the values might have been.
         mean_ranks: One per system of all.
@@ -204,7 +204,7 @@ def mean_ranks(
         meetings: The same shape: the scored contests that these are of.
         balanced: Shape (n prompts,): on which every two systems with a scored contest there met equally often; by
             default all.
-        level: Of the intervals over the prompts, which lie between 1 and the number of ranked systems.
+        level: The level of the intervals over the prompts, which lie between 1 and the number of ranked systems.
 
     Returns:
         One interval per system; None for a system without a scored contest, and for all when fewer than two are ranked
@@ -272,9 +272,9 @@ class Ranking:
             When not (a baseline, a Swiss design, replies that could not be read), win rates are over opponents of
             unequal strength, and ranks, groups and differences are of strengths.
         contests_added: Of strengths that the contests alone leave infinite, for which contests were added.
-        level: Of the intervals, and one minus the error rate of the groups.
+        level: The level of the intervals, and one minus the error rate of the groups.
         resamples: For the expected ranks.
-        seed: Of the resamples.
+        seed: The seed of the resamples.
         contests: Contests, scored or not.
         unscored: Of these without a score.
         prompts: Clusters.
@@ -323,9 +323,9 @@ def rank_systems(
         presented: The same contests before that, a row for every order shown; the same systems.
         rounds: Shape of ``contests``: the round of each, where the results of one round decided who met in the next.
         length_difference: Shape of ``contests``: length of the first response minus that of the second, NaN unknown.
-        level: Of all intervals; the groups have the error rate ``1 - level``.
+        level: The level of all intervals; the groups have the error rate ``1 - level``.
         resamples: For the expected ranks.
-        seed: Of the resamples.
+        seed: The seed of the resamples.
 
     >>> contests = Contests.of(["a", "b"], first=[0] * 8, second=[1] * 8, score=[1, 1, 1, 0, 0.5, 1, 1, 0])
     >>> ranking = rank_systems(contests, resamples=100)

@@ -139,7 +139,7 @@ class LogitFit:
         parameters: Shape (p,): ``beta``, and then ``tau`` where the tie is an outcome.
         covariance: Robust to dependence within clusters; None with fewer than two clusters.
         information: The negative Hessian at the maximum.
-        log_likelihood: At the maximum.
+        log_likelihood: The log-likelihood at the maximum.
         clusters: Number of clusters, G.
     """
 
@@ -246,7 +246,7 @@ class Strength:
     Attributes:
         system: Its name.
         log_strength: ``lambda``; those of the placed systems sum to zero. None when it has no finite value.
-        reason: Why there is no finite strength; None when there is one.
+        reason: The reason why there is no finite strength; None when there is one.
     """
 
     system: str
@@ -260,7 +260,7 @@ class Parameter:
 
     Attributes:
         interval: The estimate with its interval; None when there is a reason.
-        reason: Why there is no estimate; None when there is one.
+        reason: The reason why there is no estimate; None when there is one.
     """
 
     interval: Interval | None
@@ -277,12 +277,12 @@ class StrengthModel:
             data it is 0, on the boundary: a reason, no interval.
         position_log_odds: The log-odds that the first-shown wins a decided contest between equals; positive favours it.
         position_probability: The same as a probability: 0.5 is no position advantage.
-        level: Of the intervals.
+        level: The level of the intervals.
         contests: Scored contests.
         unscored: Contests without a score, left out.
-        log_likelihood: At the maximum; None when nothing could be fitted.
+        log_likelihood: The log-likelihood at the maximum; None when nothing could be fitted.
         contests_added: Whether contests were added to keep strengths finite.
-        placed: Which systems have a strength.
+        placed: The systems that have a strength.
         fit: Of the strengths of these, of the order effect if there is one, and of the tie if it is an outcome.
         ordered: Whether there is an order effect.
         tied: Whether the tie is an outcome.
@@ -382,7 +382,7 @@ def fit_strengths(
         contests: With ``order_effect``, presented contests: who was shown first must be true.
         order_effect: Estimate the advantage ``delta`` of the system shown first.
         ties: ``davidson`` makes the tie an outcome; ``half`` counts it as half a win each.
-        level: Of the intervals.
+        level: The level of the intervals.
         place_all: Place all systems that a chain of contests connects. Where that leaves a strength infinite, one
             contest a strength is added, half won by each side (:meth:`LogitOutcomes.with_half_wins`).
 
@@ -493,7 +493,7 @@ def expected_win_rates(
         weights: Shape (p, p): how much each opponent counts; the rows sum to 1.
         ordered: Whether the order has an effect.
         ties: Whether the tie is an outcome of its own.
-        level: Of the intervals.
+        level: The level of the intervals.
     """
     size = len(weights)
     first, second = np.nonzero(weights)
@@ -592,7 +592,7 @@ def strength_design(opponents: IntArray, placed: IntArray) -> FloatArray:
 
     Args:
         opponents: Shape (m, 2): the first and the second of each contest, both placed.
-        placed: Which systems are, ascending.
+        placed: The placed systems, ascending.
     """
     first, second = strength_basis(len(placed))[np.searchsorted(placed, opponents.T)]
     difference: FloatArray = first - second

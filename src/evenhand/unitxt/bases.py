@@ -189,10 +189,10 @@ def fields_class(
     """Return a subclass of ``base`` with the options of a model as fields, as unitxt declares fields.
 
     Args:
-        name: Of the class.
+        name: The name of the class.
         base: Its base.
         options: The model, whose required options are None until they are given.
-        module: Where the class stands.
+        module: The module of the class.
         left_out: Options that do not become fields.
         **more: Attributes of the class: other defaults, further fields, methods.
     """

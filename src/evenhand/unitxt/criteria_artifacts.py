@@ -49,7 +49,7 @@ class EvenhandCriterion(FrozenArtifact, CriteriaWithOptions):
         weight: What it counts in a rubric; negative for a fault.
         na_options: Names of the options that say that the criterion does not apply; their values are ignored.
         section: The part of a rubric that it belongs to; empty for none.
-        tags: What it is about.
+        tags: The tags of its subject.
     """
 
     scale: str = "ordinal"
@@ -69,7 +69,7 @@ class EvenhandChecklist(FrozenArtifact):
 
     Attributes:
         name: Names the score.
-        description: What the checklist is for.
+        description: The purpose of the checklist.
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: What the judge is shown with the response.
         items: Texts, or mappings with a question.
@@ -93,7 +93,7 @@ class EvenhandRubric(FrozenArtifact):
 
     Attributes:
         name: Names the score.
-        description: What the rubric is for.
+        description: The purpose of the rubric.
         na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
         na_partial: What ``partial`` counts, a share of a criterion's range in [0, 1].
         clip: Where what lies outside [0, 1] is clipped: ``score`` or ``mean``.

@@ -402,7 +402,7 @@ class UnitxtBridge:
         """Check that the engine may see prompts that are marked, as unitxt's judges are checked.
 
         Args:
-            classifications: Of the data.
+            classifications: The classifications of the data.
 
         Returns:
             A warning about data that the engine is shown only because their prompts are marked otherwise.

@@ -129,7 +129,7 @@ class Referent:
     Attributes:
         data: A frozen value; else a mapping, or a list if the reference is or holds one. Of an artifact of unitxt's
             own, its fields with their ``__type__``.
-        reference: As it was given.
+        reference: The reference as given.
         path: The file that it names outside catalogs.
         name: The name of its file or entry, used if the data have none.
     """
@@ -154,7 +154,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     Args:
         reference: A catalog id, the path of a JSON or YAML file, a JSON text, a plain sentence, a mapping, a list, a
             frozen value, an artifact, or the result of another call.
-        kind: What is expected, for messages; None for any kind.
+        kind: The expected kind, for messages; None for any kind.
 
     Raises:
         ArtifactError: If there is no such thing, or it cannot be read.
@@ -227,7 +227,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
     Args:
         given: A mapping or list, a JSON text of one, an id; for a criterion, a plain sentence; or what a Python program
             put there: a frozen value or an artifact.
-        kind: What is expected.
+        kind: The expected kind.
 
     Raises:
         ArtifactError: If it is something else, or no catalog holds the id.
