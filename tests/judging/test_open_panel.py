@@ -1,5 +1,6 @@
 """Runs that ask one panel: one queue, one budget, one bar; and none waits for another."""
 
+import gc
 import json
 import os
 import signal
@@ -60,6 +61,18 @@ def test_what_one_block_bought_is_not_bought_again_by_another(tmp_path):
     assert len(judge.requests) == 40
     with Journal(tmp_path / "journal.sqlite3") as again:
         assert again.count() == 40
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_block_that_begins_after_the_end_is_interrupted():
+    """As where another block failed: its votes are never begun, and no coroutine is left behind."""
+    judge = ScriptedJudge(chooses("Mid"))
+    with open_panel([judge], Limits(progress=False), many=True) as panel:
+        run(questions(2), panel, grid=ONCE)
+    with pytest.raises(InterruptedJudgingError):
+        run(questions(2), panel, grid=ONCE)
+    gc.collect()
+    assert len(judge.requests) == 4
 
 
 def test_failures_are_counted_over_the_blocks_that_are_done():

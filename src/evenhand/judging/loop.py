@@ -209,7 +209,7 @@ class OpenPanel(Sequence[JudgeEngine]):
         self._runs: list[Run] = []  # that are not counted yet
         self._votes = 0  # of all runs begun
         self._under_way = 0
-        self._interrupted = False
+        self._interrupted = self._ended = False
         self._failure: BaseException | None = None
         self._asked, self._opened, self._closed, self._idle, self._stopped = (asyncio.Event() for _ in range(5))
         self._idle.set()
@@ -250,8 +250,15 @@ class OpenPanel(Sequence[JudgeEngine]):
         return Run(flow, grid, sheets, votes, sum(map(len, votes)))
 
     def ask(self, run: Run) -> Future[list[tuple[Vote, ...]]]:
-        """Begin to cast the votes of a run, next to those of others."""
-        return asyncio.run_coroutine_threadsafe(self._cast(run), self._loop)
+        """Begin to cast the votes of a run, next to those of others.
+
+        Raises:
+            CancelledError: If the panel was ended.
+        """
+        with self._lock:
+            if self._ended:
+                raise CancelledError("the judges were closed before this run began")
+            return asyncio.run_coroutine_threadsafe(self._cast(run), self._loop)
 
     def cast(self, run: Run) -> None:
         """Cast the votes of a run, next to those of others.
@@ -410,6 +417,8 @@ class OpenPanel(Sequence[JudgeEngine]):
 
     def end(self) -> None:
         """Cancel what is under way; callers that wait for votes are cancelled."""
+        with self._lock:
+            self._ended = True
         self._loop.call_soon_threadsafe(self._stopped.set)
         self.thread.join()
 
