@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -364,6 +365,7 @@ def test_a_page_is_answered_reloaded_and_saved_in_a_browser(judged, sheet, tmp_p
         window.click("#save")
         assert "name or initials" in window.text("#problem")
         window.type_into("#who", "Ann 1")
+        time.sleep(1)  # Chromium takes a moment to hand what a page stored to the process of the next one
         window.reload()
         done = sum(len(card.questions) for card in sheet.cards[:2]) + 1
         assert f"Item 3 of {len(sheet.cards)} · {done} of {len(answers)}" in window.text("#status")
