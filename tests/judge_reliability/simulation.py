@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
+from scipy.stats import binomtest
 
 from evenhand.aggregation.verdict import aggregate
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
@@ -110,13 +111,16 @@ class Simulation:
 
 def measured(report):
     """The same of a report, as intervals; without the measures that it has not."""
-    shares = {each.reason: each.share for each in report.replies.unscored}
+    counts = report.replies.unscored_counts
+    shares = {
+        reason: binomtest(count, counts.votes).proportion_ci(report.level) for reason, count in counts.reasons.items()
+    }
     slope = report.verbosity_given_people
     return {
         "position consistency": report.position.position_consistency,
         "towards the first": report.position.first_shown_share,
         "preference fairness": report.position.preference_fairness,
-        "flips of the first": report.flips[0].flips.flip_rate,
+        "flips of the first": next(iter(report.flips.values())).flip_rate,
         "repetition": report.repetition.pair_agreement,
         "spread": report.spread,
         "parse rate": report.replies.parse_rate,

@@ -68,8 +68,8 @@ def test_consistency_and_stability_of_18_judges_are_the_published_ones_by_their_
         assert found.repetition.mode_share.estimate == pytest.approx(np.mean(shares), abs=1e-12)
         assert found.repetition.mode_share.estimate >= np.mean(rates) - 1e-9
         assert found.num_samples == 3
-        assert {each.reason for each in found.replies.unscored} <= {"no_match"}
-        assert sum(each.count for each in found.replies.unscored) == 6 * len(pairs) - extracted
+        assert {*found.replies.unscored_counts.reasons} <= {"no_match"}
+        assert found.replies.unscored_counts.unscored_votes == 6 * len(pairs) - extracted
     assert 0 < differ < 18
 
 
