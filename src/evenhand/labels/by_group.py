@@ -286,8 +286,8 @@ def _reversals(differences: Mapping[ContrastName, GroupContrast], what: str, lev
             if group == ALL or own_names != names or isinstance(own.difference, Missing):
                 continue
             if own.difference.estimate * whole.difference.estimate < 0:
-                size = format_interval(own.difference, signed=True)
-                size = f"({size}, {state_p_value(own.p_value)}; {one} less {other})"
+                p_value = "" if isinstance(own.p_value, Missing) else f", {state_p_value(own.p_value)}"
+                size = f"({format_interval(own.difference, signed=True)}{p_value}; {one} less {other})"
                 where = f"where {what} is {group} it is behind"
                 if shows(own):
                     yield f"{ahead}, and that hides a loss: {where} {size}."
