@@ -48,7 +48,7 @@ from evenhand.results.vote_columns import Cell
 from evenhand.statistics.intervals import FloatArray
 from evenhand.visible import visible
 
-LAYOUT: Final = 2
+LAYOUT: Final = 1
 Design = Literal["random", "by_verdict"]
 DESIGNS_OF_DRAWS: Final[Mapping[Design, str]] = {
     "random": "Rows were drawn at random, the same for all systems and criteria where they have the same",
