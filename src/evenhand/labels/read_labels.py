@@ -19,8 +19,7 @@ from evenhand.data.cells import LabelReader, is_abstention
 from evenhand.data.rows import Row, read_file
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded, read_bytes, written_whole
-from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, panels
-from evenhand.judge_reliability.tables import pairs_of_raters_table
+from evenhand.judge_reliability.against_people import Drawing, Rater, Scale, all_pairs, pairs_of_raters_table, panels
 from evenhand.labels.blind_sheet import CANNOT_TELL, BlindSheet, Draw, offers_cannot_tell
 from evenhand.labels.people import Label, Labels
 from evenhand.numbers import format_count

@@ -18,8 +18,7 @@ from evenhand.aggregation.verdict import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.against_people import JudgedRow, Scale
-from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
-from evenhand.judge_reliability.tables import panel_tables
+from evenhand.judge_reliability.panel_report import PanelReport, panel_tables, report_of_run
 from evenhand.modes.differences import (
     SystemDifference,
     best_system,
