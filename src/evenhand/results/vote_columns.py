@@ -84,6 +84,10 @@ class Cell(NamedTuple):
         """Return the cell with its verdict: the columns of a record that do not say what it was about."""
         return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
 
+    def moved(self, first: int) -> Cell:
+        """Return the cell of the row that comes so many rows later."""
+        return self._replace(about={**self.about, "instance": self.about["instance"] + first}) if first else self
+
     def without(self, left_out: Collection[str]) -> Cell:
         """Return the cell with votes that lack the given fields: see :data:`LONG`."""
         return self._replace(votes=tuple(_without(vote, left_out) for vote in self.votes)) if left_out else self
@@ -434,12 +438,6 @@ def first_rows(table: pyarrow.Table) -> pyarrow.Table:
     """Return the first row of each cell."""
     firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
     return table if len(firsts) == len(table) else table.take(firsts)
-
-
-def abouts_of(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """Return the subject of each cell, from a table with these columns and the numbers of cells."""
-    found: list[dict[str, Any]] = first_rows(table).drop_columns([CELL]).to_pylist()
-    return found
 
 
 def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
