@@ -28,7 +28,6 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import check_ending, written_whole
 from evenhand.judge_reliability.one_judge import NEITHER, SIDES, Asked, Categories, confidences_of
 from evenhand.judge_reliability.tables import measure_at
-from evenhand.modes.winrates import unscored_pairs
 from evenhand.numbers import (
     Missing,
     format_bounds,
@@ -659,21 +658,18 @@ def _matrix(results: Any, findings: Findings) -> Drawn | None:  # noqa: ANN401 -
     if len(systems) < 2 or not hasattr(results, "ranking"):
         return None
     shown = systems[:MOST_SYSTEMS]
-    ranking = results.ranking
-    leading = unscored_pairs(results.entries, ranking.pairs, reduction=results.reduction, level=ranking.level)
     cells: dict[tuple[str, str], tuple[float, str]] = {}
-    for pair in ((first, second) for first in shown for second in shown if first != second):
-        value = findings["winrate", pair].value
-        known = value if isinstance(value, Interval) else None
-        cells[pair] = (2 * known.estimate - 1 if known else 0.0, format_estimate(known))
-    for (first, second), bounds in leading.items():
-        cells[first, second] = (0.0, format_bounds(bounds.low, bounds.high))
-        cells[second, first] = (0.0, format_bounds(1 - bounds.high, 1 - bounds.low))
+    pairs = [findings["winrate", (first, second)] for first in shown for second in shown if first != second]
+    for pair in pairs:
+        known = pair.value if isinstance(pair.value, Interval) else None
+        cells[pair.of[0], pair.of[1]] = (2 * known.estimate - 1 if known else 0.0, format_estimate(known))
+        if pair.bounds is not None:
+            cells[pair.of[0], pair.of[1]] = (0.0, format_bounds(pair.bounds.low, pair.bounds.high))
     grid = [[cells.get((row, column), (0.0, "")) for column in shown] for row in shown]
     shades, texts = [[shade for shade, _ in row] for row in grid], [[text for _, text in row] for row in grid]
     rate = results.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
-    if leading:
+    if any(pair.bounds for pair in pairs):
         notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")
     if len(shown) < len(systems):
         notes.append(f"Shown are the best {format_count(len(shown))} of {format_count(len(systems), 'system')}.")
