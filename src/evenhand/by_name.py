@@ -12,8 +12,8 @@ from evenhand.functions import checklist, grade_scores, judge, run_mode, winrate
 from evenhand.modes.analyses import ANALYSES
 from evenhand.raters import aggregate_votes, agreement, read_replies
 from evenhand.reliability_report import reliability
-from evenhand.results.saved import cell_of
 from evenhand.results.vote_columns import Cell
+from evenhand.votes import Vote
 
 if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
@@ -91,7 +91,10 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
         )
     lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
     run = _of_one_criterion(runs[named], lines, named)
-    cells = [cell_of(line, [key for key in line if key != "votes"]) for line in lines]
+    cells = [
+        Cell({key: line[key] for key in line if key != "votes"}, tuple(map(Vote.model_validate, line["votes"])))
+        for line in lines
+    ]
     return results_of_run({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
 
 

@@ -206,7 +206,7 @@ class Block:
             return None
         try:
             contents = str(header_of(path)["parameters"]["fingerprint"]["contents"])
-            reasons = read_columns(path, ["unscored_reason"])["unscored_reason"]
+            reasons = read_columns(path, ["unscored_reason"], {})["unscored_reason"]
         except (InvalidInputError, LookupError) as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not a part that a streamed run wrote, or not a whole one ({error}): move it "

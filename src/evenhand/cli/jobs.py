@@ -80,7 +80,7 @@ class Job(Options):
     not_flags: ClassVar[frozenset[str]] = frozenset({"job", "data", "labels"})
 
     data: Any = option(None, "The rows: a file, or a saved data set; 'demo' are those that ship with evenhand.")
-    out: File = option(None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
+    out: File = option(None, "Write the result there: .parquet is read again, .jsonl is an export.")
     limit: int | None = option(None, "Judge only the first rows, or the first prompts if these have several.", ge=1)
     report: File = option(None, "Write a page there (.html) with scores, pictures and every verdict.")
     tables: File = option(None, "Write the tables there, as Markdown, CSV or LaTeX (.md, .csv, .tex).")

@@ -62,7 +62,7 @@ from evenhand.results.notes import (
     unscored_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.stored import OnDisk
+from evenhand.results.saved import OnDisk
 from evenhand.results.vote_columns import (
     CELL,
     OF_VERDICTS,
@@ -328,11 +328,11 @@ class JudgementAnalysis(Analysis):
         For results on disk under the rules by which they were saved, they are columns of the files.
         """
         parts, stored = [], self.stored
-        if isinstance(stored, OnDisk) and self.rules == VoteRules.from_parameters(stored.files.header["parameters"]):
+        if isinstance(stored, OnDisk) and self.rules == VoteRules.from_parameters(stored.header["parameters"]):
             for number in stored.numbers:
                 kept = None if stored.kept is None else stored.kept[number]
                 table = stored.columns(number, OF_JUDGEMENTS)
-                parts.append(columns_of_table(table, self.criteria, stored.files.firsts[number], kept))
+                parts.append(columns_of_table(table, self.criteria, stored.firsts[number], kept))
         else:
             parts = [part.own_columns() for part in self.parts(texts=False)]
         return {

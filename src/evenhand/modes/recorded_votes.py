@@ -35,7 +35,7 @@ from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, plain, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.stored import Stored
+from evenhand.results.saved import Stored
 from evenhand.results.vote_columns import Cell
 from evenhand.scoring import count_readings, readings_note
 from evenhand.votes import Verdict

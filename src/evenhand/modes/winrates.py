@@ -284,16 +284,29 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
 class SystemSummary:
     """The results of one system over all its contests. A missing number gives the reason.
 
-    The numbers that are not described here are those of the ranking
-    (:class:`~evenhand.statistics.ranking.SystemRanking`).
-
     Attributes:
+        system: Its name.
+        winrate: The share of its battles won, over the scored contests; where it is to hold at any time, the mean of
+            these shares against each of the others (:func:`~evenhand.statistics.contests.rate_against_each`).
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes takes its worst case
             (:func:`~evenhand.modes.contest.unscored_limits`).
         winrate_if_unscored_1: The winrate if every unscored vote had been for it.
         unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
             :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
+        mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
+            sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
+            the strengths expect.
+        rank: The rank, by winrate if all met equally often and otherwise by strength.
+        rank_low: The best rank that the tests leave open.
+        rank_high: The worst rank that the tests leave open.
+        expected_rank: The mean rank over the resamples of the ranking.
+        field_winrate: The winrate that the strengths expect against all the others, if not all met equally often.
+        strength: Davidson's log-strength.
+        length_controlled_winrate: The winrate as it would be if all responses were equally long.
+        contests: The number of its contests.
+        ties: The scored contests without a winner.
+        num_unscored: The contests without a score.
         unscored_counts: The unscored votes on its contests.
     """
 

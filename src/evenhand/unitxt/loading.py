@@ -171,9 +171,8 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         what = _file_name(path, kind)
         if path.suffix.lower() == ROWS_ENDING:
             raise ArtifactError(
-                f"{what} holds rows of data, of which each may have a rubric or a checklist of its own: judge them "
-                "with rubric_field or checklist_field, which names the column, or translate them first with "
-                f"`evenhand catalog import {path} --out rows.jsonl`"
+                f"{what} holds rows of data; to judge each by the rubric or checklist in it, name its column with "
+                "rubric_field or checklist_field"
             )
         return Referent(translated(read_document(path, what), what), reference, path, path.stem)
     if isinstance(reference, str):
