@@ -50,14 +50,14 @@ _HOMES = {
     "match_closest_option": "evenhand.parsing",
     "open": "evenhand.by_name",
     "plan": "evenhand.labels.plan",
-    "read_labels": "evenhand.labels.read_labels",
+    "read_labels": "evenhand.labels.blind_sheet",
     "read_log": "evenhand.data.rows",
     "read_replies": "evenhand.raters",
     "register": "evenhand.metrics",
     "reliability": "evenhand.reliability_report",
     "run": "evenhand.cli.run_file",
     "run_mode": "evenhand.functions",
-    "to_label": "evenhand.labels.to_label",
+    "to_label": "evenhand.labels.blind_sheet",
     "winrates": "evenhand.functions",
 }
 """The public names, and their modules; ``__init__.pyi`` says the same to type checkers."""

@@ -21,11 +21,11 @@ from evenhand.functions import run_mode as run_mode
 from evenhand.functions import winrates as winrates
 from evenhand.integrations.hf_evaluate import evaluation_module as evaluation_module
 from evenhand.judges import Judge as Judge
+from evenhand.labels.blind_sheet import read_labels as read_labels
+from evenhand.labels.blind_sheet import to_label as to_label
 from evenhand.labels.correct import CorrectedScores as CorrectedScores
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.plan import plan as plan
-from evenhand.labels.read_labels import read_labels as read_labels
-from evenhand.labels.to_label import to_label as to_label
 from evenhand.metrics import register as register
 from evenhand.metrics.judge_metrics import BestOfJudge as BestOfJudge
 from evenhand.metrics.judge_metrics import ChecklistJudge as ChecklistJudge

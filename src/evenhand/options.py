@@ -276,15 +276,8 @@ class Grid(Seeded):
     shuffles: int = option(1, "How many permutations ``shuffled`` draws, without repetition.", ge=1)
     stop_early: bool = option(
         False,
-        "Stop drawing once all draws would lead to the same outcome. What needs all draws (spread, confidences, "
-        "expected values) is missing then.",
-    )
-    confidence: Annotated[float, Field(gt=0.5, lt=1)] | Literal["predictive"] | None = option(
-        "predictive",
-        "With ``stop_early``, when: ``predictive``, at a probability of 98.5 %; a number such as 0.95, at that "
-        "posterior of the leading option; None, when nothing else is possible.",
-        accepted="a number between 0.5 and 1, such as 0.95, 'predictive', or None to stop only when the remaining "
-        "draws cannot change the outcome",
+        "Stop drawing once all draws would lead to the same outcome, for certain or with a probability of 98.5 %. What "
+        "needs all draws (spread, confidences, expected values) is missing then.",
     )
 
 

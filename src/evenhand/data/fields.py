@@ -10,7 +10,7 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeVar, cast
 
@@ -36,32 +36,12 @@ CONTEXT = "context"
 """The field that unitxt's judges show by default."""
 
 
-def loaded_of_rows(
-    rows: Sequence[Mapping[str, Any]], field: str, setting: str, load: Callable[[Any, int], Loaded]
-) -> list[Loaded]:
-    """Return what each row names or holds in a field, loaded once per distinct cell.
-
-    Args:
-        rows: The data.
-        field: Of the rows.
-        setting: The setting that names the field.
-        load: Makes a cell, with the number of its row, what it stands for.
-
-    Raises:
-        InvalidInputError: If a row has no such field.
-    """
-    known: dict[str, Loaded] = {}
-    found = []
-    for number, row in enumerate(rows):
-        given = field_of(row, field, number, setting)
-        try:
-            key = repr(given)
-        except Exception as error:  # as for a text
-            raise _no_text(given, cell_name(field, number), error) from error
-        if key not in known:
-            known[key] = load(given, number)
-        found.append(known[key])
-    return found
+def key_of(given: object, where: str) -> str:
+    """Return the text by which equal cells are recognised."""
+    try:
+        return repr(given)
+    except Exception as error:  # as for a text
+        raise _no_text(given, where, error) from error
 
 
 def _no_text(value: object, where: str, error: Exception) -> InvalidInputError:
@@ -530,7 +510,7 @@ def check_label_columns(columns: object, names: Sequence[str], setting: str) -> 
     if columns is not None and not isinstance(columns, Mapping):
         raise InvalidInputError(
             f"{setting} is {columns!r}; give the column of each criterion, as "
-            f"{{{next(iter(names), 'criterion')!r}: 'column'}}"
+            f"{{{next(iter(names), 'criterion')!r}: {columns if isinstance(columns, str) else 'column'!r}}}"
         )
     for name in columns or ():
         if name not in names:

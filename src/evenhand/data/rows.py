@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
@@ -398,12 +398,12 @@ class Layout:
         fits_long = len(self.columns) == 1 and self.id_field is not None
         fits_wide = len(self.columns) > 1 and self.systems is None
         if not (fits_long if self.is_long else fits_wide):
+            given = {name: value for name, value in asdict(self).items() if value is not None}
             raise InvalidInputError(
-                f"response_fields is {self.response_fields!r}, systems_field {self.systems_field!r}, id_field "
-                f"{self.id_field!r} and systems {self.systems!r}: with response_fields name at least two columns, one "
-                "per system; or, for data with one row per response, name the column of the responses with "
-                "response_fields, that of the systems with systems_field and that of the prompts with id_field, and "
-                f"choose among the systems with systems=…; the data have the columns {list(columns)!r}"
+                f"{given!r} do not say where the responses of two systems are: with response_fields name at least two "
+                "columns, one per system; or, for data with one row per response, name the column of the responses "
+                "with response_fields, that of the systems with systems_field and that of the prompts with id_field, "
+                f"and choose among the systems with systems=…; the data have the columns {list(columns)!r}"
             )
         if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
             raise InvalidInputError(f"systems is {list(self.systems)!r}; name at least two, each once")
