@@ -366,7 +366,11 @@ def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
         ("judge", ["--split", "test"], "without splits"),
         ("judge", ["--mode", "../x:y"], "--mode is '../x:y', which cannot be imported"),
         ("winrates", ["--response-fields", "answer"], "name at least two"),
-        ("winrates", ["--systems-field", "question", "--response-fields", "answer"], "must be named too"),
+        (
+            "winrates",
+            ["--systems-field", "question", "--response-fields", "answer"],
+            "that of the prompts with id_field",
+        ),
         ("winrates", ["--design", "swiss"], "is not a number of rounds"),
         ("winrates", ["--reduction", "weighted_win_rate"], "set scale='graded' too"),
         ("winrates", ["--gold-fields", "best"], "no field 'best', which gold_fields names"),

@@ -18,7 +18,6 @@ from evenhand.data.cells import LabelReader, is_abstention, is_written_nothing
 from evenhand.data.fields import (
     cell_name,
     check_label_columns,
-    context_columns,
     field_of,
     group_columns,
     read_clusters,
@@ -27,7 +26,7 @@ from evenhand.data.fields import (
     text_of,
     warn_of_left_out_context,
 )
-from evenhand.data.plain import briefly, plain_cell
+from evenhand.data.plain import briefly, context_mapping, plain_cell
 from evenhand.data.rows import (
     Layout,
     Prompt,
@@ -122,7 +121,7 @@ class ResponseRows:
         systems = (named,) if isinstance(named, str) else named
         reference = reference_column(options.reference_field, rows[0], systems)
         kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
-        return cls(rows, systems, context_columns(context), reference, options.guidelines, kept)
+        return cls(rows, systems, context_mapping(context), reference, options.guidelines, kept)
 
     def text(self, instance: int, system: str) -> str | None:
         """Return a response; None if there is none.
@@ -549,7 +548,7 @@ def compare_systems(data: object, options: WinratesArguments) -> Results | RunEs
         )
     criterion = read_comparison(options.criteria, options)
     values = {option.value for option in criterion.options if not option.na}
-    context = context_columns(options.context_fields)
+    context = context_mapping(options.context_fields)
     reference = reference_column(options.reference_field, rows[0], () if layout.is_long else layout.columns)
     options = options.or_else(**one_step_in_batches({"batch": options.batch}, options.engine))
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
@@ -699,7 +698,7 @@ def measure_grade_scores(data: object, options: GradeScoresArguments) -> Results
     names = _choice_prompts(options.prompts)
     modes = [GradeMode(_with_prompt(options, name)) for name in names]
     criterion, columns = _choice_criterion(options.criteria), _candidate_columns(options.response_fields)
-    context = context_columns(options.context_fields)
+    context = context_mapping(options.context_fields)
     reference = reference_column(options.reference_field, rows[0], listed(columns))
     kept = {**row_ids(rows, options.id_field), **row_groups(rows, options.group_fields)}
     clusters = read_clusters(rows, options.cluster_field, apart=[str(column) for column in listed(columns)])

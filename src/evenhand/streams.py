@@ -26,7 +26,7 @@ import pyarrow
 import pyarrow.compute
 from filelock import FileLock, Timeout
 
-from evenhand.data.fields import row_id, text_of
+from evenhand.data.fields import name_in, text_of
 from evenhand.data.rows import IdentifiedRows, Row, RowBatch
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
@@ -257,7 +257,7 @@ def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool)
 def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
     text = _text_of_row(dict(sorted(row.items(), key=lambda cell: str(cell[0]))))
     try:
-        name = "" if id_field is None else row_id(row, id_field, place)
+        name = "" if id_field is None else name_in(row, place, id_field, "id_field")
     except InvalidInputError as error:
         raise InvalidInputError(f"{batch.name(place)}: {error}") from error
     return _Unit(name, _digits(text), len(text), (row,), batch.name(place))
