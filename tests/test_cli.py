@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from functools import wraps
 from pathlib import Path
 
 import datasets
@@ -25,6 +24,7 @@ from evenhand.cli.jobs import JOBS, AgreementJob, ChecklistJob, JudgeJob, Reliab
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.raters import alternative_annotator_test
 from evenhand.reliability_report import ReliabilityReport
+from evenhand.results.saved import header_of
 from tests.judge_reliability.criteria import LEVELS
 from tests.support.rows import write_rows
 from tests.support.server import JudgeServer
@@ -74,14 +74,14 @@ def levels(tmp_path):
 
 @pytest.fixture
 def called(monkeypatch):
-    """The calls of functions, whose names they begin with; nothing is judged."""
+    """The calls of functions: name, rows and options; nothing is judged."""
     calls = []
 
     def fake(name):
-        return wraps(FUNCTIONS[name])(lambda *given, **options: calls.append((name, given, options)) or "")
+        return lambda rows, options: calls.append((name, rows, options)) or ""
 
-    for name in FUNCTIONS:
-        monkeypatch.setitem(FUNCTIONS, name, fake(name))
+    for name, function in FUNCTIONS.items():
+        monkeypatch.setitem(FUNCTIONS, name, function._replace(run=fake(name)))
     return calls
 
 
@@ -99,7 +99,7 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, rows, capsys):
         assert "say which with split=…, in the shell --split" in capsys.readouterr().err
     elif kind != "jsonl":
         getattr(data, f"to_{kind}")(str(path))
-    split, out = ["--split", "test"] if kind == "saved" else [], tmp_path / "verdicts.jsonl"
+    split, out = ["--split", "test"] if kind == "saved" else [], tmp_path / "verdicts.parquet"
     given = rows if kind == "jsonl" else str(path)
     renamed = ["--response-fields", "answer", "other", "--context-fields", "task=question"]
     assert main(["judge", given, *RELEVANCE, *BASELINE, *renamed, *split, "--out", str(out)]) == 0
@@ -107,12 +107,12 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, rows, capsys):
     table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert table.parameters["context_fields"] == {"task": "question"}
-    summary = json.loads(out.read_text(encoding="utf-8").splitlines()[0])["summaries"][0]
+    summary = header_of(out)["summaries"][0]
     assert summary["score"]["estimate"] == table.summaries["answer", "relevance"].score.estimate
 
 
 def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
-    path, out = tmp_path / "rubric.json", tmp_path / "verdicts.jsonl"
+    path, out = tmp_path / "rubric.json", tmp_path / "verdicts.parquet"
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
     own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
     assert main(["judge", rows, "--rubric", str(path), *BASELINE, *SHOWN, *own, "--out", str(out)]) == 0
@@ -129,7 +129,7 @@ def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):
 
 
 def test_winrates_of_wide_and_long_data_and_of_names_with_commas(rows, tmp_path, capsys):
-    out = tmp_path / "contests.jsonl"
+    out = tmp_path / "contests.parquet"
     options = ["--design", "baseline:other", "--scale", "graded", "--context-fields", "task=question", "--level", "0.9"]
     assert main(["winrates", rows, *QUALITY, *BASELINE, *BOTH, *options, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
@@ -152,7 +152,7 @@ def test_winrates_of_wide_and_long_data_and_of_names_with_commas(rows, tmp_path,
 
 
 def test_checklist_of_a_file_and_of_each_row(rows, tmp_path, capsys):
-    path, out = tmp_path / "checks.yaml", tmp_path / "checked.jsonl"
+    path, out = tmp_path / "checks.yaml", tmp_path / "checked.parquet"
     path.write_text("name: x\nitems:\n  - Is it right?\n  - {question: Is it short?, weight: 3}\n", encoding="utf-8")
     assert main(["checklist", rows, "--checklist", str(path), *BASELINE, *BOTH, "--out", str(out)]) == 0
     assert "4 checked responses written" in capsys.readouterr().out
@@ -181,45 +181,28 @@ def test_reliability_is_printed_and_written(kind, rows, tmp_path, capsys):
 
 
 def test_aggregate_votes_and_read_replies(votes, levels, tmp_path, capsys):
-    out, judges = tmp_path / "verdicts.jsonl", ["--votes", "gpt", "llama", "qwen", "--criteria", levels]
+    out, judges = tmp_path / "verdicts.parquet", ["--votes", "gpt", "llama", "qwen", "--criteria", levels]
     how = ["--rule", "median", "--gold-fields", "human", "--out", str(out)]
     assert main(["aggregate-votes", votes, *judges, *how]) == 0
     assert "clear: median of gpt, llama, qwen" in capsys.readouterr().out
-    header, *lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert header["summary"]["scores"]["score"]["estimate"] == pytest.approx(1.875 / 3)  # .875, .75 and .25
-    assert [line["selected_option"] for line in lines] == ["Good", "Good", "Poor"]
-    assert (
-        main(
-            [
-                "aggregate-votes",
-                votes,
-                *judges,
-                "--rule",
-                "weighted_mean",
-                "--weights",
-                "2",
-                "1",
-                "1",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
-    values = [json.loads(line)["aggregated_value"] for line in out.read_text(encoding="utf-8").splitlines()[1:]]
+    assert header_of(out)["summary"]["scores"]["score"]["estimate"] == pytest.approx(1.875 / 3)  # .875, .75 and .25
+    assert [each["selected_option"] for each in evenhand.open(out).records()] == ["Good", "Good", "Poor"]
+    lines, weighted = tmp_path / "verdicts.jsonl", ["--rule", "weighted_mean", "--weights", "2", "1", "1"]
+    assert main(["aggregate-votes", votes, *judges, *weighted, "--out", str(lines)]) == 0
+    values = [json.loads(line)["aggregated_value"] for line in lines.read_text(encoding="utf-8").splitlines()]
     assert values == pytest.approx([(2 + 0.75) / 3, (1.5 + 0.75 + 0.25) / 4, (0.5 + 0.5 + 0.25) / 4])
     assert main(["read-replies", votes, "--replies", "gpt,llama", "--criteria", levels, "--out", str(out)]) == 0
     assert len(evenhand.open(out)) == 3
 
 
 def test_agreement_and_the_annotator_test(votes, levels, tmp_path, capsys):
-    out = tmp_path / "agreement.jsonl"
+    out = tmp_path / "agreement.parquet"
     columns = ["--votes", "gpt", "llama", "qwen", "--gold-fields", "human", "second", "--criteria", levels]
     assert main(["agreement", votes, *columns, "--resamples", "50", "--out", str(out)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for part in ("human – gpt", "gpt – llama", "Krippendorff's alpha of the 3 judges", "10 pairs written"):
         assert part in printed
-    assert json.loads(out.read_text(encoding="utf-8").splitlines()[0])["pairs"][0]["accuracy"]["estimate"] == 2 / 3
+    assert header_of(out)["pairs"][0]["accuracy"]["estimate"] == 2 / 3
     people = [{"judge": "a", "p": "a", "q": "a" if n % 5 else "b", "r": "a" if n % 4 else "b"} for n in range(60)]
     path = str(write_rows(tmp_path / "people.jsonl", people))
     asked = ["agreement", path, "--votes", "judge", "--gold-fields", "p,q,r"]
@@ -239,9 +222,6 @@ WORDS = [
     (JudgeJob, "samples", "many", "many"),
     (JudgeJob, "aggregation", ["median"], "median"),
     (JudgeJob, "aggregation", ["ordinal=median", "binary=any"], {"ordinal": "median", "binary": "any"}),
-    (JudgeJob, "confidence", "none", None),
-    (JudgeJob, "confidence", "0.9", 0.9),
-    (JudgeJob, "confidence", "predictive", "predictive"),
     (JudgeJob, "judge_weights", ["1", "0.5"], [1.0, 0.5]),
     (JudgeJob, "data_classification", ["pii", "public"], ["pii", "public"]),
     (JudgeJob, "max_calls", "none", None),
@@ -284,8 +264,10 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
     assert main(["judge", rows, "--criteria", "a", "b", "--engine", "one", "two", *SHOWN, *options]) == 0
     assert main(["winrates", rows, "--criteria", "a", "--engine", "one", *BOTH]) == 0
     (first, given, judged), (second, _, compared) = called
-    assert (first, second, given) == ("judge", "winrates", (ROWS,))
-    assert judged == {
+    assert (first, second, given) == ("judge", "winrates", ROWS)
+    assert judged.given == {
+        "data": rows,
+        "split": None,
         "criteria": ("a", "b"),
         "engine": ("one", "two"),
         "response_fields": "answer",
@@ -295,7 +277,8 @@ def test_what_is_given_reaches_the_function_and_nothing_else_does(rows, called, 
         "gold_fields": {"relevance": "gold"},
         "shuffle_options": False,
     }
-    assert compared == {"criteria": "a", "engine": "one", "response_fields": ["answer", "other"]}
+    told = {"data": rows, "split": None, "criteria": "a", "engine": "one", "response_fields": ("answer", "other")}
+    assert compared.given == told
 
 
 @pytest.mark.parametrize("verb", ["judge", "winrates", "checklist", "reliability"])
@@ -379,11 +362,15 @@ def test_a_missing_or_unknown_option_is_named(arguments, message, rows, capsys):
         ("judge", ["--label-fields", "level"], "give a mapping from the name of a criterion to a column"),
         ("judge", ["--num-examples", "2"], "there are no examples"),
         ("judge", ["--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
-        ("judge", ["--out", "out.csv"], "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"),
+        ("judge", ["--out", "out.csv"], "a result is saved as Parquet (.parquet), or exported as JSON lines (.jsonl)"),
         ("judge", ["--split", "test"], "without splits"),
         ("judge", ["--mode", "../x:y"], "--mode is '../x:y', which cannot be imported"),
         ("winrates", ["--response-fields", "answer"], "name at least two"),
-        ("winrates", ["--systems-field", "question", "--response-fields", "answer"], "must be named too"),
+        (
+            "winrates",
+            ["--systems-field", "question", "--response-fields", "answer"],
+            "that of the prompts with id_field",
+        ),
         ("winrates", ["--design", "swiss"], "is not a number of rounds"),
         ("winrates", ["--reduction", "weighted_win_rate"], "set scale='graded' too"),
         ("winrates", ["--gold-fields", "best"], "no field 'best', which gold_fields names"),
@@ -428,11 +415,10 @@ def test_a_run_that_fails_ends_in_1_and_one_that_is_interrupted_in_130(rows, mon
         assert main(["judge", rows, *RELEVANCE, "--engine", served(server), "--no-progress", *SHOWN]) == 1
     assert "votes failed" in capsys.readouterr().err
 
-    @wraps(FUNCTIONS["judge"])
-    def interrupted(*_, **__):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(FUNCTIONS, "judge", interrupted)
+    monkeypatch.setitem(FUNCTIONS, "judge", FUNCTIONS["judge"]._replace(run=interrupted))
     assert main(["judge", rows, *RELEVANCE, *BASELINE, *SHOWN]) == 130
     assert "goes on where it stopped" in capsys.readouterr().err
 

@@ -174,7 +174,7 @@ def test_verdicts_are_listed_by_what_makes_them_worth_reading(run, capsys):
 
 
 def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
-    first, german = tmp_path / "first.jsonl", tmp_path / "de.parquet"
+    first, german = tmp_path / "first.parquet", tmp_path / "de.parquet"
     assert main(["rescore", str(run), "--on-position-bias", "first", "--out", str(first)]) == 0
     assert open_results(first).parameters["on_position_bias"] == "first"
     assert main(["export", str(run), "--where", "system=new", "language=de", "--out", str(german)]) == 0

@@ -53,9 +53,8 @@ def test_labels_name_the_verbs_of_labels_too(tmp_path, capsys):
     assert f"Verbs that take it as labels: {LABEL_VERBS}." in printed
 
 
-@pytest.mark.parametrize("name", ["run.parquet", "run.jsonl"])
-def test_a_saved_result_prints_its_tables_and_its_kind(name, tmp_path, capsys):
-    path = tmp_path / name
+def test_a_saved_result_prints_its_tables_and_its_kind(tmp_path, capsys):
+    path = tmp_path / "run.parquet"
     found = evenhand.judge(
         ROWS,
         "Is it good?",

@@ -21,7 +21,7 @@ REFUSAL = "I cannot assist with that request."
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")  # each row in one line
-    data, criterion, out = tmp_path / "rows.jsonl", tmp_path / "criterion.json", tmp_path / "out.jsonl"
+    data, criterion, out = tmp_path / "rows.jsonl", tmp_path / "criterion.json", tmp_path / "out.parquet"
     write_rows(data, ROWS)
     criterion.write_text(yes_no_criterion("holds", "Does it hold?").model_dump_json(), encoding="utf-8")
     return str(data), str(criterion), str(out)

@@ -67,7 +67,7 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
 
 def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
     path = write(folder, job=None, criteria=None)
-    out = folder / "out.jsonl"
+    out = folder / "out.parquet"
     monkeypatch.setenv(PREFIX + "RUBRIC", "rubrics.evenhand.dialogue")
     monkeypatch.setenv(PREFIX + "MAX_CALLS", "many")
     given = ["--config", str(path), "--limit", "2", "--quiet", "--out", str(out)]
@@ -215,7 +215,7 @@ def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_pat
         assert header["journal"] == "journal.db"
         before = evenhand.open(first)
         for again in (tmp_path / "again.yaml", first):
-            second = tmp_path / f"second{again.suffix}.jsonl"
+            second = tmp_path / f"second{again.suffix}.parquet"
             assert main(["run", str(again), "--out", str(second)]) == 0
             after = evenhand.open(second)
             assert [each.verdict.aggregated_value for each in after] == [
@@ -241,10 +241,10 @@ def test_a_result_of_python_gives_its_run_where_its_data_are_a_path(folder):
     assert list(again.records(votes=True)) == list(table.records(votes=True))
     in_memory = evenhand.judge(ROWS, "Is it true?", **made)
     assert "# data: left out" in in_memory.to_run_file()
-    in_memory.save(folder / "memory.jsonl")
+    in_memory.save(folder / "memory.parquet")
     with pytest.raises(InvalidInputError, match="does not hold the data of the run that made it"):
-        evenhand.run(folder / "memory.jsonl")
-    assert len(evenhand.run(folder / "memory.jsonl", data=folder / "rows.jsonl")) == len(ROWS)
+        evenhand.run(folder / "memory.parquet")
+    assert len(evenhand.run(folder / "memory.parquet", data=folder / "rows.jsonl")) == len(ROWS)
     with pytest.raises(InvalidInputError, match="no run is known that makes this result"):
         table.filter(instance=0).to_run_file()
 

@@ -19,7 +19,7 @@ from evenhand.data.rows import IdentifiedRows, read_rows, rows_known
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.results.saved import header_of, read, read_abouts, read_columns, schema_of
+from evenhand.results.saved import OnDisk, header_of, read, read_columns
 from evenhand.streams import Block
 
 NAME = "ray.data.arrow_pickled_object"
@@ -175,9 +175,9 @@ READERS = {
     "open": evenhand.open,
     "header_of": header_of,
     "read": read,
-    "read_columns": lambda path: read_columns(path, ["judge_id"]),
-    "read_abouts": read_abouts,
-    "schema_of": lambda path: schema_of([path], verdicts=True),
+    "read_columns": lambda path: read_columns(path, ["judge_id"], {}),
+    "abouts": lambda path: list(OnDisk((path,), {}, (0,), (0,), (1,)).abouts()),
+    "schema": lambda path: OnDisk((path,), {}, (0,), (0,), (1,)).schema(),
     "votes_held": of_part,
     "a folder": lambda path: (path.rename(path.with_name("part-000000.parquet")), evenhand.open(path.parent)),
 }

@@ -15,7 +15,7 @@ from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.functions import judge
-from evenhand.results.saved import PART
+from evenhand.results.saved import PART, header_of
 
 LEVELS = Criterion(
     name="level", description="How good?", options=(Option(label="High", value=1.0), Option(label="Low", value=0.0))
@@ -27,13 +27,8 @@ MOST_BYTES = 400 * 2**20
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
     result = judge([{"response": f"r{n}"} for n in range(6)], LEVELS, SimulatedEngine(), progress=False, journal=None)
-    for name in ("result.parquet", "result.jsonl"):
-        result.save(folder / name)
+    result.save(folder / "result.parquet")
     return folder
-
-
-def header_of(saved):
-    return json.loads((saved / "result.jsonl").read_text().splitlines()[0])
 
 
 def with_header(**changes):
@@ -95,15 +90,10 @@ def refused(path):
 
 
 @pytest.mark.parametrize("change", HEADERS.values(), ids=HEADERS)
-@pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_a_header_that_does_not_hold_is_refused(saved, tmp_path, change, form):
-    path, header = tmp_path / f"result.{form}", json.dumps(change(header_of(saved)))
-    if form == "jsonl":
-        _, *lines = (saved / "result.jsonl").read_text().splitlines(keepends=True)
-        path.write_text("".join([header + "\n", *lines]))
-    else:
-        table = pyarrow.parquet.read_table(saved / "result.parquet")
-        pyarrow.parquet.write_table(table.replace_schema_metadata({PARQUET_HEADER: header.encode()}), path)
+def test_a_header_that_does_not_hold_is_refused(saved, tmp_path, change):
+    path, header = tmp_path / "result.parquet", json.dumps(change(header_of(saved / "result.parquet")))
+    table = pyarrow.parquet.read_table(saved / "result.parquet")
+    pyarrow.parquet.write_table(table.replace_schema_metadata({PARQUET_HEADER: header.encode()}), path)
     refused(path)
 
 
@@ -180,33 +170,9 @@ BYTES = {
 
 
 @pytest.mark.parametrize("change", BYTES.values(), ids=BYTES)
-@pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_a_file_that_is_not_whole_is_refused(saved, tmp_path, change, form):
-    path = tmp_path / f"result.{form}"
-    path.write_bytes(change((saved / f"result.{form}").read_bytes()))
-    refused(path)
-
-
-LINES = {
-    "deep brackets": lambda line: '{"votes": ' + "[" * 100_000,
-    "a text": lambda line: '"votes"',
-    "no votes": lambda line: "{}",
-    "votes that are a number": lambda line: json.dumps({**line, "votes": 3}),
-    "votes that are texts": lambda line: json.dumps({**line, "votes": ["High"]}),
-    "an index below 0": lambda line: json.dumps(
-        {**line, "votes": [{**vote, "selected_index": -1} for vote in line["votes"]]}
-    ),
-    "an instance below 0": lambda line: json.dumps({**line, "instance": -1}),
-    "NaN": lambda line: json.dumps({**line, "votes": [{**vote, "value": float("nan")} for vote in line["votes"]]}),
-    "not JSON": lambda line: "{",
-}
-
-
-@pytest.mark.parametrize("change", LINES.values(), ids=LINES)
-def test_lines_that_do_not_hold_are_refused(saved, tmp_path, change):
-    path = tmp_path / "result.jsonl"
-    header, *lines = (saved / "result.jsonl").read_text().splitlines()
-    path.write_text("\n".join([header, *(change(json.loads(line)) for line in lines)]))
+def test_a_file_that_is_not_whole_is_refused(saved, tmp_path, change):
+    path = tmp_path / "result.parquet"
+    path.write_bytes(change((saved / "result.parquet").read_bytes()))
     refused(path)
 
 
@@ -215,10 +181,10 @@ def test_parts_that_do_not_hold_are_refused(saved, tmp_path):
     part.write_bytes((saved / "result.parquet").read_bytes()[:-100])
     refused(tmp_path)
     table = pyarrow.parquet.read_table(saved / "result.parquet")
-    header = {**header_of(saved), "parameters": {**header_of(saved)["parameters"], "n": 10**12}}
+    header = with_parameters(n=10**12)(header_of(saved / "result.parquet"))
     pyarrow.parquet.write_table(table.replace_schema_metadata({PARQUET_HEADER: json.dumps(header).encode()}), part)
     refused(tmp_path)
 
 
 def test_what_was_saved_opens(saved):
-    assert evenhand.open(saved / "result.parquet") == evenhand.open(saved / "result.jsonl")
+    assert len(evenhand.open(saved / "result.parquet")) == 6

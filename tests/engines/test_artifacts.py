@@ -50,17 +50,17 @@ def test_it_is_an_ordinary_unitxt_engine(engine_at):
 @pytest.mark.parametrize("name", ["BaselineEngine", "LiteLLMEngine", "OpenAICompatibleEngine", "SimulatedEngine"])
 def test_every_option_has_a_field_with_the_same_default(name):
     plain, artifact = getattr(evenhand, name), getattr(artifacts, name)()
-    assert artifact.engine == plain()
+    assert artifact.value == plain()
     assert type(artifact).__name__ == name
 
 
 def test_an_engine_and_its_artifact_are_made_of_each_other():
     engine = evenhand.OpenAICompatibleEngine(base_url="http://localhost:8000", model="m", stop="END", extra={"k": [1]})
     artifact = artifacts.to_artifact(engine)
-    assert artifact.engine == engine
-    assert fetch_artifact(json.loads(artifact.to_json()))[0].engine == engine
+    assert artifact.value == engine
+    assert fetch_artifact(json.loads(artifact.to_json()))[0].value == engine
     artifact.temperature = 0.5
-    assert artifact.engine == engine.changed(temperature=0.5)  # made anew of what the fields are now
+    assert artifact.value == engine.changed(temperature=0.5)  # made anew of what the fields are now
 
 
 @pytest.mark.parametrize(

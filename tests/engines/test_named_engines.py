@@ -62,7 +62,7 @@ def test_an_engine_of_the_catalog_is_the_same_with_and_without_unitxt(identifier
         "simulated": "[position_preference=-0.5,quality_by_response={a=0.5,b=1},seed=3]",
     }.get(identifier.rpartition(".")[2], "")
     evenhand.register()
-    assert fetch_artifact(identifier + fields)[0].engine == engine_of(identifier + fields)
+    assert fetch_artifact(identifier + fields)[0].value == engine_of(identifier + fields)
 
 
 @pytest.mark.parametrize(

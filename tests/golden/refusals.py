@@ -73,13 +73,13 @@ def write(name: str, text: str) -> str:
 
 
 def shell(*arguments: str) -> Callable[[], int]:
-    """The verb in a folder with ``rows.jsonl``, ``votes.jsonl``, ``result.jsonl`` and ``bad.jsonl``."""
+    """The verb in a folder with ``rows.jsonl``, ``votes.jsonl``, ``result.parquet`` and ``bad.jsonl``."""
 
     def call() -> int:
         write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows(3)))
         write("votes.jsonl", "".join(json.dumps(row) + "\n" for row in VOTES))
         write("bad.jsonl", '{"question": "Why?"\n')
-        aggregate().save("result.jsonl")
+        aggregate().save("result.parquet")
         return main(list(arguments))
 
     return call
@@ -182,16 +182,16 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "shell: a file that is not there": shell("judge", "missing.jsonl", *ASKED[2:], "--response-fields", "alder"),
     "shell: a line that is not JSON": shell("judge", "bad.jsonl", *ASKED[2:], "--response-fields", "alder"),
     "shell: an ending that nothing is saved in": shell(*ASKED, "--response-fields", "alder", "--out", "result.docx"),
-    "shell: a folder that is not there": shell(*ASKED, "--response-fields", "alder", "--out", "no/result.jsonl"),
+    "shell: a folder that is not there": shell(*ASKED, "--response-fields", "alder", "--out", "no/result.parquet"),
     "shell: one system to compare": shell("winrates", "rows.jsonl", "--response-fields", "alder", *ASKED[2:]),
     "shell: a rule of another scale": shell(
         "aggregate-votes", "votes.jsonl", "--votes", *JUDGES, "--criteria", RELEVANCE, "--rule", "majority"
     ),
     "shell: rows instead of a result": shell("rescore", "rows.jsonl"),
-    "shell: a row that the result lacks": shell("show", "result.jsonl", "99"),
+    "shell: a row that the result lacks": shell("show", "result.parquet", "99"),
     "shell: an unknown entry of the catalog": shell("catalog", "show", "criteria.evenhand.direct.relevence"),
     "shell: a run file that is not there": shell("run", "missing.yaml"),
-    "shell: correct without labels": shell("correct", "result.jsonl", "--design", "random"),
+    "shell: correct without labels": shell("correct", "result.parquet", "--design", "random"),
     "shell: plan without a question": shell("plan"),
 }
 

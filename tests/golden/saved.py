@@ -10,6 +10,7 @@ from typing import Any
 
 import evenhand
 from evenhand.demo import load_demo_checklist
+from evenhand.results.saved import header_of
 from tests.golden.runs import (
     BIASED,
     FAULTY,
@@ -97,11 +98,14 @@ def saved(run: Run) -> Iterator[tuple[str, Any]]:
     """Each entry of the header, and each row, of what is saved; and each record."""
     result = run()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "corrected.json" if run is corrected else "result.jsonl")
-        result.save(path)
-        text = path.read_text(encoding="utf-8")
-    header, *lines = [text] if run is corrected else text.splitlines()
-    yield from json.loads(header).items()
+        if run is corrected:
+            result.save(path := Path(folder, "corrected.json"))
+            header, lines = json.loads(path.read_text(encoding="utf-8")), []
+        else:
+            result.save(path := Path(folder, "result.parquet"))
+            result.save(export := Path(folder, "result.jsonl"))
+            header, lines = header_of(path), export.read_text(encoding="utf-8").splitlines()
+    yield from header.items()
     for line in lines:
         yield "row", json.loads(line)
     for record in result.records():

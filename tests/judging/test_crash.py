@@ -57,7 +57,7 @@ def journaled_messages(path):
 
 
 def test_a_run_that_is_killed_twice_goes_on_where_it_stopped(tmp_path):
-    journal, out = tmp_path / "journal.sqlite3", tmp_path / "table.jsonl"
+    journal, out = tmp_path / "journal.sqlite3", tmp_path / "table.parquet"
     with JudgeServerProcess(latency=0.03, labels=LEVELS.labels) as server:
         kept = [(0, set())]  # at each start: the requests that the server has seen, and the replies that are journaled
         for more in KILLS:

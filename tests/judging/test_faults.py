@@ -194,8 +194,8 @@ def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
     with JudgeServer(reply=lambda body: "Mid") as server:
         table = assess(server, rows=[{"response": "cut \ud83d"}], structured_output=False)
     assert "cut \ufffd" in conversation(server.bodies[0])
-    table.save(tmp_path / "table.jsonl")
-    assert evenhand.open(tmp_path / "table.jsonl").judgements == table.judgements
+    table.save(tmp_path / "table.parquet")
+    assert evenhand.open(tmp_path / "table.parquet").judgements == table.judgements
 
 
 def test_a_server_without_structured_output_is_asked_without():

@@ -48,7 +48,7 @@ def start(tmp_path):
 
     def start(code, server, told="told.txt"):
         address = f"{server.base_url}[model=m,max_in_flight=16]"
-        given = (data, address, tmp_path / "journal.sqlite3", tmp_path / "out.jsonl")
+        given = (data, address, tmp_path / "journal.sqlite3", tmp_path / "out.parquet")
         return Running(code, *given, output=tmp_path / told)
 
     return start
@@ -74,7 +74,7 @@ def test_what_is_on_its_way_is_awaited_and_asked_for_once(number, code, exit_cod
         stopped = server.stats()
         with Journal(tmp_path / "journal.sqlite3") as journal:
             assert journal.count() == stopped["finished"] == stopped["seen"] < 4 * ROWS
-        assert not (tmp_path / "out.jsonl").exists()
+        assert not (tmp_path / "out.parquet").exists()
         if "pty" not in code:
             assert "no new calls are made" in running.told
             assert f"is in the journal {str(tmp_path / 'journal.sqlite3')!r}: run the same again" in running.told

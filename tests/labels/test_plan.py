@@ -165,12 +165,12 @@ def test_bad_input_gets_one_clear_error(asked: dict[str, Any], said: str) -> Non
 def test_the_shell_says_the_same(capsys: Any, tmp_path: Any, pilot: Any) -> None:
     assert main(["plan", "--difference", "0.1", "--judge-correlation", "0.7"]) == 0
     assert capsys.readouterr().out.rstrip() == str(evenhand.plan(difference=0.1, judge_correlation=0.7)).rstrip()
-    pilot.save(tmp_path / "pilot.jsonl")
+    pilot.save(tmp_path / "pilot.parquet")
     labels = tmp_path / "labels.csv"
     labels.write_text("instance,label\n" + "\n".join(f"{i},{row['gold']}" for i, row in enumerate(rows())), "utf-8")
     alone = pilot.filter(system="a")
-    alone.save(tmp_path / "a.jsonl")
-    assert main(["plan", str(tmp_path / "a.jsonl"), "--rows", "100", "--labels", "50", "--gold", str(labels)]) == 0
+    alone.save(tmp_path / "a.parquet")
+    assert main(["plan", str(tmp_path / "a.parquet"), "--rows", "100", "--labels", "50", "--gold", str(labels)]) == 0
     shown = capsys.readouterr().out
     assert shown.rstrip() == str(evenhand.plan(alone, gold=labels, rows=100, labels=50)).rstrip()
     assert "From a pilot of 40 rows and 1 system" in shown

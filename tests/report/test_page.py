@@ -28,17 +28,17 @@ def direct():
 def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     direct.save("run.parquet")
-    direct.rescore(on_position_bias="first").save("other.jsonl")
-    assert main(["report", "run.parquet", "other.jsonl", "--out", "report.html"]) == 0
+    direct.rescore(on_position_bias="first").save("other.parquet")
+    assert main(["report", "run.parquet", "other.parquet", "--out", "report.html"]) == 0
     assert "report written to report.html" in capsys.readouterr().out
     text = Path("report.html").read_text(encoding="utf-8")
     assert "What changed between the runs" in text
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.jsonl", "report.html", "run.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.parquet", "report.html", "run.parquet"]
     for out, refusal in (("report.pdf", "Accepted: '.html'"), ("run.parquet", "same file")):
         assert main(["report", "run.parquet", "--out", out]) == 2
         assert refusal in capsys.readouterr().err
-    runs.aggregated_votes().save("votes.jsonl")
-    assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
+    runs.aggregated_votes().save("votes.parquet")
+    assert main(["report", "run.parquet", "votes.parquet", "--out", "report.html"]) == 2
     assert "cannot be compared with those that hold aggregated votes" in capsys.readouterr().err
     label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
     Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")

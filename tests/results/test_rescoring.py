@@ -51,7 +51,7 @@ REFUSED = {
 def test_a_mean_over_draws_is_not_read_from_draws_that_could_stop(mode, tmp_path):
     run, reread = REFUSED[mode]
     table = run(stop_early=True, confidence=None)
-    path = tmp_path / "table.jsonl"
+    path = tmp_path / "table.parquet"
     table.save(path)
     for each in (table, evenhand.open(path)):
         with pytest.raises(InvalidInputError, match=r"could stop early.*stop_early=False"):

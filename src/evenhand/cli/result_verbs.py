@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.result_methods import ResultMethods as Results
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
-Out = Annotated[Path | None, Parameter(help="Write the result there: .parquet has a row per vote, .jsonl a line each.")]
+Out = Annotated[Path | None, Parameter(help="Write the result there: .parquet is read again, .jsonl is an export.")]
 Words = tuple[str, ...]
 RESULT_VERBS: Final = "show, rescore, export, compare, report, correct, to-label"
 ROW_VERBS: Final = (
@@ -85,10 +85,10 @@ class FileContents(PrintedTables):
 
 
 def _is_saved(file: str) -> bool:
-    from evenhand.results.saved import PART, kind_if_saved  # noqa: PLC0415 - seconds of import
+    from evenhand.results.saved import PART, header_if_saved  # noqa: PLC0415 - seconds of import
 
     place = expanded(file)
-    return (not place.is_dir() or any(place.glob(PART))) and kind_if_saved(file) is not None
+    return (not place.is_dir() or any(place.glob(PART))) and header_if_saved(file) is not None
 
 
 def show(
@@ -336,7 +336,7 @@ def report(
     plot: Annotated[
         str | None,
         Parameter(
-            help="Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, ranks, matrix, items, "
+            help="Draw one picture for a paper instead, as .svg, .png or .pdf: scores, winrates, matrix, items, "
             "levels, flips, agreement, gold or calibration, as far as the result has it; first is the first of them."
         ),
     ] = None,

@@ -64,9 +64,9 @@ def as_judge(engine: object, *, marked: tuple[str, ...] | None = None) -> JudgeE
         raise InvalidInputError(
             f"{kind or f'an object of the type {type(found).__name__}'} is not a judge. {HOW_TO_GIVE_AN_ENGINE}"
         )
-    from evenhand.unitxt.engines import judge_of  # noqa: PLC0415 - unitxt, where something of it is given
+    from evenhand.unitxt.engines import EngineArtifact, UnitxtBridge  # noqa: PLC0415 - where something of unitxt's is given
 
-    return judge_of(found, marked=marked)
+    return found.to_judge() if isinstance(found, EngineArtifact) else UnitxtBridge(found, marked=marked)
 
 
 def engine_of_name(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:

@@ -16,6 +16,7 @@ from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.judging.examples import ExampleFields, ExamplePool, example_pool
 from evenhand.judging.grid import parse_design
 from evenhand.metrics.metric import (
+    EvenhandMetric,
     JudgedInstance,
     JudgeMetric,
     distinct,
@@ -33,17 +34,17 @@ from evenhand.modes.known import find_mode
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject
 from evenhand.modes.rubric import RubricMode, RubricSummary, length_penalty_of, rubric_as_judged
 from evenhand.modes.winrates import ContestSummary, SystemSummary, WinratesMode, alike
-from evenhand.options import AssessmentOptions, ChecklistOptions, Options, PairwiseOptions, RunOptions
+from evenhand.options import AssessmentOptions, ChecklistOptions, PairwiseOptions, RunOptions
 from evenhand.results.measures import names_of, scores_of
 from evenhand.scoring import GRADED_ON_OTHERS, ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
+from evenhand.unitxt.criteria_artifacts import EvenhandCriterion
 from evenhand.unitxt.loading import (
     load_checklist,
-    load_checklist_of_row,
     load_comparison,
     load_criterion,
+    load_of_rows,
     load_rubric,
-    load_rubric_of_row,
 )
 from evenhand.votes import Verdict, Vote
 
@@ -69,20 +70,14 @@ class OrderView:
     Attributes:
         verdict: On these votes.
         shown: A vote whose assessment is that of the verdict, or else the first.
+        assessment: That of the verdict, or else of the vote.
+        completion: The reply in which the vote chose its option.
     """
 
     verdict: Verdict
     shown: Vote
-
-    @property
-    def assessment(self) -> Union[str, None]:
-        """The assessment of the verdict, or else of the vote."""
-        return self.shown.assessment if self.verdict.assessment is None else self.verdict.assessment
-
-    @property
-    def completion(self) -> Union[str, None]:
-        """The reply in which the option was chosen."""
-        return self.shown.completion.text if self.shown.completion else None
+    assessment: Union[str, None]
+    completion: Union[str, None]
 
 
 def by_order(votes: Iterable[Vote]) -> List[List[Vote]]:
@@ -103,7 +98,9 @@ def first_orders(votes: Sequence[Vote], verdict_of: Any) -> List[Union[OrderView
     views: List[Union[OrderView, None]] = []
     for own in by_order(votes)[:2]:
         verdict = verdict_of(own)
-        views.append(OrderView(verdict, next((vote for vote in own if vote.assessment == verdict.assessment), own[0])))
+        vote = next((vote for vote in own if vote.assessment == verdict.assessment), own[0])
+        assessment = vote.assessment if verdict.assessment is None else verdict.assessment
+        views.append(OrderView(verdict, vote, assessment, vote.completion.text if vote.completion else None))
     return [*views, None, None][:2]
 
 
@@ -160,10 +157,13 @@ class ModeJudge(JudgeMetric):
         """Whether a prediction holds several responses."""
         return find_mode(self.mode).compares
 
-    def check_options(self) -> None:
-        """Check the options of the mode."""
-        if self.mode:
-            self.mode_of(())
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data; the catalog's entry does not name its mode."""
+        super().verify() if self.mode else EvenhandMetric.verify(self)
+
+    def known(self) -> Sequence[Any]:
+        """Return nothing: the mode does not depend on what is judged."""
+        return ()
 
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:  # noqa: ARG002 - as declared
         """Return the mode with its options.
@@ -220,15 +220,14 @@ class AssessingJudge(JudgeMetric):
         super().verify()
 
     def example_pools(self, criteria: Sequence[Criterion]) -> Dict[str, ExamplePool]:
-        """Return criterion name -> its labelled cases; empty without examples.
+        """Return criterion name -> its labelled cases.
 
         Raises:
             InvalidInputError: If the rows cannot be used.
         """
-        if criteria:
-            check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
+        check_label_columns(self.label_fields, [criterion.name for criterion in criteria], "label_fields")
         pools = {}
-        for criterion in criteria if self.examples is not None else ():
+        for criterion in criteria:
             field = criterion.prediction_field
             named = field is not None and any(field in row for row in self.examples or ())
             fields = ExampleFields(
@@ -290,17 +289,15 @@ class DirectJudge(AssessingJudge):
     options.
     """
 
-    def known(self) -> Sequence[Criterion]:
-        """Return the metric's own criterion, if it has one."""
-        return () if self.criteria is None else (self.freeze(self.criteria),)
-
     def freeze(self, criteria: Any) -> Criterion:
         """Return the criterion, which has options."""
+        if isinstance(criteria, EvenhandCriterion) and criteria.value.has_values:
+            return criteria.value
         return load_criterion(criteria)
 
     def mode_of(self, judged: Sequence[Criterion], panel: Sequence[JudgeEngine] = ()) -> DirectMode:  # noqa: ARG002
         """Return one option for each response."""
-        mode = DirectMode(self.options, self.example_pools(judged))
+        mode = DirectMode(self.options, self.example_pools(judged) if judged and self.examples is not None else {})
         mode.check_rules(judged)
         return mode
 
@@ -336,7 +333,8 @@ class DirectJudge(AssessingJudge):
         for name, criterion in criteria.items():
             own = [each for each in judged if each.about.judged.name == name]
             named = main if len(criteria) == 1 else f"{main}_{score_name_of([name], name)}"
-            scores |= self.panel_scores(own, named, criterion, [each.result for each in own])
+            if self.samples > 1 or len(judged[0].panel) > 1:
+                scores |= self.panel_scores(own, named, criterion, [each.result for each in own])
         return scores
 
 
@@ -388,10 +386,10 @@ class RubricJudge(AssessingJudge):
     check_positional_bias: Union[bool, float] = False
     flow: str = "one_step"
 
-    def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """Return the fields that are options of a model; ``shuffle_options`` sets the order of the options."""
+    def changed_options(self) -> Dict[str, Any]:
+        """Return the order of the options, which ``shuffle_options`` sets."""
         as_written = self.shuffle_options is False and self.orders == "shuffled"
-        return {**super().option_values(model), "orders": "given" if as_written else self.orders}
+        return {**super().changed_options(), "orders": "given" if as_written else self.orders}
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
@@ -460,15 +458,13 @@ class RubricJudge(AssessingJudge):
         if self.rubric_field is None:
             rubrics = [self.judged_rubric()] * len(rows)
         else:
-            rubrics = self.loaded_of(
-                "rubric_field", rows, lambda given, what: self.judged_rubric(load_rubric_of_row(given, what))
-            )
+            rubrics = load_of_rows(rows, self.rubric_field, "rubric_field", "rubric", self.judged_rubric)
         return rubrics, [None] * len(rows)
 
     def mode_of(self, judged: Sequence[Rubric], panel: Sequence[JudgeEngine] = ()) -> RubricMode:  # noqa: ARG002
         """Return an option of every criterion for each response."""
         own, criteria = self.rubric_field is not None, [each for rubric in judged for each in rubric.criteria]
-        options, pools = self.options, {} if own else self.example_pools(criteria)
+        options, pools = self.options, self.example_pools(criteria) if self.examples is not None and not own else {}
         mode = RubricMode(options, pools, together=self.calls == "per_item", own_rubrics=own)
         mode.check_rules(criteria)
         return mode
@@ -604,9 +600,9 @@ class ChecklistJudge(ChecklistFields):
     checklist: Any = None
     checklist_field: Maybe[str] = None
 
-    def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """Return the fields that are options of a model; ``mode`` says how a checklist is asked in batches too."""
-        return {**super().option_values(model), "flow": self.flow}
+    def changed_options(self) -> Dict[str, Any]:
+        """Return nothing: ``mode`` says how a checklist is asked in batches too."""
+        return {}
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
@@ -654,9 +650,7 @@ class ChecklistJudge(ChecklistFields):
                 "instance's own"
             )
         else:
-            checklists = self.loaded_of(
-                "checklist_field", rows, lambda given, what: offered(load_checklist_of_row(given, what))
-            )
+            checklists = load_of_rows(rows, self.checklist_field, "checklist_field", "checklist", offered)
         return checklists, [None] * len(rows)
 
     def score_name(self, judged: Sequence[JudgedInstance]) -> str:
@@ -761,12 +755,6 @@ class PairwiseJudge(JudgeMetric):
     scale: str = "choice"
     allow_ties: bool = False
     reduction: str = "win_rate"
-
-    def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
-        super().verify()
-        if self.criteria is not None:
-            self.freeze(self.criteria)
 
     def freeze(self, criteria: Any) -> Criterion:
         """Return the criterion of a comparison, with the options that the scale offers."""

@@ -24,7 +24,6 @@ from evenhand.data.fields import (
     clustered_level,
     context_of,
     field_of,
-    loaded_of_rows,
     named_groups,
     read_clusters,
     recipe_context_fields,
@@ -41,7 +40,7 @@ from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.metrics.correcting import Gold, check_labels, corrected_scores, labels_of, options_of_labels
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_count, format_number, format_percent
-from evenhand.options import GoldOptions, IntervalOptions, Options, RunOptions
+from evenhand.options import GoldOptions, IntervalOptions, RunOptions
 from evenhand.results.measures import Measure, UnscoredCounts, score_entries, scores_of
 from evenhand.results.notes import LIMITS, Spending
 from evenhand.results.saved import line_of
@@ -66,7 +65,7 @@ from evenhand.unitxt.loading import (
     load_checklist,
     load_comparison,
     load_criteria_artifact,
-    load_criteria_artifact_of_row,
+    load_of_rows,
     load_rubric,
     local_entry,
 )
@@ -123,6 +122,12 @@ else:
     )
 
 
+class RecipeInput(EvaluationInput):
+    """One instance as a metric sees it, with the instance of the recipe from which it was read."""
+
+    instance: Mapping[str, Any] = MappingProxyType({})
+
+
 class EvenhandMetric(IntervalFields):
     """The base of all metrics of evenhand, for judges and for recorded votes.
 
@@ -159,23 +164,22 @@ class EvenhandMetric(IntervalFields):
             value = load_criteria_artifact(value)
         if name in DOCUMENTS and value is not None and not isinstance(value, criteria_artifacts.FrozenArtifact):
             value = criteria_artifacts.to_artifact(DOCUMENTS[name](value))  # which unitxt can copy and write
+        if name == "inference_engine":
+            found = [(engine_of_name(each) or each) if isinstance(each, str) else each for each in listed(value)]
+            made = [to_artifact(each) if isinstance(each, Engine) else each for each in found]
+            value = made if isinstance(value, list) else made[0]
         super().__setattr__(name, field_value(type(self), name, value))
         self.__dict__.pop("options", None)
 
     @cached_property
     def options(self) -> Any:
         """The checked options, with the values that the fields have now."""
-        return self.options_model(**self.option_values(self.options_model))
+        named = {name: getattr(self, name) for name in self.options_model.model_fields if hasattr(self, name)}
+        return self.options_model(**{**named, "level": self.confidence_level, **self.changed_options()})
 
-    def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """Return the fields that are options of a model."""
-        named = {name: getattr(self, name) for name in model.model_fields if hasattr(self, name)}
-        return {**named, "level": self.confidence_level}
-
-    def prepare(self) -> None:
-        """Give intervals unless the metric's own field says otherwise."""
-        super().prepare()
-        self.set_confidence_interval_calculation(self.return_confidence_interval)
+    def changed_options(self) -> Dict[str, Any]:
+        """Return the options that have another value than the field of their name."""
+        return {}
 
     def set_confidence_interval_calculation(self, return_confidence_interval: bool) -> None:
         """Give intervals if a recipe says so, unless the metric's own field says otherwise."""
@@ -201,15 +205,8 @@ class EvenhandMetric(IntervalFields):
                 f"reduction_map is {self.reduction_map!r}; scores are reduced to their means. The weighted winrate "
                 "is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
             )
-        self.check_options()
-
-    def check_options(self) -> None:
-        """Check the options as far as is possible without data."""
+        self.set_confidence_interval_calculation(self.return_confidence_interval)
         self.options  # noqa: B018 - it is built, and so checked, on first use
-
-    def level_of(self, intermediates: Sequence[Any]) -> IntervalLevel:
-        """Return the level of intervals over these instances, with their clusters."""
-        return clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval)
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """Return the values of the fields, as unitxt writes them."""
@@ -219,14 +216,16 @@ class EvenhandMetric(IntervalFields):
                 data[name] = getattr(self, name).to_dict()
         return data
 
-    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
+    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> "RecipeInput":
         prediction, references, task_data = super()._instance_to_evaluation_input(instance)
         raw = instance.get("raw_prediction", prediction)
         if is_missing(raw):
             prediction = None  # a recipe's postprocessors make the text "None" or "nan" of it
         elif isinstance(raw, (list, tuple, dict)) and prediction == str(raw).strip():
             prediction = raw  # and a text of these, from which missing values cannot always be read back
-        return EvaluationInput(prediction, references, task_data)
+        given = RecipeInput(prediction, references, task_data)
+        given.instance = instance
+        return given
 
     @abstractmethod
     def instance_scores(self, judged: Any) -> Dict[str, Any]:
@@ -409,66 +408,45 @@ class JudgedInstance:
     place: int = 0
     spent: Union[Spending, None] = None
 
-    @property
-    def cluster(self) -> Union[str, None]:
-        """The cluster of the instance; None if instances do not depend on each other."""
-        return self.about.cluster
-
     def cells(self) -> Iterator[Cell]:
         """Yield the votes on each question, with the entries of a saved result that say which question it is."""
         for named, votes in self.mode.cells(self.about, self.result, self.place):
-            yield Cell({"instance": self.about.instance, **named, "cluster": self.cluster}, tuple(votes))
+            yield Cell({"instance": self.about.instance, **named, "cluster": self.about.cluster}, tuple(votes))
 
 
-class RecipeInput(EvaluationInput):
-    """One instance as a judge metric sees it, with the instance of the recipe from which it was read."""
-
-    instance: Mapping[str, Any] = MappingProxyType({})
-
-
-class AwaitedGroups:
-    """The intermediate values of an evaluation, kept until unitxt has asked for each group.
+@dataclass(frozen=True, slots=True, eq=False)
+class AwaitedGroup:
+    """A group of instances that were judged, for which unitxt has not asked yet.
 
     unitxt scores all instances first, and then each group by another call of the same metric, without naming the
     evaluation. Each call gets copies of the containers only: the texts and numbers in them are the same objects, which
     distinguishes the instances of an evaluation from equal ones of another. Nothing is kept after the last group.
+
+    Attributes:
+        members: The identity of each instance.
+        judged: The identity of an instance -> its intermediate value.
+        instances: All instances of the evaluation: an identity is that of objects that live.
     """
 
-    def __init__(self) -> None:
-        self._awaited: List[tuple[List[tuple[int, ...]], Dict[tuple[int, ...], tuple[Any, JudgedInstance]]]] = []
+    members: List[tuple[int, ...]]
+    judged: Mapping[tuple[int, ...], JudgedInstance]
+    instances: Sequence[Mapping[str, Any]]
 
-    def keep(self, inputs: Sequence[EvaluationInput], judged: Sequence[JudgedInstance]) -> None:
-        """Keep the intermediate values of the instances, for their groups.
 
-        Args:
-            inputs: The instances.
-            judged: The intermediate value of each.
-        """
-        kept, groups = {}, defaultdict(list)
-        for given, mapped in zip(inputs, judged, strict=True):
-            instance = getattr(given, "instance", {})
-            if instance.get("groups"):
-                identity = _identity(instance)
-                kept[identity] = (instance, mapped)  # the instance too: an id is that of an object that lives
-                for group in instance["groups"]:
-                    groups[group_str(group)].append(identity)
-        self._awaited += [(members, kept) for members in groups.values()]
+def awaited_groups(instances: Sequence[Mapping[str, Any]], judged: Sequence[JudgedInstance]) -> List[AwaitedGroup]:
+    """Return the groups for which unitxt is going to ask.
 
-    def take(self, inputs: Sequence[EvaluationInput]) -> Union[List[JudgedInstance], None]:
-        """Return the scores of the instances if they are a group that is awaited; None if they are not.
-
-        Args:
-            inputs: The instances.
-        """
-        if not self._awaited:
-            return None
-        instances = [getattr(given, "instance", {}) for given in inputs]
-        members = [_identity(instance) for instance in instances if "__idx__" in instance]
-        for place, (awaited, kept) in enumerate(self._awaited):
-            if members == awaited:
-                del self._awaited[place]
-                return [kept[each][1] for each in members]
-        return None
+    Args:
+        instances: As the recipe has them.
+        judged: The intermediate value of each.
+    """
+    groups, kept = defaultdict(list), {}
+    for instance, mapped in zip(instances, judged, strict=True):
+        if instance.get("groups"):
+            kept[identity := _identity(instance)] = mapped
+            for group in instance["groups"]:
+                groups[group_str(group)].append(identity)
+    return [AwaitedGroup(members, kept, instances) for members in groups.values()]
 
 
 def _identity(instance: Mapping[str, Any]) -> tuple[int, ...]:
@@ -498,12 +476,6 @@ else:
         module=__name__,
         left_out=tuple(IntervalOptions.model_fields),  # those of all metrics; ``level`` is unitxt's confidence_level
     )
-
-
-def _engine_artifact(engine: Any) -> Any:
-    """Return our engine as an artifact, also for a model name or server address; return any other unchanged."""
-    found = (engine_of_name(engine) or engine) if isinstance(engine, str) else engine
-    return to_artifact(found) if isinstance(found, Engine) else found
 
 
 class JudgeMetric(RunFields):
@@ -540,20 +512,14 @@ class JudgeMetric(RunFields):
     def prepare(self) -> None:
         """Begin without instances whose groups are awaited; unitxt's copies of the metric share them."""
         super().prepare()
-        self._awaited_groups = AwaitedGroups()
+        self._awaited_groups: List[AwaitedGroup] = []
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "inference_engine":
-            value = list(map(_engine_artifact, value)) if isinstance(value, list) else _engine_artifact(value)
-        super().__setattr__(name, value)
-
-    def option_values(self, model: type[Options]) -> Dict[str, Any]:
-        """Return the fields that are options of a model; a batch has the flow ``one_step`` unless another is given."""
-        flow = {} if "flow" in self._init_dict else one_step_in_batches({"batch": self.batch}, self.inference_engine)
-        return {**super().option_values(model), **flow}
+    def changed_options(self) -> Dict[str, Any]:
+        """Return the flow ``one_step`` for batches, unless a flow is given."""
+        return {} if "flow" in self._init_dict else one_step_in_batches({"batch": self.batch}, self.inference_engine)
 
     def verify(self) -> None:
-        """Check every setting that can be checked before there is data."""
+        """Check every setting that can be checked before there is data, and whether it fits what is judged."""
         super().verify()
         if self.format != "formats.chat_api":
             raise InvalidInputError(f"format is {self.format!r}; judges are asked by chat: leave it out")
@@ -564,16 +530,17 @@ class JudgeMetric(RunFields):
                     "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
                 )
         options_of_labels(self)
-
-    def check_options(self) -> None:
-        """Check the options of the run, and whether they fit what is known to be judged."""
         mode = self.mode_of(self.known())
         if self.asks:
             mode.flow.check_prompt(cast(Any, self.asks), sheet=bool(getattr(mode, "together", False)))
 
     def known(self) -> Sequence[Any]:
         """Return what is judged, as far as it is known before there is data."""
-        return ()
+        return () if self.criteria is None else (self.freeze(self.criteria),)
+
+    def level_of(self, judged: Sequence[JudgedInstance]) -> IntervalLevel:
+        """Return the level of intervals over these instances, with their clusters."""
+        return clustered_level(self.confidence_level, [each.about.cluster for each in judged], self.interval)
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """Return the values of the fields, as unitxt writes them.
@@ -602,7 +569,8 @@ class JudgeMetric(RunFields):
         if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
         given = listed(self.inference_engine)
-        return list(with_batch(given if self.model is None else with_model(given, self.model), self.batch))
+        given = given if self.model is None else with_model(given, self.model)
+        return given if self.batch is None else list(with_batch(given, self.batch))
 
     def evaluator(self, panel: Sequence[JudgeEngine] = ()) -> str:
         """Return the judge's name in score names as unitxt builds it: evaluator's name (or engine's id) and label.
@@ -624,7 +592,10 @@ class JudgeMetric(RunFields):
         """
         named: Union[str, Sequence[str], None] = self.data_classification
         marked = (named,) if isinstance(named, str) else tuple(named or ("public",))
-        return [as_judge(engine, marked=marked) for engine in self.engines()]
+        return [
+            engine.to_judge() if isinstance(engine, EngineArtifact) else as_judge(engine, marked=marked)
+            for engine in self.engines()
+        ]
 
     def get_criteria(self, task_data: Sequence[Mapping[str, Any]], eval_count: Maybe[int] = None) -> list[Criteria]:
         """Return one criteria artifact per row of task data: the metric's own, or the one that the row names.
@@ -645,14 +616,7 @@ class JudgeMetric(RunFields):
                 "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
                 "instance's own"
             )
-        return self.loaded_of("criteria_field", task_data, load_criteria_artifact_of_row)
-
-    def loaded_of(self, setting: str, task_data: Sequence[Mapping[str, Any]], load: Any) -> list[Any]:
-        """Return each row's value or artifact in the field of a setting, loaded once per distinct cell."""
-        name = getattr(self, setting)
-        return loaded_of_rows(
-            task_data, name, setting, lambda given, row: load(given, f"the field {name!r} of instance {row}")
-        )
+        return load_of_rows(task_data, self.criteria_field, "criteria_field", "criterion")
 
     def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[str]:
         """Return the context of each response in one text, as unitxt's judges give it.
@@ -687,7 +651,7 @@ class JudgeMetric(RunFields):
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
         """Return the metric's own context fields; None if none were set, empty if only the criterion's count."""
-        return None if self.context_fields is None else context_mapping(self.context_fields)
+        return context_mapping(self.context_fields)
 
     def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
         """Return the context of the response, as ``context_fields`` says."""
@@ -752,13 +716,7 @@ class JudgeMetric(RunFields):
             return list(own.values())
         if self.criteria is None:
             return [self.criteria_field] if self.criteria_field else []
-        return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
-
-    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
-        prediction, references, task_data = super()._instance_to_evaluation_input(instance)
-        given = RecipeInput(prediction, references, task_data)
-        given.instance = instance
-        return given
+        return list((context_mapping(load_criteria_artifact(self.criteria).context_fields) or {}).values())
 
     @abstractmethod
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:
@@ -798,11 +756,16 @@ class JudgeMetric(RunFields):
             evaluation_inputs_stream: The instances.
         """
         inputs = list(evaluation_inputs_stream)
-        group = self._awaited_groups.take(inputs)
-        if group is not None:
-            return self._name(group)
+        instances = [getattr(given, "instance", {}) for given in inputs]
+        if self._awaited_groups:
+            members = [_identity(instance) for instance in instances if "__idx__" in instance]
+            group = next((each for each in self._awaited_groups if each.members == members), None)
+            if group is not None:
+                self._awaited_groups.remove(group)
+                return self._name([group.judged[each] for each in members])
         judged = self._judge(inputs) if inputs else []
-        self._awaited_groups.keep(inputs, judged)
+        if any(instance.get("groups") for instance in instances):
+            self._awaited_groups += awaited_groups(instances, judged)
         return judged
 
     def _judge(self, inputs: Sequence[EvaluationInput]) -> List[JudgedInstance]:
@@ -854,11 +817,11 @@ class JudgeMetric(RunFields):
 
     def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
         """Return the scores of one instance, and its votes, unless another score has this name."""
-        scores = super().reduce_one(intermidate)
-        if (name := f"{intermidate.score_name}_votes") not in {**scores, **scores.texts}:
+        scores, main = self.instance_scores(intermidate), intermidate.score_name
+        if (name := f"{main}_votes") not in scores:
             lines = [line_of(cell.without(("prompts",))) for cell in intermidate.cells()]
-            scores.texts[name] = [{key: line[key] for key in line if key != "instance"} for line in lines]
-        return scores
+            scores[name] = [{key: line[key] for key in line if key != "instance"} for line in lines]
+        return InstanceScores(scores, main, self.main_score)
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """Return the global scores: the main one and every measure of how far it can be trusted."""

@@ -16,7 +16,7 @@ from evenhand.data.cells import (
     named_weights,
     set_aside,
 )
-from evenhand.data.fields import read_clusters
+from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.against_people import Comparison, recorded_verdict, summarize_votes
 from evenhand.metrics.metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
@@ -177,7 +177,7 @@ class VoteAggregation(EvenhandMetric):
             [intermediate.verdict for intermediate in intermediates],
             criterion,
             [intermediate.reference for intermediate in intermediates],
-            level=self.level_of(intermediates),
+            level=clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval),
             resamples=self.resamples,
             seed=self.seed,
         )

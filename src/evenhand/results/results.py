@@ -36,8 +36,7 @@ from evenhand.results.made_by import (
 from evenhand.results.measures import Finding, QuestionName, plain, unscored_findings
 from evenhand.results.notes import LIMITS, Spending, spending_notes
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import Parts, listed, read, reading, write
-from evenhand.results.stored import InMemory, OnDisk, Stored, in_memory
+from evenhand.results.saved import InMemory, OnDisk, Stored, read, reading, write
 from evenhand.results.vote_columns import Cell, check_left_out, votes_table
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class Results(PrintedTables):
             InvalidInputError: If questions are missing without which there is no result.
         """
         judged = {name: plain(header[name]) for name in analyse.judged}
-        return cls._of(analyse, {**judged, "parameters": header["parameters"]}, in_memory(cells))
+        return cls._of(analyse, {**judged, "parameters": header["parameters"]}, InMemory(tuple(cells)))
 
     @classmethod
     def _of(cls, analyse: type[Analysis], header: Mapping[str, Any], stored: Stored) -> Self:
@@ -560,11 +559,11 @@ class Results(PrintedTables):
         return run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
 
     def save(self, path: str | Path, *, leave_out: Collection[str] = ()) -> None:
-        """Write a file that :func:`evenhand.open` reads.
+        """Write a Parquet file, which :func:`evenhand.open` reads, or export JSON lines.
 
         Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
-        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) have the header as the first line, and then
-        a line per question, with its votes.
+        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) have a line per question, with its verdict
+        and its votes, and no header: they are not read again.
 
         Args:
             path: The file.
@@ -586,13 +585,14 @@ class Results(PrintedTables):
             leave_out: See :meth:`save`.
         """
         check_left_out(leave_out)
-        header = {"parameters": listed(self.parameters), **self.header, **self.analysis.overview()}
+        header = {**({"first": first} if first else {}), "parameters": self.parameters}
+        header |= {**self.header, **self.analysis.overview()}
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
-        cells = (cell.without(leave_out) for cell in self._cells_with_verdicts())
+        cells = (cell.moved(first).without(leave_out) for cell in self._cells_with_verdicts())
         schema = self.stored.schema()
         rows = None if schema is None else len(self.stored)
-        write(path, self.analyse.kind, header, cells, first=first, rows=rows, schema=schema)
+        write(path, self.analyse.kind, header, cells, rows=rows, schema=schema)
 
     def _cells_with_verdicts(self) -> Iterator[Cell]:
         if not self.analyse.has_verdicts:
@@ -620,20 +620,16 @@ class Results(PrintedTables):
         place = expanded(check_path(path))
         with reading(place):
             if place.is_dir():
-                files = Parts.of(place)
-                analyse = analyses[files.header["evenhand"]]
-                header = {name: files.header[name] for name in analyse.judged}
-                result = cls(analyse, header, files.header["parameters"], OnDisk(files))
-                run, folder = files.header.get("run"), place
+                stored = OnDisk.of(place)
+                header, analyse = stored.header, analyses[stored.header["evenhand"]]
+                found = cls(analyse, {name: header[name] for name in analyse.judged}, header["parameters"], stored)
             else:
-                saved = read(path)
-                result = cls.of_cells(analyses[saved.header["evenhand"]], saved.header, saved.cells)
-                run, folder = saved.header.get("run"), place.parent
-            if run:
-                result = replace(result, run_file=absolute(run, folder))
-            if not place.is_dir():
-                result.analysis.entries  # noqa: B018 - what does not fit is found here
-            return result
+                header, cells = read(path)
+                found = cls.of_cells(analyses[header["evenhand"]], header, cells)
+                found.analysis.entries  # noqa: B018 - what does not fit is found here
+            if run := header.get("run"):
+                found = replace(found, run_file=absolute(run, place if place.is_dir() else place.parent))
+            return found
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:

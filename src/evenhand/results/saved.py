@@ -1,22 +1,22 @@
-"""Results as files: Parquet with a row per vote, or JSON lines with a line per question; and a folder of such parts.
+"""The votes of a result: in memory, as a Parquet file with a row per vote, and as a folder of such parts.
 
 A part is a saved result of some rows of a run, ``part-000000.parquet`` and so on, whose votes carry the index that
-their row has in the whole run. What the headers of the parts say is joined here (:class:`Parts`). No part is opened by
-pyarrow before the types of its columns were checked, which a data set of pyarrow's would not do.
+their row has in the whole run (:class:`OnDisk`). pyarrow opens no part before the types of its columns are checked,
+which a data set of pyarrow's would not do. JSON lines, with a line per question, are an export.
 """
 
 from __future__ import annotations
 
-import io
 import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import accumulate, chain, repeat
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, compress, islice, repeat
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Self, overload
+from typing import Annotated, Any, Final, Self
 
+import numpy as np
 import pyarrow
 import pyarrow.compute as pc
 import pyarrow.parquet
@@ -31,18 +31,19 @@ from evenhand.results.measures import as_json
 from evenhand.results.notes import LIMITS
 from evenhand.results.vote_columns import (
     CELL,
-    PLACES,
+    OF_VOTES,
     PROMPTS,
     TEXTS,
     TOLD,
+    BoolArray,
     Cell,
     PromptsOfFile,
-    abouts_of,
+    VoteColumns,
     cells_of,
     check_votes,
+    first_rows,
     votes_tables,
 )
-from evenhand.votes import Vote
 
 SUFFIXES = (".parquet", ".jsonl")
 PART: Final = "part-*.parquet"
@@ -67,73 +68,46 @@ def write(
     *,
     rows: int | None = None,
     schema: pyarrow.Schema | None = None,
-    first: int = 0,
 ) -> None:
-    """Write a result: Parquet with a row per vote, or JSON lines with a line per question, as the path ends.
+    """Write a result: Parquet with a row per vote, which is read again, or as an export JSON lines, one per question.
 
     Args:
         path: Ends in ``.parquet`` or ``.jsonl``.
         kind: One of :data:`KINDS`.
-        header: The criteria, the parameters and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file,
-            the first line of JSON lines.
+        header: The criteria, the parameters and a summary, as plain JSON: the metadata ``evenhand`` of a Parquet file.
         cells: The votes.
         rows: The number of cells, if these are not to be held.
         schema: The columns of a Parquet file, if the cells are not to be held.
-        first: The index in the whole run of the row whose index is 0 here.
 
     Raises:
         InvalidInputError: If the path ends otherwise.
         UnwritableFileError: If it cannot be written.
     """
-    parquet = check_suffix(path) == ".parquet"
+    if check_suffix(path) == ".jsonl":
+        with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.writelines(as_json(line_of(cell)) + "\n" for cell in cells)
+        return
     if rows is None:
         cells = list(cells)
         rows = len(cells)
-    held = _moved(cells, first)
-    shown = next(held, None)
-    head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": [] if shown is None else list(shown.about)}
-    head |= {**({"first": first} if first else {}), **header}
-    held = held if shown is None else chain([shown], held)
-    with written_whole(path) as temporary:
-        if parquet:
-            _write_parquet(temporary, head, votes_tables(held, schema))
-        else:
-            _write_lines(temporary, chain([head], map(line_of, held)))
-
-
-def _moved(cells: Iterable[Cell], first: int) -> Iterator[Cell]:
-    """Yield the cells, with the indices that their rows have in the whole run."""
-    for cell in cells:
-        yield cell._replace(about={**cell.about, "instance": cell.about["instance"] + first}) if first else cell
-
-
-def _as_made(cell: Cell, first: int) -> Cell:
-    """Return a cell as results make it, which number their rows from 0 and know these by their indices.
-
-    Raises:
-        ValueError: If an index is below 0.
-    """
-    about = {name: value for name, value in cell.about.items() if name != "id"}
-    about["instance"] -= first
-    if about["instance"] < 0:
-        raise ValueError("an index is below 0")
-    return cell._replace(about=about)
+    held = iter(cells)
+    first = list(islice(held, 1))
+    head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": [name for each in first for name in each.about]}
+    tables = votes_tables(chain(first, held), schema)
+    table = next(tables)
+    schema = table.schema.with_metadata({PARQUET_HEADER: as_json({**head, **header}).encode()})
+    with (
+        written_whole(path) as temporary,
+        pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        for each in chain([table], tables):
+            writer.write_table(each)
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
     """Return a cell as plain JSON, with its votes inside."""
     votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
     return {**cell.about, **(cell.verdict or {}), "votes": votes}
-
-
-def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
-    """Return the cell that :func:`line_of` wrote.
-
-    Args:
-        line: The line that it wrote.
-        about: The names of what a cell is about.
-    """
-    return Cell({name: line[name] for name in about if name in line}, tuple(map(Vote.model_validate, line["votes"])))
 
 
 def check_suffix(path: str | Path) -> str:
@@ -146,35 +120,9 @@ def check_suffix(path: str | Path) -> str:
     if suffix not in SUFFIXES:
         raise InvalidInputError(
             f"{str(path)!r} ends in {Path(path).suffix!r}; "
-            "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
+            "a result is saved as Parquet (.parquet), or exported as JSON lines (.jsonl)"
         )
     return suffix
-
-
-def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Write JSON lines."""
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(as_json(line) + "\n" for line in lines)
-
-
-def _write_parquet(path: Path, header: Mapping[str, Any], tables: Iterator[pyarrow.Table]) -> None:
-    first = next(tables)
-    schema = first.schema.with_metadata({PARQUET_HEADER: as_json(header).encode()})
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-
-
-class Saved(NamedTuple):
-    """The contents of a saved file.
-
-    Attributes:
-        header: The criteria, the parameters and a summary.
-        cells: The votes.
-    """
-
-    header: dict[str, Any]
-    cells: list[Cell]
 
 
 class _Parameters(BaseModel):
@@ -238,12 +186,12 @@ def reading(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def read(path: str | Path, *, texts: bool = True) -> Saved:
-    """Read a saved result.
+def read(path: str | Path, *, texts: bool = True) -> tuple[dict[str, Any], list[Cell]]:
+    """Read the header and the votes of a saved result, whose rows are numbered from 0.
 
     Args:
         path: The file.
-        texts: Read reasons, replies and prompts of a Parquet file too, which no score needs.
+        texts: Read reasons, replies and prompts too, which no score needs.
 
     Raises:
         InvalidInputError: If the file cannot be read, is not a saved result, or is not whole.
@@ -251,14 +199,50 @@ def read(path: str | Path, *, texts: bool = True) -> Saved:
     path = expanded(path)
     header = header_of(path)
     with reading(path):
-        if _is_parquet(path):
-            cells = _parquet_cells(path, header, texts=texts)
-        else:
-            cells = [_checked_cell(cell_of(line, header["about"])) for line in _lines_after_header(path)]
-        cells = [_as_made(cell, header.get("first", 0)) for cell in cells]
+        data = read_bytes(path, None)
+        file = parquet_file(pyarrow.BufferReader(data), path, texts_once=True)
+        check_growth(len(data), VOTE_BYTES * file.metadata.num_rows)
+        left_out = {"id", PROMPTS} if texts else {"id", PROMPTS, *TEXTS}
+        names = [name for name in file.schema_arrow.names if name not in left_out]
+        table = _checked_table(file, len(data), names, header)
+        prompts = PromptsOfFile(file, path, len(data)) if texts else repeat(None, len(table))
+        cells = list(cells_of(table, prompts)) if len(table) else []
         if header["rows"] != len(cells):
             raise ValueError(f"it has {len(cells)} of {header['rows']} rows")
-    return Saved(header, cells)
+    return header, cells
+
+
+def read_columns(path: str | Path, names: Collection[str], header: Mapping[str, Any]) -> pyarrow.Table:
+    """Read the columns of a saved result that it has, and the number of the cell of each row.
+
+    Args:
+        path: The file.
+        names: The names of the columns.
+        header: The number of its first row (``first``), which is subtracted from ``instance``, and the names of the
+            columns that must be there (``about``).
+
+    Raises:
+        InvalidInputError: If it cannot be read.
+    """
+    path = expanded(path)
+    with reading(path), open_file(path) as opened:
+        file = parquet_file(opened, path, texts_once=True)
+        table = _checked_table(file, path.stat().st_size, {CELL, *names}, header)
+    return table.select([CELL, *(name for name in names if name in table.column_names)])
+
+
+def _checked_table(
+    file: pyarrow.parquet.ParquetFile, size: int, names: Collection[str], header: Mapping[str, Any]
+) -> pyarrow.Table:
+    """Read columns, with rows numbered from 0."""
+    table = bounded_table(file, size, names)
+    check_votes(table, [name for name in header.get("about", ()) if name != "id"])
+    if header.get("first") and "instance" in table.column_names:
+        rows = pc.subtract(table["instance"], header["first"])
+        if (pc.min(rows).as_py() or 0) < 0:
+            raise ValueError("an index is below 0")
+        table = table.set_column(table.column_names.index("instance"), "instance", rows)
+    return table
 
 
 def header_of(path: str | Path) -> dict[str, Any]:
@@ -270,19 +254,10 @@ def header_of(path: str | Path) -> dict[str, Any]:
     header = header_if_saved(path)
     if header is None:
         raise InvalidInputError(
-            f"{str(expanded(path))!r} is not a saved result of evenhand, or not a whole one; the save of a result "
-            "writes one, as Parquet or JSON lines"
+            f"{str(expanded(path))!r} is not a saved result of evenhand, or not a whole one: "
+            "results.save('results.parquet') writes one; JSON lines are an export, which is not read again"
         )
     return header
-
-
-def kind_if_saved(path: str | Path) -> str | None:
-    """Return the kind of a saved result; None if the file holds something else.
-
-    Raises:
-        InvalidInputError: If it cannot be read.
-    """
-    return saved_kind(header_if_saved(path))
 
 
 def header_if_saved(path: str | Path) -> dict[str, Any] | None:
@@ -295,30 +270,24 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
     with reading(path):
         if path.is_dir():
             path = min(path.glob(PART), default=path)
-        text = _header_text(path)
-        if text is None:
-            return None
+        with open_file(path) as file:
+            if file.read(4) != b"PAR1":
+                return None
+        with open_parquet(path) as parquet:
+            text = (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
         try:
-            header = json.loads(text, parse_constant=_refuse_constant)
+            header = None if text is None else json.loads(text, parse_constant=_refuse_constant)
         except ValueError:
             return None
-        if saved_kind(header) is None:
+        if header is None or saved_kind(header) is None:
             return None
         check_layout(path, "a saved result", header.get("layout"), LAYOUT)
         _check_depth(header)
-        said = _Header.model_validate(header)
-        most = max(ALWAYS_HELD, path.stat().st_size)
-        if max(said.rows, said.parameters.n or 0) > most:
-            raise ValueError(f"a file of {path.stat().st_size} bytes does not hold so many rows")
+        checked = _Header.model_validate(header)
+        size = path.stat().st_size
+        if max(checked.rows, checked.parameters.n or 0) > max(ALWAYS_HELD, size):
+            raise ValueError(f"a file of {size} bytes does not hold so many rows")
         return dict(header)
-
-
-def _header_text(path: Path) -> bytes | None:
-    if not _is_parquet(path):
-        with open_file(path) as file:
-            return file.readline()
-    with open_parquet(path) as parquet:
-        return (parquet.schema_arrow.metadata or {}).get(PARQUET_HEADER)
 
 
 def _refuse_constant(name: str) -> None:
@@ -335,84 +304,6 @@ def _check_depth(value: Any) -> None:  # noqa: ANN401 - JSON
         level = [item for each in inner for item in each if isinstance(item, dict | list)]
 
 
-def _is_parquet(path: Path) -> bool:
-    with open_file(path) as file:
-        return file.read(4) == b"PAR1"
-
-
-def _parquet_cells(path: Path, header: Mapping[str, Any], *, texts: bool) -> list[Cell]:
-    data = read_bytes(path, None)
-    file = parquet_file(pyarrow.BufferReader(data), path, texts_once=True)
-    check_growth(len(data), VOTE_BYTES * file.metadata.num_rows)
-    left_out = {PROMPTS} if texts else {PROMPTS, *TEXTS}
-    table = bounded_table(file, len(data), [name for name in file.schema_arrow.names if name not in left_out])
-    check_votes(table, header["about"])
-    prompts = PromptsOfFile(file, path, len(data)) if texts else repeat(None, len(table))
-    return list(cells_of(table, prompts)) if len(table) else []
-
-
-def read_columns(path: str | Path, names: Collection[str], first: int = 0) -> pyarrow.Table:
-    """Read the columns of a saved result in Parquet that it has, and the number of the cell of each row.
-
-    Args:
-        path: The file.
-        names: The names of the columns.
-        first: The number in its header that is subtracted from ``instance``.
-
-    Raises:
-        InvalidInputError: If it cannot be read.
-    """
-    path = expanded(path)
-    with reading(path), open_file(path) as opened:
-        file = parquet_file(opened, path, texts_once=True)
-        table = bounded_table(file, path.stat().st_size, {CELL, *names})
-        check_votes(table, ())
-        if first and "instance" in table.column_names:
-            rows = pc.subtract(table["instance"], first)
-            table = table.set_column(table.column_names.index("instance"), "instance", rows)
-            check_votes(table, ())
-    return table.select([CELL, *(name for name in names if name in table.column_names)])
-
-
-def schema_of(paths: Iterable[Path], *, verdicts: bool) -> pyarrow.Schema:
-    """Return the columns of a file that holds all these Parquet files, with or without the columns of verdicts.
-
-    Raises:
-        InvalidInputError: If a file cannot be read.
-    """
-    schemas = []
-    for path in paths:
-        with reading(path), open_parquet(path) as file:
-            schemas.append(file.schema_arrow.remove_metadata())
-    united = pyarrow.unify_schemas(schemas)
-    return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
-
-
-def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read the header of a saved result in Parquet, and the subject of each cell, without the ids of the rows."""
-    header = header_of(path)
-    with reading(path):
-        names = [name for name in header["about"] if name != "id"]
-        return header, abouts_of(read_columns(path, names, header.get("first", 0)))
-
-
-def _lines_after_header(path: Path) -> Iterator[dict[str, Any]]:
-    with io.TextIOWrapper(open_file(path), encoding="utf-8", newline="\n") as file:
-        file.readline()
-        for line in file:
-            if line.strip():
-                yield json.loads(line, parse_constant=_refuse_constant)
-
-
-def _checked_cell(cell: Cell) -> Cell:
-    """Return the cell if its numbers are not negative: a negative one would count from the end."""
-    numbers = [cell.about.get(name) for name in PLACES]
-    numbers += [number for vote in cell.votes for number in (vote.selected_index, vote.sample, *vote.order)]
-    if any(isinstance(number, int) and number < 0 for number in numbers):
-        raise ValueError("an index is below 0")
-    return cell
-
-
 OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
 """The parameters that differ from part to part."""
 
@@ -426,68 +317,58 @@ OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
 """Kind of result -> lists of headers that may differ from part to part, and the columns that count their entries."""
 
 
-class JoinedColumn(Sequence[Any]):
-    """A value for each row of all parts, held as Arrow holds it: a million ids take little more than their letters."""
+@dataclass(frozen=True)
+class InMemory:
+    """Votes that are held in memory.
 
-    def __init__(self, parts: Iterable[Sequence[Any]]) -> None:
-        """Join the values of the parts, in their order."""
-        self._values: pyarrow.ChunkedArray = pyarrow.chunked_array([pyarrow.array(list(each)) for each in parts])
+    Attributes:
+        held: The votes on each question.
+    """
+
+    held: tuple[Cell, ...]
+
+    def cells(self, *, texts: bool = True) -> Iterator[Cell]:  # noqa: ARG002 - texts are held anyway
+        """Give the votes on each question."""
+        return iter(self.held)
+
+    def abouts(self) -> Iterator[Mapping[str, Any]]:
+        """Give what each cell is about."""
+        return (cell.about for cell in self.held)
+
+    def only(self, stays: Sequence[bool]) -> Self:
+        """Return the votes of some of the cells."""
+        return replace(self, held=tuple(compress(self.held, stays)))
+
+    def vote_columns(self) -> VoteColumns:
+        """Return every vote, as far as measures need it."""
+        return VoteColumns.of([cell.votes for cell in self.held])
+
+    def schema(self, *, verdicts: bool = True) -> None:
+        """None: the columns are known when the cells are written."""
 
     def __len__(self) -> int:
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, row: int) -> Any: ...  # noqa: ANN401 - as the data have it
-    @overload
-    def __getitem__(self, row: slice) -> list[Any]: ...
-
-    def __getitem__(self, row: int | slice) -> Any:
-        return self._values[row].to_pylist() if isinstance(row, slice) else self._values[row].as_py()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._values.to_pylist())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment] # as a list
-
-    def twice(self) -> tuple[int, int] | None:
-        """Return the places of two equal values; None if there are none."""
-        if pc.count_distinct(self._values).as_py() == len(self):
-            return None
-        known: dict[Any, int] = {}
-        pairs = ((known.setdefault(value, place), place) for place, value in enumerate(self))
-        return next((pair for pair in pairs if pair[0] != pair[1]), None)
-
-
-def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with lists in the place of joined columns, as files have them."""
-    return {
-        name: listed(value) if isinstance(value, Mapping) else list(value) if isinstance(value, JoinedColumn) else value
-        for name, value in parameters.items()
-    }
+        return len(self.held)
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The files of a result on disk, in the order of their rows, and their common header.
+class OnDisk:
+    """Votes in the parts of a folder, in the order of their rows. A walk holds one part at a time.
 
     Attributes:
-        folder: The folder of the files.
-        paths: The files.
-        header: The common header of the files.
+        paths: The parts.
+        header: Their common header.
         firsts: The number of each part's first row in the result.
         saved_firsts: The number of its first row in its file: greater if a part of the run is missing.
-        cells: The number of cells of each part.
+        sizes: The number of cells of each part.
+        kept: The cells of each part that are left; None if all are.
     """
 
-    folder: Path
     paths: tuple[Path, ...]
     header: Mapping[str, Any]
     firsts: tuple[int, ...]
     saved_firsts: tuple[int, ...]
-    cells: tuple[int, ...]
+    sizes: tuple[int, ...]
+    kept: tuple[BoolArray, ...] | None = None
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -507,56 +388,131 @@ class Parts:
                 "a folder, or the file of a saved result"
             )
         found.sort(key=lambda each: each[1].get("first", 0))
-        saved_firsts = tuple(header.get("first", 0) for _, header in found)
         paths, headers = zip(*found, strict=True)
         lists: dict[str, list[Any]] = {}
         run: dict[str, Any] = {}
         for path, header in found:
             own = OWN_LISTS.get(header["evenhand"], {}).keys() & header.keys()
-            said: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header and name not in own}
-            said["parameters"] = {name: each for name, each in header["parameters"].items() if name not in OF_ROWS}
-            run = run or said
-            _check_same(run, said, path, paths[0])
+            of_run: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header and name not in own}
+            of_run["parameters"] = {name: each for name, each in header["parameters"].items() if name not in OF_ROWS}
+            run = run or of_run
+            _check_same(run, of_run, path, paths[0])
             for name in own:
-                lists[name] = _united(lists.get(name, []), header[name])
+                entries = {digest(each): each for each in (*lists.get(name, []), *header[name])}
+                lists[name] = lists[name] if lists.get(name) == header[name] else list(entries.values())
         of_rows = [{name: each for name, each in header["parameters"].items() if name in OF_ROWS} for header in headers]
         parameters = {**joined(of_rows), **run["parameters"]}
         ends = list(accumulate(each["n"] for each in of_rows))
-        _check_ids(parameters.get("ids"), ends, paths)
-        cells = tuple(header["rows"] for header in headers)
-        whole = {**run, "run": headers[0].get("run"), **lists, "rows": sum(cells), "parameters": parameters}
-        return cls(folder, paths, whole, (0, *ends[:-1]), saved_firsts, cells)
+        _check_ids(parameters.get("ids", ()), ends, paths)
+        sizes = tuple(header["rows"] for header in headers)
+        whole = {**run, "run": headers[0].get("run"), **lists, "rows": sum(sizes), "parameters": parameters}
+        return cls(paths, whole, (0, *ends[:-1]), tuple(header.get("first", 0) for header in headers), sizes)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The parts that still have cells."""
+        return [number for number in range(len(self.paths)) if self.kept is None or self.kept[number].any()]
+
+    def parts(self, *, texts: bool = True) -> Iterator[InMemory]:
+        """Give the votes part by part, with rows numbered as in the whole run.
+
+        Args:
+            texts: Read reasons and replies, which no score needs.
+
+        Raises:
+            InvalidInputError: If a part cannot be read.
+        """
+        for number in self.numbers:
+            with reading(self.paths[number]):
+                header, cells = read(self.paths[number], texts=texts)
+            left = cells if self.kept is None else compress(cells, self.kept[number])
+            yield InMemory(tuple(cell._replace(about=self._placed(number, header, cell.about)) for cell in left))
+
+    def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a cell is about, with the numbers of its row and of its criterion in the whole run."""
+        found = {**about, "instance": about["instance"] + self.firsts[number]}
+        for name, column in OWN_LISTS.get(self.header["evenhand"], {}).items():
+            if column in about and header.get(name) != self.header.get(name):
+                found[column] = self.header[name].index(header[name][about[column]])
+        return found
+
+    def cells(self, *, texts: bool = True) -> Iterator[Cell]:
+        """Give the votes on each question."""
+        for part in self.parts(texts=texts):
+            yield from part.held
+
+    def abouts(self) -> Iterator[dict[str, Any]]:
+        """Give what each cell is about; no vote is read."""
+        for number in self.numbers:
+            path = self.paths[number]
+            header = header_of(path)
+            with reading(path):
+                columns = read_columns(path, [name for name in header["about"] if name != "id"], header)
+                abouts = first_rows(columns).drop_columns([CELL]).to_pylist()
+            for about in abouts if self.kept is None else compress(abouts, self.kept[number]):
+                yield self._placed(number, header, about)
+
+    def columns(self, number: int, names: Collection[str]) -> pyarrow.Table:
+        """Return columns of one part, with all its cells, whose rows are counted from 0."""
+        return read_columns(self.paths[number], names, {"first": self.saved_firsts[number]})
+
+    def only(self, stays: Sequence[bool]) -> Self:
+        """Return the votes of some of the cells.
+
+        Args:
+            stays: For each of :meth:`abouts`, whether it stays.
+        """
+        left = iter(stays)
+        masks = []
+        for number, size in enumerate(self.sizes):
+            mask = np.ones(size, dtype=bool) if self.kept is None else self.kept[number].copy()
+            mask[mask] = list(islice(left, int(mask.sum())))
+            masks.append(mask)
+        return replace(self, kept=tuple(masks))
+
+    def vote_columns(self) -> VoteColumns:
+        """Return every vote, as far as measures need it."""
+        found = []
+        for number in self.numbers:
+            votes = VoteColumns.of_table(self.columns(number, OF_VOTES))
+            found.append(votes if self.kept is None else votes.only(self.kept[number]))
+        return VoteColumns.joined(found)
+
+    def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
+        """Return the columns of a file that holds all parts, with or without the columns of verdicts."""
+        schemas = []
+        for path in self.paths:
+            with reading(path), open_parquet(path) as file:
+                schemas.append(file.schema_arrow.remove_metadata())
+        united = pyarrow.unify_schemas(schemas)
+        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
+
+    def __len__(self) -> int:
+        return sum(self.sizes) if self.kept is None else sum(int(each.sum()) for each in self.kept)
 
 
-def _check_same(run: Mapping[str, Any], said: Mapping[str, Any], path: Path, first: Path) -> None:
-    for name, value in said.items():
+def _check_same(run: Mapping[str, Any], other: Mapping[str, Any], path: Path, first: Path) -> None:
+    for name, value in other.items():
         if run[name] != value:
-            other = name
+            differs = name
             if name == "parameters":
-                other = next(each for each in {**value, **run[name]} if value.get(each) != run[name].get(each))
+                differs = next(each for each in {**value, **run[name]} if value.get(each) != run[name].get(each))
             raise InvalidInputError(
-                f"{str(path)!r} is of another run than {str(first)!r}: they differ in {other!r}; a folder holds the "
+                f"{str(path)!r} is of another run than {str(first)!r}: they differ in {differs!r}; a folder holds the "
                 "parts of one run"
             )
 
 
-def _check_ids(ids: JoinedColumn | None, ends: Sequence[int], paths: Sequence[Path]) -> None:
+def _check_ids(ids: Sequence[str], ends: Sequence[int], paths: Sequence[Path]) -> None:
     """Check that no row is counted twice, as where a part was copied."""
-    twice = None if ids is None else ids.twice()
-    if ids is not None and twice is not None:
-        one, other = (str(paths[bisect_right(ends, place)]) for place in twice)
+    if len(set(ids)) < len(ids):
+        places: dict[str, int] = {}
+        twice = next(place for place, name in enumerate(ids) if places.setdefault(name, place) != place)
+        one, other = (str(paths[bisect_right(ends, place)]) for place in (places[ids[twice]], twice))
         raise InvalidInputError(
-            f"the row {ids[twice[0]]!r} is in {one!r} and in {other!r}, and would count twice: move one of the two "
+            f"the row {ids[twice]!r} is in {one!r} and in {other!r}, and would count twice: move one of the two "
             "elsewhere"
         )
-
-
-def _united(known: list[Any], own: list[Any]) -> list[Any]:
-    """Return a list with the entries of another added that it lacks."""
-    if known == own:
-        return known
-    names = {digest(each): each for each in (*known, *own)}
-    return list(names.values())
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -564,27 +520,23 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     first = parts[0]
     found = {**first, "n": sum(each["n"] for each in parts)}
     if "ids" in first:
-        found["ids"] = JoinedColumn(each["ids"] for each in parts)
+        found["ids"] = [name for each in parts for name in each["ids"]]
     if "groups" in first:
-        found["groups"] = {name: JoinedColumn(each["groups"][name] for each in parts) for name in first["groups"]}
+        found["groups"] = {name: [own for each in parts for own in each["groups"][name]] for name in first["groups"]}
     if "fingerprint" in first:
-        found["fingerprint"] = _joined_fingerprint(parts)
+        prints = [each.get("fingerprint", {}) for each in parts]
+        digits = {name: dict.fromkeys(each[name] for each in prints if name in each) for name in ("judge", "prompts")}
+        found["fingerprint"] = {
+            **{name: next(iter(own)) if len(own) == 1 else digest(*own) for name, own in digits.items() if own},
+            "shown": {
+                name: "".join(
+                    own.get("shown", {}).get(name, "").ljust(part["n"] * DIGITS, NOTHING[0])
+                    for own, part in zip(prints, parts, strict=True)
+                )
+                for name in dict.fromkeys(name for each in prints for name in each.get("shown", {}))
+            },
+        }
     return found
 
 
-def _joined_fingerprint(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return digits for the judges and prompts, and those of each row one after the other."""
-    prints = [each.get("fingerprint", {}) for each in parts]
-    shown = dict.fromkeys(name for each in prints for name in each.get("shown", {}))
-    said = {name: dict.fromkeys(each[name] for each in prints if name in each) for name in ("judge", "prompts")}
-    digits = {name: next(iter(found)) if len(found) == 1 else digest(*found) for name, found in said.items() if found}
-    return {
-        **digits,
-        "shown": {
-            name: "".join(
-                own.get("shown", {}).get(name, "").ljust(part["n"] * DIGITS, NOTHING[0])
-                for own, part in zip(prints, parts, strict=True)
-            )
-            for name in shown
-        },
-    }
+Stored = InMemory | OnDisk

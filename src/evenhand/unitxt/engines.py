@@ -66,6 +66,7 @@ from evenhand.unitxt.bases import (
     own_words,
     separate_overrides,
 )
+from evenhand.unitxt.criteria_artifacts import FrozenArtifact
 from evenhand.unitxt.engine_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.unitxt.loading import register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion, Message
@@ -78,7 +79,7 @@ _HOPELESS_AFTER: Final = 8
 _logger = logging.getLogger(__name__)
 
 
-class EngineArtifact(InferenceEngine):
+class EngineArtifact(FrozenArtifact, InferenceEngine):
     """An engine of ours as an inference engine of unitxt.
 
     Attributes:
@@ -96,24 +97,18 @@ class EngineArtifact(InferenceEngine):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, field_value(type(self), name, value))
-        self.__dict__.pop("engine", None)
 
     @cached_property
-    def engine(self) -> Engine:
+    def value(self) -> Engine:
         """The engine itself, with the values that the fields have now."""
         return self.kind(**{name: getattr(self, name) for name in (*self.kind.model_fields, *self.refused)})
-
-    def verify(self) -> None:
-        """Check the fields by making the engine."""
-        super().verify()
-        self.engine  # noqa: B018 - it is made, and so checked, when it is first asked for
 
     def to_judge(self) -> JudgeEngine:
         """Return a fresh judge with these fields, which may see what unitxt lets the artifact see."""
         allowed = data_classifications_of(self)
-        if allowed == self.engine.data_classification_policy:
-            return self.engine.to_judge()
-        return self.engine.changed(data_classification_policy=allowed).to_judge()
+        if allowed == self.value.data_classification_policy:
+            return self.value.to_judge()
+        return self.value.changed(data_classification_policy=allowed).to_judge()
 
     def changed(self, **fields: Any) -> Self:
         """Return the same artifact with other values of these fields."""
@@ -229,15 +224,6 @@ def _as_unitxt_has_it(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return str(value) if isinstance(value, Path) else value
-
-
-def judge_of(engine: object, *, marked: Maybe[tuple[str, ...]] = None) -> JudgeEngine:
-    """Return the judge that an object of unitxt stands for; see :func:`evenhand.engines.names.as_judge`.
-
-    Raises:
-        InvalidInputError: If it is not an inference engine.
-    """
-    return engine.to_judge() if isinstance(engine, EngineArtifact) else UnitxtBridge(engine, marked=marked)
 
 
 def fetch_engine(identifier: str) -> InferenceEngine:
