@@ -657,7 +657,6 @@ def _winrates(dataset: object, criteria: object, engine: object, options: Winrat
         "allow_ties": 0.5 in values,
         "scale": "graded" if len(values) > 3 else "choice",
         "reduction": options.reduction,
-        "resamples": options.resamples,
         **({"stop": options.stop} if options.stop else {}),
         **mode.run_parameters(),
     }
