@@ -108,8 +108,8 @@ def test_judge_reads_every_kind_of_file(kind, tmp_path, rows, capsys):
     table = evenhand.open(out)
     assert table.systems == ("answer", "other")
     assert table.parameters["context_fields"] == {"task": "question"}
-    summary = header_of(out)["summaries"][0]
-    assert summary["score"]["estimate"] == table.summaries["answer", "relevance"].score.estimate
+    found = header_of(out)["findings"]["relevance[answer]"]
+    assert found["estimate"] == table.summaries["answer", "relevance"].score.estimate
 
 
 def test_judge_by_a_rubric_of_a_file_and_by_a_mode(rows, tmp_path, capsys):

@@ -2,7 +2,6 @@
 
 import errno
 import io
-import json
 import os
 import sys
 from pathlib import Path

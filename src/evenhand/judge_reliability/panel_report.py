@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from evenhand.criteria import Criterion
 from evenhand.judge_reliability.against_people import Drawing, Scale, as_array, defined
 from evenhand.numbers import Missing, format_level, format_percent
 from evenhand.options import NEEDS_ALL_DRAWS
-from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
+from evenhand.results.measures import Measure, known, measure, measures_of, score_entries
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
 from evenhand.statistics.consistency import NOT_ASKED, greatest_unseen_share, repetition_stability
@@ -170,10 +170,6 @@ class PanelReport:
         """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``."""
         shown = [score_entries(each.name, each, with_intervals=with_intervals) for each in self.measures()]
         return {name: number for entries in shown for name, number in entries.items()}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
-        return {**plain(self), "undefined": dict(self.undefined)}
 
 
 def panel_report(
