@@ -21,7 +21,6 @@ from evenhand.data.fields import (
     context_columns,
     field_of,
     group_columns,
-    loaded_of_rows,
     read_clusters,
     reference_column,
     row_groups,
@@ -83,11 +82,10 @@ from evenhand.streams import FunctionCall, judge_stream
 from evenhand.unitxt.loading import (
     kind_of,
     load_checklist,
-    load_checklist_of_row,
     load_comparison,
     load_criterion,
+    load_of_rows,
     load_rubric,
-    load_rubric_of_row,
     resolve,
     shown,
 )
@@ -310,12 +308,7 @@ def _judge(dataset: object, criteria: object, engine: object, options: JudgeArgu
     data = ResponseRows.of(rows, options)
     rubrics = [] if rubric is None else [rubric] * len(rows)
     if own is not None:
-        rubrics = loaded_of_rows(
-            rows,
-            own,
-            "rubric_field",
-            lambda held, row: as_judged(load_rubric_of_row(held, f"the field {own!r} of instance {row}"), options),
-        )
+        rubrics = load_of_rows(rows, own, "rubric_field", "rubric", lambda each: as_judged(each, options))
         judged = tuple(criterion for each in rubrics for criterion in each.criteria)
     gold_fields = dict(options.gold_fields) if isinstance(options.gold_fields, Mapping) else {}
     with_examples = options.examples is not None or options.label_fields is not None
@@ -596,12 +589,7 @@ def _checklists_of(rows: Sequence[Row], given: object, field: str | None) -> lis
         )
     if field is None:
         return [load_checklist(given)] * len(rows)
-    return loaded_of_rows(
-        rows,
-        field,
-        "checklist_field",
-        lambda value, instance: load_checklist_of_row(value, f"the field {field!r} of instance {instance}"),
-    )
+    return load_of_rows(rows, field, "checklist_field", "checklist")
 
 
 def _winrates(dataset: object, criteria: object, engine: object, options: WinratesArguments) -> Results | RunEstimate:

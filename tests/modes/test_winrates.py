@@ -50,7 +50,7 @@ class TestByHand:
     def test_winrates_matrix_and_ranks(self):
         table = compare()
         # a beats b twice of three and c thrice: 5 of 6. b beats a once and c twice: 3 of 6. c beats b once: 1 of 6.
-        assert [(entry.system, entry.rank.rank) for entry in table.ranking.systems] == [("a", 1), ("b", 2), ("c", 3)]
+        assert [(entry.system, entry.rank) for entry in table.ranking.systems] == [("a", 1), ("b", 2), ("c", 3)]
         for system, rate in {"a": 5 / 6, "b": 3 / 6, "c": 1 / 6}.items():
             assert table.winrate(system).estimate == pytest.approx(rate)
             assert table.winrate(system).low < rate < table.winrate(system).high
@@ -175,7 +175,7 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
     engine = SimulatedEngine(quality=lambda question, index: quality[question.responses[index]])
     table = compare(rows, names, engine, design="baseline:a", flow="one_step")
     assert table.winrate("a").estimate == pytest.approx(86 / 120)
-    assert [(entry.system, entry.rank.rank) for entry in table.ranking.systems] == [
+    assert [(entry.system, entry.rank) for entry in table.ranking.systems] == [
         ("b", 1),
         ("a", 2),
         ("c", 3),

@@ -10,7 +10,7 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeVar, cast
 
@@ -36,32 +36,7 @@ CONTEXT = "context"
 """The field that unitxt's judges show by default."""
 
 
-def loaded_of_rows(
-    rows: Sequence[Mapping[str, Any]], field: str, setting: str, load: Callable[[Any, int], Loaded]
-) -> list[Loaded]:
-    """Return what each row names or holds in a field, loaded once per distinct cell.
-
-    Args:
-        rows: The data.
-        field: Of the rows.
-        setting: The setting that names the field.
-        load: Makes a cell, with the number of its row, what it stands for.
-
-    Raises:
-        InvalidInputError: If a row has no such field.
-    """
-    known: dict[str, Loaded] = {}
-    found = []
-    for number, row in enumerate(rows):
-        given = field_of(row, field, number, setting)
-        key = _key_of(given, cell_name(field, number))
-        if key not in known:
-            known[key] = load(given, number)
-        found.append(known[key])
-    return found
-
-
-def _key_of(given: object, where: str) -> str:
+def key_of(given: object, where: str) -> str:
     """Return the text by which equal cells are recognised."""
     try:
         return repr(given)

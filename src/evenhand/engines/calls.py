@@ -556,8 +556,7 @@ class Calls:
             if requests:
                 tell(
                     f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "
-                    "those that this run needs are bought again, unless 'evenhand journal collect --journal "
-                    f"{journal.path}' goes first"
+                    "those that this run needs are bought again, unless a run with batch=True collects them first"
                 )
 
     def _check_budget(self) -> None:
