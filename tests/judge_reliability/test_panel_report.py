@@ -17,6 +17,7 @@ from evenhand.judge_reliability.one_judge import Categories, agreement_of_judges
 from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
+from evenhand.results.measures import plain
 from tests.aggregation.builders import criterion_of, orders, panel, vote
 
 LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])

@@ -481,10 +481,11 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: Level = 0.95
     unlimited = Missing(NOTHING_APPLIES if all(result.na for result in results) else SCORES["primary_score"])
     unanswered = Counter(str(item.reason) for _, item in items if item.answer is None)
     measures, _ = vote_measures([item.verdict for _, item in items], rows=rows, level=level)
+    scores: dict[str, Any] = {name: known(interval, SCORES[name]) for name, (interval, _) in found.items()}
     led = {name: bounds for name, (_, bounds) in found.items()}
     led["micro_pass_rate"] = _unscored_rate(micro, items, len(results), level=level)
     return ChecklistReport(
-        **{name: known(interval, SCORES[name]) for name, (interval, _) in found.items()},
+        **scores,
         micro_pass_rate=known(micro, "no item is answered"),
         answered_share=known(answered, "there are no items"),
         num_instances=len(results),
@@ -570,10 +571,14 @@ def _item_report(
     cells = [by_row.get(row) for row in range(n_results)]
     asked = list(by_row.values())
     pass_rate, unscored = bounded_mean(
-        [item and item.met for item in cells], [item and item.possible_met for item in cells], level=level
+        [None if item is None else item.met for item in cells],
+        [None if item is None else item.possible_met for item in cells],
+        level=level,
     )
     confidence, unsure = bounded_mean(
-        [item and item.confidence for item in cells], [item and _confidence_limits(item) for item in cells], level=level
+        [None if item is None else item.confidence for item in cells],
+        [None if item is None else _confidence_limits(item) for item in cells],
+        level=level,
     )
     led = {"pass_rate": unscored, "confidence": None if confidence is None else unsure}
     answers = Counter(item.answer for item in asked)

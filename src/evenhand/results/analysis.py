@@ -16,7 +16,7 @@ from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.options import Aggregation
 from evenhand.results.looking import QuestionAsked
-from evenhand.results.measures import Outcomes, QuestionName, Reported, UnscoredCounts, plain
+from evenhand.results.measures import Outcomes, QuestionName, Reported, UnscoredCounts
 from evenhand.results.render import TextTable
 from evenhand.results.saved import InMemory, Stored
 from evenhand.results.vote_columns import Cell, VoteColumns, vote_row
@@ -175,11 +175,6 @@ class Analysis:
     def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
         """Give what saved files say of the verdict on each cell, for results that have verdicts."""
         return self.records()
-
-    def overview(self) -> dict[str, Any]:
-        """Summarize as plain JSON for readers of saved files; evenhand computes it again."""
-        findings = (each for reported in self.reported() for each in reported.findings())
-        return {"findings": {each.label: plain(each.value) for each in findings}}
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """Return the scores of each system, row by row, for corrected scores, groups and comparisons with people.
