@@ -240,8 +240,8 @@ def _differences(
         for (name, _), own in zip(pairs, over_one_family([each for _, each in pairs]), strict=True):
             found[name] = GroupContrast(
                 difference=known(own.difference, none),
-                p_value=Missing(none) if own.test is None else own.test.adjusted_p_value,
-                num_rows=own.n_paired,
+                p_value=known(own.p_value, none),
+                num_rows=own.n_compared,
                 num_set_aside=own.n_set_aside,
                 test=own.test,
             )

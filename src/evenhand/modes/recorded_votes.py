@@ -24,20 +24,22 @@ from evenhand.judge_reliability.against_people import (
     Scale,
     VoteSummary,
     all_pairs,
+    labels_table,
+    pairs_of_raters_table,
     panels,
     recorded_verdict,
     summarize_votes,
+    vote_summary_table,
 )
-from evenhand.judge_reliability.tables import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import format_count
 from evenhand.results.analysis import Analysis, with_votes
 from evenhand.results.looking import NO_VERDICT, QuestionAsked
 from evenhand.results.measures import Measure, Outcome, Outcomes, Reported, measures_of, score_entries
 from evenhand.results.notes import unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
-from evenhand.results.saved import Stored
+from evenhand.results.saved import InMemory, Stored
 from evenhand.results.vote_columns import Cell
-from evenhand.scoring import count_readings, readings_note
+from evenhand.scoring import readings_note
 from evenhand.votes import Verdict
 
 WITHOUT_CRITERIA = (
@@ -93,8 +95,12 @@ class VoteAnalysis(Analysis):
     def read(self, cells: Iterable[Cell]) -> Iterator[RecordedInstance]:
         """Make an instance of each cell."""
         rule, weights = self.parameters["rule"], self.parameters["weights"]
+        shared: dict[tuple[int, ...], Verdict] = {}  # equal votes in memory are one value, and share a verdict
         for cell in cells:
-            verdict = recorded_verdict(cell.votes, self.criterion, rule, weights)
+            votes = tuple(map(id, cell.votes))
+            verdict = shared.get(votes) or recorded_verdict(cell.votes, self.criterion, rule, weights)
+            if isinstance(self.stored, InMemory):
+                shared[votes] = verdict
             yield RecordedInstance(**cell.about, verdict=verdict)
 
     @property
@@ -196,12 +202,11 @@ class VoteAnalysis(Analysis):
             about = f"{self.criterion.name} of {system}" if system else self.criterion.name
             title = f"{about}: {self.parameters['rule']} of {', '.join(self.parameters['votes'])}"
             leading = unscored_bounds_note({"the aggregated score": summary.scores.unscored_bounds})
-            votes = [vote for each in self.entries if each.system == system for vote in each.verdict.votes]
-            read = (*readings_note([count_readings(votes)]), *unscored_note(summary.scores.unscored_counts))
+            read = (*readings_note([summary.scores.readings]), *unscored_note(summary.scores.unscored_counts))
             tables.append(vote_summary_table(title, summary, (*leading, *read, *self.notes)))
             if compared := summary.comparison:
                 named = f"References (rows) and verdicts (columns){f' of {system}' if system else ''}"
-                tables.append(labels_table(named, compared.labels, compared.confusion_matrix))
+                tables.append(labels_table(named, compared))
         return tuple(tables)
 
     def with_gold(
