@@ -26,7 +26,7 @@ import pyarrow
 import pyarrow.compute
 from filelock import FileLock, Timeout
 
-from evenhand.data.fields import row_id, text_of
+from evenhand.data.fields import name_in, text_of
 from evenhand.data.rows import IdentifiedRows, Row, RowBatch
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.batches import BatchJudge
@@ -38,7 +38,6 @@ from evenhand.judging.loop import OpenPanel, open_panel
 from evenhand.judging.progress import tell
 from evenhand.judging.run import opened_journal
 from evenhand.numbers import format_count
-from evenhand.options import FunctionArguments
 from evenhand.results.made_by import write_run
 from evenhand.results.measures import as_json
 from evenhand.results.notes import LIMITS
@@ -76,17 +75,12 @@ class FunctionCall:
     Attributes:
         name: The name of the function: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
         function: The function of checked options.
-        places: Its other arguments that are not keywords, ``engine`` among them.
-        options: Its keywords, checked.
+        options: Its other arguments, checked.
     """
 
     name: str
     function: Callable[..., Any]
-    places: Mapping[str, Any]
-    options: FunctionArguments
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FunctionCall, (self.name, self.function, dict(self.places), self.options)
+    options: Any
 
     @property
     def is_long(self) -> bool:
@@ -95,12 +89,12 @@ class FunctionCall:
 
     def judges(self) -> Sequence[JudgeEngine]:
         """Return the judges."""
-        return judges_of(self.places["engine"], self.options.model, batch=self.options.batch)
+        return judges_of(self.options.engine, self.options.model, batch=self.options.batch)
 
     def run(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> Any:  # noqa: ANN401 - options, and as the function returns it
         """Call the function on some of the rows."""
-        options = self.options.model_copy(update={"model": None, "dry_run": False, **changes})
-        return self.function(rows, **{**self.places, "engine": judges}, options=options)
+        changes = {"model": None, "dry_run": False, "engine": judges, **changes}
+        return self.function(rows, self.options.model_copy(update=changes))
 
     def estimate(self, rows: IdentifiedRows, judges: Sequence[JudgeEngine], **changes: Any) -> RunEstimate:  # noqa: ANN401 - options
         """Estimate what judging some of the rows takes."""
@@ -263,7 +257,7 @@ def _units(batches: Iterable[RowBatch], id_field: str | None, *, together: bool)
 def _unit(row: Row, batch: RowBatch, place: int, id_field: str | None) -> _Unit:
     text = _text_of_row(dict(sorted(row.items(), key=lambda cell: str(cell[0]))))
     try:
-        name = "" if id_field is None else row_id(row, id_field, place)
+        name = "" if id_field is None else name_in(row, place, id_field, "id_field")
     except InvalidInputError as error:
         raise InvalidInputError(f"{batch.name(place)}: {error}") from error
     return _Unit(name, _digits(text), len(text), (row,), batch.name(place))

@@ -117,12 +117,12 @@ class TestLongData:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"response_fields": None}, r"no systems were given: name the columns with response_fields=\[…\]"),
+        ({"response_fields": None}, r"^\{\} do not say .* name at least two columns"),
         ({"response_fields": {"a": "a", "b": "b"}}, "give the columns of the systems"),
-        ({"systems": ["a", "b"]}, "chooses among the systems of data with one row per response"),
+        ({"systems": ["a", "b"]}, r"'systems': \('a', 'b'\)\} do not .* choose among the systems"),
         ({"id_field": "a_column"}, "instance 0 has no field 'a_column', which id_field names"),
-        ({"systems_field": "a", "response_fields": None}, r"\['response_fields', 'id_field'\] must be named"),
-        ({"systems_field": "a", "id_field": "a"}, "hold it in one column"),
+        ({"systems_field": "a", "response_fields": None}, "that of the prompts with id_field"),
+        ({"systems_field": "a", "id_field": "a"}, "with one row per response, name the column of the responses"),
         ({"criteria": [BETTER, BETTER]}, "about one criterion"),
         ({"engine": None}, "no engine was given, and a judge has no default"),
         ({"scale": "graded"}, "'better' brings its own options"),

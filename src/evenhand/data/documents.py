@@ -147,7 +147,7 @@ def _fault(text: str) -> PydanticCustomError:
 
 def _read_contexts(value: object) -> dict[str, str]:
     try:
-        return context_mapping(value)
+        return context_mapping(value) or {}
     except InvalidInputError as error:
         raise ValueError(CONTEXT_FORMS) from error
 

@@ -29,6 +29,7 @@ from typing import Any, Final
 import numpy as np
 
 import evenhand.errors
+from evenhand.by_name import job_of, record_of
 from evenhand.data.row_files import check_types
 from evenhand.data.rows import RowBatch, row_batches
 from evenhand.engines.base import Engine
@@ -51,10 +52,11 @@ from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
 from evenhand.numbers import format_count
 from evenhand.results.made_by import write_run
 from evenhand.results.results import Results
-from evenhand.row_runs import ROW_FUNCTIONS, job_of, record_of
 from evenhand.streams import RUN_FILE, Block, FunctionCall, Stream, held_alone, judge_stream
 from evenhand.votes import Completion
 
+PLACES: Final = {"checklist": ("checklist", "engine"), "run_mode": ("mode", "engine")}
+"""Function -> the names of its arguments after the data, where they are not criteria and engine."""
 BLOCKS_AT_ONCE: Final = 2
 """The number of blocks that a worker judges at the same time, so that no call waits for the end of a block."""
 _ROWS_READ: Final = 1024
@@ -114,8 +116,8 @@ def _run(
     workers: int | None = None,
     **options: Any,  # noqa: ANN401 - as above
 ) -> Any:  # noqa: ANN401 - of the function
-    arguments = {**dict(zip(ROW_FUNCTIONS[function].places, given, strict=False)), **options}
-    record = record_of(function, {"data": data, **arguments})
+    arguments = {**dict(zip(PLACES.get(function, ("criteria", "engine")), given, strict=False)), **options}
+    record = record_of(function, data, arguments)
     return judge_on_ray(job_of(function, arguments), data, record=record, address=address, workers=workers)
 
 
@@ -195,10 +197,10 @@ class _Order:
             changes["max_calls"] = options.max_calls // workers
         if options.max_cost is not None:
             changes["max_cost"] = options.max_cost / workers
-        given = listed(self.job.places["engine"])
+        given = listed(self.job.options.engine)
         engines = [engine_of(each) for each in (given if options.model is None else with_model(given, options.model))]
-        places = {**self.job.places, "engine": [_share(each, workers) for each in engines]}
-        job = replace(self.job, places=places, options=options.model_copy(update=changes))
+        changes["engine"] = [_share(each, workers) for each in engines]
+        job = replace(self.job, options=options.model_copy(update=changes))
         return replace(self, job=job, data=None)
 
 
@@ -501,8 +503,9 @@ def _report(job: FunctionCall, tally: Mapping[str, int], done: Future[None]) -> 
 
 def _most_workers(job: FunctionCall, workers: int) -> int:
     """Return no more workers than there may be calls, or some could never send one."""
-    limits = [getattr(engine_of(each), "max_in_flight", None) for each in listed(job.places["engine"])]
-    return max(1, min(workers, *(limit for limit in [*limits, job.options.max_calls, workers] if limit is not None)))
+    limits: list[int | None] = [getattr(engine_of(each), "max_in_flight", None) for each in listed(job.options.engine)]
+    limits.append(job.options.max_calls)
+    return max(1, min(workers, *(limit for limit in [*limits, workers] if limit is not None)))
 
 
 def _stop(order: _Order, tally: Mapping[str, int]) -> None:

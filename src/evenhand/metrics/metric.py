@@ -651,7 +651,7 @@ class JudgeMetric(RunFields):
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
         """Return the metric's own context fields; None if none were set, empty if only the criterion's count."""
-        return None if self.context_fields is None else context_mapping(self.context_fields)
+        return context_mapping(self.context_fields)
 
     def context_of(self, given: EvaluationInput, judged: Any, row: int) -> dict[str, str]:
         """Return the context of the response, as ``context_fields`` says."""
@@ -716,7 +716,7 @@ class JudgeMetric(RunFields):
             return list(own.values())
         if self.criteria is None:
             return [self.criteria_field] if self.criteria_field else []
-        return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
+        return list((context_mapping(load_criteria_artifact(self.criteria).context_fields) or {}).values())
 
     @abstractmethod
     def mode_of(self, judged: Sequence[Any], panel: Sequence[JudgeEngine] = ()) -> Mode[Any]:

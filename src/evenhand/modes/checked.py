@@ -49,7 +49,6 @@ from evenhand.results.measures import (
     Outcomes,
     Reported,
     measures_table,
-    plain,
 )
 from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note, unscored_note
 from evenhand.results.render import TextTable
@@ -384,13 +383,6 @@ class ChecklistAnalysis(Analysis):
                     for item, verdict in zip(response.item_records(), response.verdicts, strict=True)
                 ],
             }
-
-    def overview(self) -> dict[str, Any]:
-        """Return the fields of each system's report, and of each difference."""
-        return {
-            "differences": [plain(each) for each in self.differences],
-            "reports": {system: plain(report) for system, report in self.reports.items()},
-        }
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each answer, as ``checklist(votes=rows)`` reads them.

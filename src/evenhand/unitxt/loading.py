@@ -517,7 +517,7 @@ def _comparison(fields: dict[str, Any], *, allow_ties: bool = False, graded: boo
         fields["description"],
         allow_ties=allow_ties,
         graded=graded,
-        context_fields=context_mapping(fields.get("context_fields")),
+        context_fields=context_mapping(fields.get("context_fields")) or {},
         prediction_field=fields.get("prediction_field"),
     )
 
